@@ -1,0 +1,49 @@
+# On a machine with only git, make, python3 (>= 3.11) and pip every target sets up what it needs.
+PYTHON ?= python3
+UV_VERSION := 0.13.7
+UV := .uv/$(UV_VERSION)/bin/uv
+RUN := .venv/bin/
+READY := .venv/.ready
+export UV_PYTHON_DOWNLOADS := never
+
+.PHONY: demo test test-all check bench format lock clean
+
+demo: $(READY)
+	$(RUN)python examples/demo.py
+
+test: $(READY)
+	$(RUN)pytest -n auto -m "not slow"
+
+test-all: $(READY)
+	$(RUN)pytest -n auto
+
+check: $(READY)
+	$(RUN)ruff format --check .
+	$(RUN)ruff check .
+	$(RUN)mypy
+	$(RUN)lint-imports
+
+bench: $(READY)
+	for script in benchmarks/bench_*.py; do $(RUN)python $$script || exit 1; done
+
+format: $(READY)
+	$(RUN)ruff format .
+	$(RUN)ruff check --fix .
+
+$(UV):
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "shuffledp needs Python 3.11 or newer: set PYTHON=...")'
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .uv/$(UV_VERSION) uv==$(UV_VERSION)
+
+$(READY): $(UV) requirements/lock.txt pyproject.toml
+	$(UV) venv --quiet --clear --python $(PYTHON) .venv
+	$(UV) pip sync --quiet --python .venv --require-hashes requirements/lock.txt
+	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+	touch $@
+
+lock: $(UV)
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade \
+		--all-extras --group dev pyproject.toml --output-file requirements/lock.txt \
+		--custom-compile-command "make lock"
+
+clean:
+	rm -rf .venv .uv demo

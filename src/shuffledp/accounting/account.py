@@ -1,0 +1,72 @@
+"""The front door of accounting: a randomizer and all but one of n, epsilon, delta in, a guarantee out."""
+
+from shuffledp.accounting.bound import Bound
+from shuffledp.accounting.closed_form import ClosedForm
+from shuffledp.accounting.concentration import BENNETT, HOEFFDING
+from shuffledp.accounting.erlingsson import Erlingsson
+from shuffledp.accounting.histogram_theorem import HistogramTheorem
+from shuffledp.accounting.solve import Problem, solve
+from shuffledp.core.blanket import Family, HasBlanket
+from shuffledp.core.guarantee import Guarantee
+from shuffledp.errors import InvalidInput, NoClaim
+
+_BOUNDS: dict[str, Bound] = {
+    bound.name: bound for bound in (BENNETT, HOEFFDING, ClosedForm(), Erlingsson(), HistogramTheorem())
+}
+DEFAULT_BOUND = "bennett"
+
+
+def bounds() -> dict[str, Bound]:
+    """Every bound by name."""
+    return dict(_BOUNDS)
+
+
+def bound_named(name: str) -> Bound:
+    """The bound of that name."""
+    if name not in _BOUNDS:
+        raise InvalidInput(f"there is no bound {name!r}. Use one of {', '.join(_BOUNDS)}.")
+    return _BOUNDS[name]
+
+
+def account(
+    randomizer: HasBlanket,
+    *,
+    n: int | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    bound: str = DEFAULT_BOUND,
+) -> Guarantee:
+    """The guarantee of n shuffled reports; whichever of n, epsilon, delta is left out is solved for.
+
+    Raises NoClaim, with the reason, where the bound does not apply or cannot reach what is asked.
+
+    >>> from shuffledp import RandomizedResponse
+    >>> print(account(RandomizedResponse(size=10, epsilon0=1.0), n=1_000_000, delta=1e-6))
+    (0.00233182, 1e-06)-differentially private after shuffling 1,000,000 reports (replace-one neighbours, n public; by bennett)
+    """
+    problem = Problem(randomizer=randomizer.blanket(), n=n, epsilon=epsilon, delta=delta)
+    solution = solve(bound_named(bound), problem)
+    if solution.value is None:
+        raise NoClaim(solution.regime or "no value")
+    known = {"n": n, "epsilon": epsilon, "delta": delta, problem.unknown: solution.value}
+    return Guarantee(
+        epsilon=float(known["epsilon"] or 0),
+        delta=float(known["delta"] or 0),
+        n=int(known["n"] or 0),
+        bound=solution.bound,
+        reference=solution.reference,
+    )
+
+
+def calibrate(family: Family, *, n: int, epsilon: float, delta: float, bound: str = DEFAULT_BOUND) -> float:
+    """The least private parameter of a family whose shuffled reports are still (epsilon, delta)-DP.
+
+    >>> from shuffledp import RandomizedResponse
+    >>> epsilon0 = calibrate(RandomizedResponse.family(size=10), n=1_000_000, epsilon=1.0, delta=1e-6)
+    >>> round(epsilon0, 3)
+    7.883
+    """
+    solution = solve(bound_named(bound), Problem(randomizer=family, n=n, epsilon=epsilon, delta=delta))
+    if solution.value is None:
+        raise NoClaim(solution.regime or "no value")
+    return float(solution.value)

@@ -1,0 +1,63 @@
+"""What a bound is: a total function from (blanket, n, epsilon) to an enclosure of log delta."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from flint import arb
+
+from shuffledp.arithmetic.enclosure import Enclosure
+from shuffledp.core.blanket import Blanket
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a bound says of log delta, or why it says nothing.
+
+    Attributes:
+        log_delta: encloses the natural logarithm of the true delta; (-inf, 0) where nothing is claimed.
+        regime: None, or one sentence on why the bound does not apply and what to do.
+    """
+
+    log_delta: Enclosure
+    regime: str | None = None
+
+
+NOTHING = Enclosure(-math.inf, 0.0)
+CERTAINLY_PRIVATE = Claim(log_delta=Enclosure(-math.inf, -math.inf))
+
+
+def outside(reason: str) -> Claim:
+    """No claim, and why."""
+    return Claim(log_delta=NOTHING, regime=reason)
+
+
+def at_most(log_delta: Enclosure) -> Claim:
+    """An upper bound on delta: its lower end says nothing. One that reaches 1 says nothing at all."""
+    if log_delta.upper >= 0:
+        return outside("the bound exceeds delta = 1 here and so says nothing. Use more users or a larger epsilon.")
+    return Claim(log_delta=Enclosure(-math.inf, log_delta.upper))
+
+
+class Bound(Protocol):
+    """A privacy bound for shuffled randomizers."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        ...
+
+    @property
+    def reference(self) -> str:
+        """Where it is stated."""
+        ...
+
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float) -> Claim:
+        """What is known about delta at this epsilon, for n users."""
+        ...
+
+
+def is_local_guarantee(blanket: Blanket, epsilon: float) -> bool:
+    """Whether epsilon >= epsilon0 for certain: then delta = 0 whatever the shuffler does (post-processing)."""
+    epsilon0 = blanket.epsilon0()
+    return epsilon0 is not None and arb(epsilon) >= epsilon0

@@ -1,0 +1,95 @@
+"""Hoeffding's and Bennett's inequalities on the blanket (Lemma 5.3 with 5.5 and with 5.6, corrected).
+
+Both bound E[(L_1 + ... + L_m)_+] by prefactor * e^(-rate m). The number of users in the blanket is M ~ Bin(n, gamma),
+so Lemma 5.3 becomes delta <= prefactor / (gamma n) * (1 - gamma (1 - e^-rate))^n, with the binomial summed exactly.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from flint import arb
+
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, at_most, is_local_guarantee, outside
+from shuffledp.arithmetic.balls import evaluate
+from shuffledp.arithmetic.enclosure import Enclosure
+from shuffledp.core.blanket import AmplificationVariable, Blanket
+from shuffledp.references import cite
+
+Inequality = Callable[[AmplificationVariable], tuple[arb, arb]]
+"""From what is known of L to (log prefactor, rate)."""
+
+
+def hoeffding(law: AmplificationVariable) -> tuple[arb, arb]:
+    """E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) e^(-2 m a^2 / b^2), where E[L] = -a < 0 and b is the range of L.
+
+    Reference: BBGN19, Lemma 5.5.
+    """
+    width = law.upper - law.lower
+    return (-(width**2) / (4 * law.mean)).log(), 2 * (law.mean / width) ** 2
+
+
+def bennett(law: AmplificationVariable) -> tuple[arb, arb]:
+    """E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) e^(-m c / b^2 phi(a b / c)).
+
+    Legend: E[L] = -a < 0, L <= b with b > 0, E[L^2] <= c, phi(u) = (1 + u) log(1 + u) - u.
+    The printed lemma has an extra 1 / (a m) in front, which is wrong and can fall below the true expectation
+    (docs/errata.md): with h(t) = (m c / b^2) phi((t + a m) b / (m c)), h'(0) is log(1 + a b / c) / b.
+
+    Reference: BBGN19, Lemma 5.6, corrected.
+    """
+    ratio = -law.mean * law.upper / law.second_moment
+    growth = ratio.log1p()
+    phi = (1 + ratio) * growth - ratio
+    return (law.upper / growth).log(), law.second_moment / law.upper**2 * phi
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concentration:
+    """One of the two inequalities on any blanket whose L is bounded, maximised over the pairs of inputs.
+
+    Regime: epsilon > 0, L bounded.
+    Rounding: log delta up.
+    """
+
+    name: str
+    inequality: Inequality
+    reference: str
+
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float) -> Claim:
+        """Lemma 5.3 with the inequality."""
+        if is_local_guarantee(blanket, epsilon):
+            return CERTAINLY_PRIVATE
+        if epsilon == 0:
+            return outside(f"{self.name} needs E[L] = 1 - e^epsilon below 0. Use an epsilon above 0.")
+        if not all(law.upper.is_finite() and law.lower.is_finite() for law in blanket.amplification(arb(epsilon))):
+            return outside(
+                f"the amplification variable of {blanket.label} is unbounded, and {self.name} needs a bounded one. "
+                "None of the paper's bounds covers it."
+            )
+        return at_most(self.log_delta(blanket, n=n, epsilon=epsilon))
+
+    def log_delta(self, blanket: Blanket, *, n: int, epsilon: float) -> Enclosure:
+        """The formula's value, wherever it is defined, even if it exceeds delta = 1."""
+        pairs = range(len(blanket.amplification(arb(epsilon))))
+        return Enclosure(-float("inf"), max(evaluate(partial(self._pair, blanket, n, epsilon, i)).upper for i in pairs))
+
+    def _pair(self, blanket: Blanket, n: int, epsilon: float, pair: int) -> arb:
+        law = blanket.amplification(arb(epsilon))[pair]
+        if law.upper <= 0:
+            return arb.neg_inf()
+        gamma = blanket.gamma()
+        log_prefactor, rate = self.inequality(law)
+        return log_prefactor - (gamma * n).log() + n * (gamma * (-rate).expm1()).log1p()
+
+
+HOEFFDING = Concentration(
+    name="hoeffding",
+    inequality=hoeffding,
+    reference=cite("BBGN19", "Lemma 5.3") + " with " + cite("BBGN19", "Lemma 5.5"),
+)
+BENNETT = Concentration(
+    name="bennett",
+    inequality=bennett,
+    reference=cite("BBGN19", "Lemma 5.3") + " with " + cite("BBGN19", "Lemma 5.6") + ", corrected",
+)

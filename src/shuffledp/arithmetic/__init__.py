@@ -1,0 +1,1 @@
+"""Numbers only: enclosures, ball arithmetic, safe-side inversion. Nothing here knows about privacy."""

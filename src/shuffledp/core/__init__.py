@@ -1,0 +1,1 @@
+"""Nouns that randomizers, bounds and protocols share."""

@@ -1,0 +1,82 @@
+"""The waist of the planning path: all that a bound may know about a local randomizer.
+
+Every R with output laws mu_x splits as mu_x = (1 - gamma) nu_x + gamma omega, where gamma omega(y) = inf_x mu_x(y).
+omega is the blanket: what a user says independently of the value. Quantities are balls (`arb`) computed at the
+caller's precision, so a bound's formula can be evaluated as exactly as it needs.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from flint import arb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmplificationVariable:
+    """What is known of L = (mu_x(W) - e^epsilon mu_x'(W)) / omega(W), W ~ omega, for one pair (x, x').
+
+    Attributes:
+        mean: E[L] = 1 - e^epsilon.
+        lower: a bound below L (b_- in the paper).
+        upper: a bound above L (b_+).
+        second_moment: a bound above E[L^2] (c); uncentred.
+    """
+
+    mean: arb
+    lower: arb
+    upper: arb
+    second_moment: arb
+
+
+class Blanket(Protocol):
+    """The privacy blanket of a local randomizer."""
+
+    @property
+    def label(self) -> str:
+        """The randomizer in words, for messages and tables."""
+        ...
+
+    @property
+    def uniform_size(self) -> int | None:
+        """The number of messages, if the blanket is uniform and nu_x a point (randomized response)."""
+        ...
+
+    def gamma(self) -> arb:
+        """The total variation similarity, or a lower bound on it where the randomizer is not known."""
+        ...
+
+    def epsilon0(self) -> arb | None:
+        """The local privacy parameter, or None if the randomizer has none (not pure)."""
+        ...
+
+    def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
+        """The laws of L to maximise over: their supremum covers every ordered pair of inputs."""
+        ...
+
+
+class HasBlanket(Protocol):
+    """Anything that can be accounted for."""
+
+    def blanket(self) -> Blanket:
+        """The privacy blanket."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """Randomizers that differ in one parameter, for solving for it.
+
+    Attributes:
+        parameter: its name.
+        blanket: the blanket at a value of the parameter.
+        low: the least value to consider.
+        high: the greatest value to consider.
+        more_private: whether smaller or larger values are more private.
+    """
+
+    parameter: Literal["epsilon0", "gamma", "sigma"]
+    blanket: Callable[[float], Blanket]
+    low: float
+    high: float
+    more_private: Literal["smaller", "larger"]

@@ -1,0 +1,34 @@
+"""What is claimed: (epsilon, delta)-differential privacy of the shuffled messages of n users."""
+
+from dataclasses import dataclass
+from typing import Final
+
+ADJACENCY: Final = "replace-one"
+"""Neighbouring datasets differ in one user's value; the number of users is public."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """The shuffled messages of n users are (epsilon, delta)-DP under replace-one adjacency, n being public.
+
+    Attributes:
+        epsilon: rounded up.
+        delta: rounded up.
+        n: number of honest reports relied on.
+        bound: name of the bound that proves it.
+        reference: where the bound is stated.
+        adjacency: which datasets are neighbours.
+    """
+
+    epsilon: float
+    delta: float
+    n: int
+    bound: str
+    reference: str
+    adjacency: str = ADJACENCY
+
+    def __str__(self) -> str:
+        return (
+            f"({self.epsilon:.6g}, {self.delta:.3g})-differentially private after shuffling {self.n:,} reports "
+            f"({self.adjacency} neighbours, n public; by {self.bound})"
+        )

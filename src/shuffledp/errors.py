@@ -1,0 +1,25 @@
+"""What can go wrong, as a tree.
+
+ShuffledpError
+├── InvalidInput      an argument is wrong; the message says which and how to mend it (exit code 2)
+├── NoClaim           the request is well formed but no bound can grant it; names the nearest (exit code 3)
+└── NotDefined        the object has no such quantity, e.g. the density of "some" randomizer (exit code 2)
+
+A message is one sentence of fact and one of remedy. No message ever contains a user's value.
+"""
+
+
+class ShuffledpError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class InvalidInput(ShuffledpError, ValueError):  # noqa: N818 - reads as what it is
+    """An argument is outside what the callee accepts."""
+
+
+class NoClaim(ShuffledpError):  # noqa: N818
+    """No privacy claim of the requested kind can be made."""
+
+
+class NotDefined(ShuffledpError):  # noqa: N818
+    """The object does not determine the requested quantity."""

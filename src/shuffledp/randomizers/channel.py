@@ -1,0 +1,172 @@
+"""Any finite randomizer, given by its matrix of probabilities."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from flint import arb, ctx, fmpq
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.arithmetic.balls import evaluate
+from shuffledp.core.blanket import AmplificationVariable
+from shuffledp.errors import InvalidInput
+
+_ROW_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelBlanket:
+    """Blanket of a finite channel, from its exact rational probabilities.
+
+    Formula: eta(y) = min_x mu_x(y), gamma = sum eta, omega = eta / gamma, L(y) = gamma (mu_x - a mu_x')(y) / eta(y).
+    Legend: mu_x(y) = rows[x][y], a = e^epsilon.
+    Reference: BBGN19, Lemma 5.3.
+    """
+
+    rows: tuple[tuple[fmpq, ...], ...] = field(repr=False)
+    label: str
+
+    @property
+    def uniform_size(self) -> None:
+        """Nothing is assumed about the shape of the blanket."""
+
+    def gamma(self) -> arb:
+        """The probability of ignoring the value."""
+        return arb(sum(self._floor(), fmpq(0)))
+
+    def epsilon0(self) -> arb | None:
+        """The largest log-ratio of two inputs' probabilities of a message; None if one of them can be 0."""
+        worst = fmpq(1)
+        for column in zip(*self.rows, strict=True):
+            if max(column) > 0:
+                if min(column) == 0:
+                    return None
+                worst = max(worst, max(column) / min(column))
+        return arb(worst).log()
+
+    def epsilon0_up(self) -> float | None:
+        """The local privacy parameter as a double, rounded up."""
+        return None if self.epsilon0() is None else evaluate(lambda: self.epsilon0() or arb(0)).upper
+
+    def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
+        """The exact law of L of every ordered pair: range and second moment."""
+        a, mean = epsilon.exp(), -epsilon.expm1()
+        if self.epsilon0() is None:
+            unbounded = AmplificationVariable(
+                mean=mean, lower=arb.neg_inf(), upper=arb.pos_inf(), second_moment=arb.pos_inf()
+            )
+            return [unbounded]
+        gamma, ratios, products = _forms(self.rows, ctx.prec)
+        laws = []
+        for x, over_x in enumerate(ratios):
+            for z, over_z in enumerate(ratios):
+                if x != z:
+                    values = [u - a * v for u, v in zip(over_x, over_z, strict=True)]
+                    square = products[x][x] - 2 * a * products[x][z] + a**2 * products[z][z]
+                    laws.append(
+                        AmplificationVariable(
+                            mean=mean,
+                            lower=gamma * _least(values),
+                            upper=-gamma * _least([-v for v in values]),
+                            second_moment=gamma * square,
+                        )
+                    )
+        return laws
+
+    def _floor(self) -> list[fmpq]:
+        return [min(column) for column in zip(*self.rows, strict=True)]
+
+
+@lru_cache(maxsize=8)
+def _forms(
+    rows: tuple[tuple[fmpq, ...], ...],
+    bits: int,  # noqa: ARG001 - the balls depend on the working precision
+) -> tuple[arb, list[list[arb]], list[list[arb]]]:
+    """Gamma, the ratios mu_x / eta, and the products sum_y mu_x mu_z / eta."""
+    columns = [column for column in zip(*rows, strict=True) if min(column) > 0]
+    gamma = arb(sum((min(column) for column in columns), fmpq(0)))
+    masses = [[arb(column[x]) for column in columns] for x in range(len(rows))]
+    ratios = [[arb(column[x] / min(column)) for column in columns] for x in range(len(rows))]
+    products = [[sum((m * r for m, r in zip(mx, rz, strict=True)), arb(0)) for rz in ratios] for mx in masses]
+    return gamma, ratios, products
+
+
+def _least(values: list[arb]) -> arb:
+    least = values[0]
+    for value in values[1:]:
+        least = least.min(value)
+    return least
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Inputs by rows, messages by columns; entries are probabilities and each row sums to 1.
+
+    Rows may miss 1 by 1e-9, as decimal text does; the law accounted for is the row divided by its exact sum.
+    To sample from it, `LatticeChannel.of(channel)` is the nearest channel with 64-bit integer probabilities.
+
+    >>> Channel([[0.75, 0.25], [0.25, 0.75]]).gamma
+    0.5
+    """
+
+    matrix: NDArray[np.float64] = field(repr=False)
+
+    def __init__(self, matrix: ArrayLike) -> None:
+        try:
+            entries = np.array(matrix, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput("a channel is a table of numbers with rows of one length. Mend the matrix.") from None
+        if entries.ndim != 2 or entries.shape[0] < 2 or entries.shape[1] < 2:
+            raise InvalidInput(
+                f"a channel needs at least 2 rows and 2 columns; got shape {entries.shape}. "
+                "Give one row an input and one column a message."
+            )
+        if not np.isfinite(entries).all() or (entries < 0).any():
+            raise InvalidInput("a channel's entries must be finite and at least 0. They are probabilities.")
+        sums = [math.fsum(row) for row in entries]
+        for index, total in enumerate(sums):
+            if abs(total - 1) > _ROW_SUM_TOLERANCE:
+                raise InvalidInput(f"row {index} of the channel sums to {total:.12g}, not 1. Divide the row by its sum.")
+        entries.setflags(write=False)
+        object.__setattr__(self, "matrix", entries)
+
+    def blanket(self) -> ChannelBlanket:
+        """The privacy blanket of the exactly normalised matrix."""
+        rows = []
+        for row in self.matrix:
+            exact = [Fraction(float(entry)) for entry in row]
+            total = sum(exact)
+            rows.append(tuple(fmpq((e / total).numerator, (e / total).denominator) for e in exact))
+        return ChannelBlanket(rows=tuple(rows), label=self.label)
+
+    @property
+    def label(self) -> str:
+        """The channel in words."""
+        return f"{self.matrix.shape[0]} x {self.matrix.shape[1]} channel"
+
+    @property
+    def gamma(self) -> float:
+        """The probability of ignoring the value, rounded down."""
+        return evaluate(self.blanket().gamma).lower
+
+    @property
+    def epsilon0(self) -> float | None:
+        """The local privacy parameter, rounded up; None if some message is impossible for some input only."""
+        return self.blanket().epsilon0_up()
+
+    def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
+        """mu_symbol(message)."""
+        return np.asarray(self.matrix[symbol][message])
+
+    def omega(self, message: NDArray[np.integer] | int) -> NDArray[np.float64]:
+        """The blanket's probability of a message."""
+        floor = self.matrix.min(axis=0)
+        return np.asarray((floor / floor.sum())[message])
+
+    def left_over(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
+        """nu_symbol(message) = (mu_symbol - gamma omega) / (1 - gamma)."""
+        floor = self.matrix.min(axis=0)
+        return np.asarray(((self.matrix[symbol] - floor) / (1 - floor.sum()))[message])

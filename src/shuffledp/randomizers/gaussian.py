@@ -1,0 +1,123 @@
+"""The Gaussian mechanism on [0, 1]: value + N(0, sigma^2), as a continuous law. The paper's open case."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.arithmetic.balls import evaluate
+from shuffledp.core import checks
+from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.randomizers.lattice import LatticeChannel, discretize
+
+
+def _normal_cdf(x: arb) -> arb:
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianBlanket:
+    """Blanket of the Gaussian mechanism: the lower of the densities centred at 0 and at 1.
+
+    L is unbounded, so neither Hoeffding's nor Bennett's inequality applies. Its second moment at the pair (0, 1) is
+    gamma (1 + a^2) (e^(1/s^2) Phi(3/(2s)) + Phi(-1/(2s))) - 4 a gamma Phi(1/(2s)), with a = e^epsilon, s = sigma.
+    Reference: BBGN19, Lemma 5.1 (gamma).
+    """
+
+    sigma: float
+
+    @property
+    def label(self) -> str:
+        """The randomizer in words."""
+        return "Gaussian on [0, 1]"
+
+    @property
+    def uniform_size(self) -> None:
+        """The blanket is not uniform."""
+
+    def gamma(self) -> arb:
+        """The probability of ignoring the value: 2 P[N(0, sigma^2) <= -1/2]."""
+        return 2 * _normal_cdf(-1 / (2 * arb(self.sigma)))
+
+    def epsilon0(self) -> None:
+        """There is none: the likelihood ratio of two values is unbounded."""
+
+    def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
+        """The law at the pair (0, 1): mean and second moment; no range."""
+        a, s, gamma = epsilon.exp(), arb(self.sigma), self.gamma()
+        square = (1 / s**2).exp() * _normal_cdf(3 / (2 * s)) + _normal_cdf(-1 / (2 * s))
+        return [
+            AmplificationVariable(
+                mean=-epsilon.expm1(),
+                lower=arb.neg_inf(),
+                upper=arb.pos_inf(),
+                second_moment=gamma * ((1 + a**2) * square - 4 * a * _normal_cdf(1 / (2 * s))),
+            )
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian:
+    """Value in [0, 1] plus normal noise of standard deviation sigma: the continuous law, for accounting.
+
+    It has no epsilon0 (`epsilon0` is None). What *runs* is `lattice()`.
+
+    >>> Gaussian(sigma=1.0).gamma
+    0.6170750774519738
+    """
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", checks.scale(self.sigma, "sigma"))
+
+    @staticmethod
+    def family() -> Family:
+        """The Gaussian mechanism with sigma left open."""
+        return Family(
+            parameter="sigma",
+            blanket=lambda sigma: GaussianBlanket(sigma=sigma),
+            low=1e-3,
+            high=1e9,
+            more_private="larger",
+        )
+
+    def blanket(self) -> GaussianBlanket:
+        """The privacy blanket."""
+        return GaussianBlanket(sigma=self.sigma)
+
+    @property
+    def epsilon0(self) -> None:
+        """None: the Gaussian mechanism is not epsilon0-LDP for any epsilon0."""
+
+    @property
+    def gamma(self) -> float:
+        """The probability of ignoring the value, rounded down."""
+        return evaluate(self.blanket().gamma).lower
+
+    def density(self, message: ArrayLike, value: float) -> NDArray[np.float64]:
+        """mu_value(message)."""
+        standard = (np.asarray(message, dtype=np.float64) - value) / self.sigma
+        return np.exp(-(standard**2) / 2) / (self.sigma * np.sqrt(2 * np.pi))
+
+    def omega(self, message: ArrayLike) -> NDArray[np.float64]:
+        """The blanket's density: the lower of the two end points' densities, normalised."""
+        return np.minimum(self.density(message, 0.0), self.density(message, 1.0)) / self.gamma
+
+    def left_over(self, message: ArrayLike, value: float) -> NDArray[np.float64]:
+        """nu_value(message) = (mu_value - gamma omega) / (1 - gamma)."""
+        gap = self.density(message, value) - self.gamma * self.omega(message)
+        return np.maximum(gap, 0.0) / (1 - self.gamma)
+
+    def lattice(self, *, inputs: int = 17, outputs: int = 129, reach: float | None = None) -> LatticeChannel:
+        """The channel that runs: inputs on a lattice of [0, 1], outputs clamped to one on [-reach, 1 + reach]."""
+        sigma = arb(self.sigma)
+        return discretize(
+            lambda noise: _normal_cdf(noise / sigma),
+            inputs=inputs,
+            outputs=outputs,
+            reach=4 * self.sigma if reach is None else reach,
+            label=f"Gaussian(sigma={self.sigma:g}) on a lattice",
+        )

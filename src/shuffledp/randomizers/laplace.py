@@ -1,0 +1,118 @@
+"""The Laplace mechanism on [0, 1]: value + Laplace(1 / epsilon0), as a continuous law."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.arithmetic.balls import evaluate
+from shuffledp.core import checks
+from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.randomizers.lattice import LatticeChannel, discretize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceBlanket:
+    """Blanket of the Laplace mechanism: the Laplace density centred at 1/2, with probability e^(-eps0/2).
+
+    The laws of L over all pairs are dominated, in convex order, by the pair (0, 1) (docs/maths/blankets.md).
+    Reference: BBGN19, Lemma 5.1 (gamma), Lemma 5.8 (L).
+    """
+
+    local: float
+
+    @property
+    def label(self) -> str:
+        """The randomizer in words."""
+        return "Laplace on [0, 1]"
+
+    @property
+    def uniform_size(self) -> None:
+        """The blanket is not uniform."""
+
+    def gamma(self) -> arb:
+        """The probability of ignoring the value."""
+        return (-arb(self.local) / 2).exp()
+
+    def epsilon0(self) -> arb:
+        """The local privacy parameter."""
+        return arb(self.local)
+
+    def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
+        """Lemma 5.8 at the pair (0, 1), where its bounds are attained."""
+        a, p, root = epsilon.exp(), arb(self.local).exp(), (arb(self.local) / 2).exp()
+        return [
+            AmplificationVariable(
+                mean=-epsilon.expm1(),
+                lower=(1 - a * p) / root,
+                upper=root * (1 - a / p),
+                second_moment=(a**2 + 1) * (2 * root + 1 / p) / 3 - 2 * a * (2 / root - 1 / p),
+            )
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laplace:
+    """Value in [0, 1] plus Laplace noise of scale 1 / epsilon0: the paper's continuous law, for accounting.
+
+    What *runs* is `lattice()`: a finite channel with integer probabilities and a blanket of its own.
+
+    >>> Laplace(epsilon0=2.0).gamma
+    0.36787944117144233
+    """
+
+    epsilon0: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon0", checks.epsilon(self.epsilon0, "epsilon0", positive=True))
+
+    @staticmethod
+    def family() -> Family:
+        """The Laplace mechanism with epsilon0 left open."""
+        return Family(
+            parameter="epsilon0",
+            blanket=lambda epsilon0: LaplaceBlanket(local=epsilon0),
+            low=0.0,
+            high=checks.LARGEST_EPSILON,
+            more_private="smaller",
+        )
+
+    def blanket(self) -> LaplaceBlanket:
+        """The privacy blanket."""
+        return LaplaceBlanket(local=self.epsilon0)
+
+    @property
+    def gamma(self) -> float:
+        """The probability of ignoring the value, rounded down."""
+        return evaluate(self.blanket().gamma).lower
+
+    def density(self, message: ArrayLike, value: float) -> NDArray[np.float64]:
+        """mu_value(message)."""
+        noise = np.abs(np.asarray(message, dtype=np.float64) - value)
+        return self.epsilon0 / 2 * np.exp(-self.epsilon0 * noise)
+
+    def omega(self, message: ArrayLike) -> NDArray[np.float64]:
+        """The blanket's density: Laplace centred at 1/2."""
+        return self.density(message, 0.5)
+
+    def left_over(self, message: ArrayLike, value: float) -> NDArray[np.float64]:
+        """nu_value(message) = (mu_value - gamma omega) / (1 - gamma)."""
+        gap = self.density(message, value) - self.gamma * self.omega(message)
+        return np.maximum(gap, 0.0) / (1 - self.gamma)
+
+    def lattice(self, *, inputs: int = 17, outputs: int = 129, reach: float | None = None) -> LatticeChannel:
+        """The channel that runs: inputs on a lattice of [0, 1], outputs clamped to one on [-reach, 1 + reach]."""
+        rate = arb(self.epsilon0)
+
+        def cdf(noise: arb) -> arb:
+            return (rate * noise).exp() / 2 if noise < 0 else 1 - (-rate * noise).exp() / 2
+
+        return discretize(
+            cdf,
+            inputs=inputs,
+            outputs=outputs,
+            reach=8 / self.epsilon0 if reach is None else reach,
+            label=f"Laplace(epsilon0={self.epsilon0:g}) on a lattice",
+        )

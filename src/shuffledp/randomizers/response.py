@@ -1,0 +1,180 @@
+"""k-ary randomized response: tell the truth, or with probability gamma say anything."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from flint import arb, ctx, fmpq
+from numpy.typing import NDArray
+
+from shuffledp.arithmetic.balls import evaluate
+from shuffledp.core import checks
+from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.core.words import Words, WordSource, rows_from, uniform_below
+from shuffledp.errors import InvalidInput
+
+_WORD = 1 << 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseBlanket:
+    """Blanket of k-ary randomized response: uniform, with probability gamma.
+
+    Formula: gamma = k / (e^eps0 + k - 1), equivalently eps0 = log(1 + k (1 - gamma) / gamma).
+    Legend: k = size, gamma = given_gamma or derived, eps0 = given_epsilon0 or derived.
+    Reference: BBGN19, Lemma 5.1 (gamma), Lemma 5.7 (L).
+    """
+
+    size: int
+    given_epsilon0: float | None = None
+    given_gamma: float | Fraction | None = None
+
+    @property
+    def label(self) -> str:
+        """The randomizer in words."""
+        return f"{self.size}-ary randomized response"
+
+    @property
+    def uniform_size(self) -> int:
+        """Every message is equally likely under the blanket."""
+        return self.size
+
+    def gamma(self) -> arb:
+        """The probability of ignoring the value."""
+        if self.given_epsilon0 is not None:
+            return self.size / (arb(self.given_epsilon0).exp() + (self.size - 1))
+        return _exact(self.given_gamma or 1.0)
+
+    def epsilon0(self) -> arb:
+        """The local privacy parameter."""
+        if self.given_epsilon0 is not None:
+            return arb(self.given_epsilon0)
+        gamma = self.gamma()
+        return (self.size * (1 - gamma) / gamma).log1p()
+
+    def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
+        """Lemma 5.7; by symmetry every pair x != x' has the same law, with atoms on x, x' and the rest."""
+        gamma, k, a = self.gamma(), self.size, epsilon.exp()
+        middle = -gamma * epsilon.expm1()
+        return [
+            AmplificationVariable(
+                mean=-epsilon.expm1(),
+                lower=middle - (1 - gamma) * k * a,
+                upper=middle + (1 - gamma) * k,
+                second_moment=gamma * (2 - gamma) * (1 - a) ** 2 + (1 - gamma) ** 2 * k * (1 + a**2),
+            )
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomizedResponse:
+    """With probability gamma a uniform message, otherwise the symbol itself (Algorithm 1).
+
+    Give the number of symbols and either the local privacy parameter or gamma.
+    Sampling draws a 64-bit word per row: below `threshold` = ceil(gamma 2^64), the row is in the blanket, and its
+    message is an exactly uniform one from later draws. Rounding up means more blanket: the safe side. `as_run` is
+    the very law that is sampled.
+
+    Reference: BBGN19, Algorithm 1 and Lemma 5.1.
+
+    >>> RandomizedResponse(size=10, epsilon0=1.0).gamma
+    0.8533717227638145
+    """
+
+    size: int
+    given_epsilon0: float | None = None
+    given_gamma: float | Fraction | None = None
+
+    def __init__(
+        self, *, size: int, epsilon0: float | None = None, gamma: float | Fraction | None = None
+    ) -> None:
+        if (epsilon0 is None) == (gamma is None):
+            raise InvalidInput("randomized response takes either epsilon0 or gamma. Give exactly one of them.")
+        if gamma is not None and not 0 < gamma <= 1:
+            raise InvalidInput(f"gamma must be above 0 and at most 1; got {float(gamma)}. Usual values are 0.001 to 0.5.")
+        object.__setattr__(self, "size", checks.size(size))
+        object.__setattr__(self, "given_epsilon0", None if epsilon0 is None else checks.epsilon(epsilon0, "epsilon0"))
+        object.__setattr__(self, "given_gamma", gamma)
+
+    @staticmethod
+    def family(*, size: int, parameter: Literal["epsilon0", "gamma"] = "epsilon0") -> Family:
+        """Randomized response on `size` symbols with epsilon0 or gamma left open."""
+        checks.size(size)
+        if parameter == "gamma":
+            return Family(
+                parameter="gamma",
+                blanket=lambda gamma: ResponseBlanket(size=size, given_gamma=gamma),
+                low=1e-18,
+                high=1.0,
+                more_private="larger",
+            )
+        return Family(
+            parameter="epsilon0",
+            blanket=lambda epsilon0: ResponseBlanket(size=size, given_epsilon0=epsilon0),
+            low=0.0,
+            high=checks.LARGEST_EPSILON,
+            more_private="smaller",
+        )
+
+    def blanket(self) -> ResponseBlanket:
+        """The privacy blanket."""
+        return ResponseBlanket(
+            size=self.size, given_epsilon0=self.given_epsilon0, given_gamma=self.given_gamma
+        )
+
+    @property
+    def gamma(self) -> float:
+        """The probability of ignoring the value, rounded down (less blanket, less privacy claimed)."""
+        return evaluate(self.blanket().gamma).lower
+
+    @property
+    def epsilon0(self) -> float:
+        """The local privacy parameter, rounded up."""
+        return evaluate(self.blanket().epsilon0).upper
+
+    @property
+    def threshold(self) -> int:
+        """ceil(gamma 2^64): a word below it puts the row in the blanket."""
+        if self.given_gamma is not None:
+            return math.ceil(Fraction(self.given_gamma) * _WORD)
+        with ctx.workprec(256):
+            return min(_WORD, int((self.blanket().gamma() * _WORD).upper().ceil().unique_fmpz() or _WORD))
+
+    def as_run(self) -> "RandomizedResponse":
+        """The law that `randomize` samples: gamma is threshold / 2^64 exactly."""
+        return RandomizedResponse(size=self.size, gamma=Fraction(self.threshold, _WORD))
+
+    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int = 0) -> NDArray[np.integer]:
+        """One message a row; a pure function of the symbols and the words at rows first_row, first_row + 1, ..."""
+        if len(symbols) and not (int(symbols.min()) >= 0 and int(symbols.max()) < self.size):
+            raise InvalidInput(f"a symbol is outside 0..{self.size - 1}. Encode values before randomizing them.")
+        rows: Words = rows_from(first_row, len(symbols))
+        threshold = self.threshold
+        in_blanket = (
+            np.arange(len(rows))
+            if threshold == _WORD
+            else np.flatnonzero(words.words(rows, 0) < np.uint64(threshold))
+        )
+        messages = np.array(symbols, copy=True)
+        messages[in_blanket] = uniform_below(self.size, rows[in_blanket], words, 1).astype(messages.dtype)
+        return messages
+
+    def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
+        """mu_symbol(message)."""
+        return self.gamma / self.size + (1 - self.gamma) * self.left_over(message, symbol)
+
+    def omega(self, message: NDArray[np.integer] | int) -> NDArray[np.float64]:
+        """The blanket's probability of a message."""
+        return np.full(np.shape(message), 1 / self.size)
+
+    def left_over(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
+        """nu_symbol(message): the truth."""
+        return np.asarray(np.equal(message, symbol), dtype=np.float64)
+
+
+def _exact(value: float | Fraction) -> arb:
+    fraction = Fraction(value)
+    return arb(fmpq(fraction.numerator, fraction.denominator))

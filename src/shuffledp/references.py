@@ -1,0 +1,52 @@
+"""The papers this package rests on, and how their results are cited.
+
+A citation is `cite("BBGN19", "Theorem 5.3")`; a label that is not listed here is a mistake and raises.
+"""
+
+from dataclasses import dataclass
+
+from shuffledp.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """One publication and the labels in it that we use."""
+
+    authors: str
+    title: str
+    venue: str
+    labels: frozenset[str]
+
+
+PAPERS: dict[str, Paper] = {
+    "BBGN19": Paper(
+        authors="Borja Balle, James Bell, Adrià Gascón, Kobbi Nissim",
+        title="The Privacy Blanket of the Shuffle Model",
+        venue="CRYPTO 2019; arXiv:1903.02837",
+        labels=frozenset(
+            {"Algorithm 1", "Algorithm 2", "Algorithm 3", "Figure 2", "Figure 3"}
+            | {"Theorem 3.1", "Theorem 4.1", "Theorem 4.2", "Theorem 5.1", "Theorem 5.2", "Theorem 5.3"}
+            | {"Corollary 4.1.1", "Corollary 5.3.1"}
+            | {f"Lemma 4.{i}" for i in range(1, 6)}
+            | {f"Lemma 5.{i}" for i in range(1, 9)}
+            | {f"Lemma A.{i}" for i in range(1, 5)}
+        ),
+    ),
+    "EFMRTT19": Paper(
+        authors="Úlfar Erlingsson, Vitaly Feldman, Ilya Mironov, Ananth Raghunathan, Kunal Talwar, Abhradeep Thakurta",
+        title="Amplification by Shuffling: From Local to Central Differential Privacy via Anonymity",
+        venue="SODA 2019; arXiv:1811.12469",
+        labels=frozenset({"as stated in BBGN19, Theorem 5.1"}),
+    ),
+}
+
+
+def cite(paper: str, label: str) -> str:
+    """A citation, checked against the list above.
+
+    >>> cite("BBGN19", "Theorem 5.3")
+    'BBGN19, Theorem 5.3'
+    """
+    if paper not in PAPERS or label not in PAPERS[paper].labels:
+        raise InvalidInput(f"{paper}, {label} is not in the reference list. Add it to shuffledp.references.")
+    return f"{paper}, {label}"
