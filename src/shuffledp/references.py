@@ -41,12 +41,12 @@ PAPERS: dict[str, Paper] = {
 }
 
 
-def cite(paper: str, label: str) -> str:
+def cite(paper: str, *labels: str) -> str:
     """A citation, checked against the list above.
 
-    >>> cite("BBGN19", "Theorem 5.3")
-    'BBGN19, Theorem 5.3'
+    >>> cite("BBGN19", "Lemma 5.3", "Lemma 5.5")
+    'BBGN19, Lemma 5.3 with Lemma 5.5'
     """
-    if paper not in PAPERS or label not in PAPERS[paper].labels:
-        raise InvalidInput(f"{paper}, {label} is not in the reference list. Add it to shuffledp.references.")
-    return f"{paper}, {label}"
+    if paper not in PAPERS or not PAPERS[paper].labels.issuperset(labels):
+        raise InvalidInput(f"{paper}, {labels} is not in the reference list. Add it to shuffledp.references.")
+    return f"{paper}, {' with '.join(labels)}"

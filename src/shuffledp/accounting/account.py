@@ -41,8 +41,8 @@ def account(
     Raises NoClaim, with the reason, where the bound does not apply or cannot reach what is asked.
 
     >>> from shuffledp import RandomizedResponse
-    >>> print(account(RandomizedResponse(size=10, epsilon0=1.0), n=1_000_000, delta=1e-6))
-    (0.00233182, 1e-06)-differentially private after shuffling 1,000,000 reports (replace-one neighbours, n public; by bennett)
+    >>> account(RandomizedResponse(size=10, epsilon0=1.0), n=1_000_000, delta=1e-6).epsilon
+    0.0023318206906962806
     """
     problem = Problem(randomizer=randomizer.blanket(), n=n, epsilon=epsilon, delta=delta)
     solution = solve(bound_named(bound), problem)

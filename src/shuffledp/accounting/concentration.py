@@ -6,13 +6,11 @@ so Lemma 5.3 becomes delta <= prefactor / (gamma n) * (1 - gamma (1 - e^-rate))^
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from flint import arb
 
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, at_most, is_local_guarantee, outside
 from shuffledp.arithmetic.balls import evaluate
-from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.references import cite
 
@@ -67,29 +65,26 @@ class Concentration:
                 f"the amplification variable of {blanket.label} is unbounded, and {self.name} needs a bounded one. "
                 "None of the paper's bounds covers it."
             )
-        return at_most(self.log_delta(blanket, n=n, epsilon=epsilon))
+        return at_most(evaluate(lambda: self._log_delta(blanket, n, arb(epsilon))))
 
-    def log_delta(self, blanket: Blanket, *, n: int, epsilon: float) -> Enclosure:
-        """The formula's value, wherever it is defined, even if it exceeds delta = 1."""
-        pairs = range(len(blanket.amplification(arb(epsilon))))
-        return Enclosure(-float("inf"), max(evaluate(partial(self._pair, blanket, n, epsilon, i)).upper for i in pairs))
-
-    def _pair(self, blanket: Blanket, n: int, epsilon: float, pair: int) -> arb:
-        law = blanket.amplification(arb(epsilon))[pair]
-        if law.upper <= 0:
-            return arb.neg_inf()
+    def _log_delta(self, blanket: Blanket, n: int, epsilon: arb) -> arb:
+        """The formula, at its worst pair of inputs."""
         gamma = blanket.gamma()
-        log_prefactor, rate = self.inequality(law)
-        return log_prefactor - (gamma * n).log() + n * (gamma * (-rate).expm1()).log1p()
+        worst = arb.neg_inf()
+        for law in blanket.amplification(epsilon):
+            if not law.upper <= 0:  # else L is never positive and the expectation is 0
+                log_prefactor, rate = self.inequality(law)
+                worst = worst.max(log_prefactor + n * (gamma * (-rate).expm1()).log1p())
+        return worst - (gamma * n).log()
 
 
 HOEFFDING = Concentration(
     name="hoeffding",
     inequality=hoeffding,
-    reference=cite("BBGN19", "Lemma 5.3") + " with " + cite("BBGN19", "Lemma 5.5"),
+    reference=cite("BBGN19", "Lemma 5.3", "Lemma 5.5"),
 )
 BENNETT = Concentration(
     name="bennett",
     inequality=bennett,
-    reference=cite("BBGN19", "Lemma 5.3") + " with " + cite("BBGN19", "Lemma 5.6") + ", corrected",
+    reference=cite("BBGN19", "Lemma 5.3", "Lemma 5.6") + " (corrected)",
 )

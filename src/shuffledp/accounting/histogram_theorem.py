@@ -31,7 +31,8 @@ class HistogramTheorem:
             return outside(f"Theorem 3.1 is about randomized response, and this is {blanket.label}. Use bennett.")
         if not 0 < epsilon <= 1:
             return outside(
-                f"Theorem 3.1 needs 0 < epsilon <= 1, and epsilon is {epsilon:.6g}. Use bennett, which has no upper limit."
+                f"Theorem 3.1 needs 0 < epsilon <= 1, and epsilon is {epsilon:.6g}. "
+                "Use bennett, which has no upper limit."
             )
         if n < 2:
             return outside("Theorem 3.1 needs n >= 2. With one user only the local guarantee holds.")
@@ -45,6 +46,4 @@ class HistogramTheorem:
                 f"Theorem 3.1 needs gamma (n-1) epsilon / size >= 27, and it is {float(per_symbol) * epsilon:.6g}. "
                 "Use more users, a larger gamma or epsilon, or bennett."
             )
-        return at_most(
-            evaluate(lambda: arb(2).log() - blanket.gamma() * (n - 1) / size * arb(epsilon) ** 2 / 14)
-        )
+        return at_most(evaluate(lambda: arb(2).log() - blanket.gamma() * (n - 1) / size * arb(epsilon) ** 2 / 14))

@@ -209,10 +209,8 @@ class _ClaimAt(Claim):
     epsilon: float | None = None
 
 
-def _least_claim(
-    claim_at: Callable[[float], Claim], high: float, *, good_enough: float = -math.inf
-) -> _ClaimAt:
-    """The smallest delta a bound reaches at any epsilon up to `high`: grid, then golden section around its best point."""
+def _least_claim(claim_at: Callable[[float], Claim], high: float, *, good_enough: float = -math.inf) -> _ClaimAt:
+    """The smallest delta a bound reaches at any epsilon up to `high`: a grid, then golden section."""
     grid = _epsilon_grid(high)
     claims = [claim_at(epsilon) for epsilon in grid]
     best = min(range(len(grid)), key=lambda i: claims[i].log_delta.upper if claims[i].regime is None else math.inf)

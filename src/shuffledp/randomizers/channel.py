@@ -129,7 +129,9 @@ class Channel:
         sums = [math.fsum(row) for row in entries]
         for index, total in enumerate(sums):
             if abs(total - 1) > _ROW_SUM_TOLERANCE:
-                raise InvalidInput(f"row {index} of the channel sums to {total:.12g}, not 1. Divide the row by its sum.")
+                raise InvalidInput(
+                    f"row {index} of the channel sums to {total:.12g}, not 1. Divide the row by its sum."
+                )
         entries.setflags(write=False)
         object.__setattr__(self, "matrix", entries)
 

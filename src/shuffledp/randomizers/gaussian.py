@@ -100,7 +100,7 @@ class Gaussian:
     def density(self, message: ArrayLike, value: float) -> NDArray[np.float64]:
         """mu_value(message)."""
         standard = (np.asarray(message, dtype=np.float64) - value) / self.sigma
-        return np.exp(-(standard**2) / 2) / (self.sigma * np.sqrt(2 * np.pi))
+        return np.asarray(np.exp(-(standard**2) / 2) / (self.sigma * np.sqrt(2 * np.pi)))
 
     def omega(self, message: ArrayLike) -> NDArray[np.float64]:
         """The blanket's density: the lower of the two end points' densities, normalised."""

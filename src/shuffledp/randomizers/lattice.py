@@ -82,9 +82,7 @@ class LatticeChannel:
         return messages
 
 
-def discretize(
-    cdf: Callable[[arb], arb], *, inputs: int, outputs: int, reach: float, label: str
-) -> LatticeChannel:
+def discretize(cdf: Callable[[arb], arb], *, inputs: int, outputs: int, reach: float, label: str) -> LatticeChannel:
     """An additive-noise mechanism on [0, 1] as a channel: round its output to a lattice, clamping at both ends.
 
     Rounding is post-processing, so the ideal channel is at least as private as the continuous law; the integer
@@ -106,7 +104,11 @@ def discretize(
 def _integer_cells(boundaries: Sequence[arb | fmpq], support: Sequence[fmpq] | None = None) -> tuple[int, ...]:
     """Cells of a CDF in units of 2^-64, each possible one at least 1; what is owed is taken from the largest."""
     with ctx.workprec(192):
-        marks = [0, *(int((arb(b) * _WORD + 0.5).mid().floor().unique_fmpz() or 0) for b in boundaries), _WORD]
+        marks = [
+            0,
+            *(int((arb(b) * _WORD + 0.5).mid().floor().unique_fmpz() or 0) for b in boundaries),
+            _WORD,
+        ]
     possible = [support is None or support[j] > 0 for j in range(len(marks) - 1)]
     cells = [max(1, right - left) if ok else 0 for (left, right), ok in zip(pairwise(marks), possible, strict=True)]
     cells[cells.index(max(cells))] += _WORD - sum(cells)

@@ -88,13 +88,13 @@ class RandomizedResponse:
     given_epsilon0: float | None = None
     given_gamma: float | Fraction | None = None
 
-    def __init__(
-        self, *, size: int, epsilon0: float | None = None, gamma: float | Fraction | None = None
-    ) -> None:
+    def __init__(self, *, size: int, epsilon0: float | None = None, gamma: float | Fraction | None = None) -> None:
         if (epsilon0 is None) == (gamma is None):
             raise InvalidInput("randomized response takes either epsilon0 or gamma. Give exactly one of them.")
         if gamma is not None and not 0 < gamma <= 1:
-            raise InvalidInput(f"gamma must be above 0 and at most 1; got {float(gamma)}. Usual values are 0.001 to 0.5.")
+            raise InvalidInput(
+                f"gamma must be above 0 and at most 1; got {float(gamma)}. Usual values are 0.001 to 0.5."
+            )
         object.__setattr__(self, "size", checks.size(size))
         object.__setattr__(self, "given_epsilon0", None if epsilon0 is None else checks.epsilon(epsilon0, "epsilon0"))
         object.__setattr__(self, "given_gamma", gamma)
@@ -121,9 +121,7 @@ class RandomizedResponse:
 
     def blanket(self) -> ResponseBlanket:
         """The privacy blanket."""
-        return ResponseBlanket(
-            size=self.size, given_epsilon0=self.given_epsilon0, given_gamma=self.given_gamma
-        )
+        return ResponseBlanket(size=self.size, given_epsilon0=self.given_epsilon0, given_gamma=self.given_gamma)
 
     @property
     def gamma(self) -> float:
@@ -154,9 +152,7 @@ class RandomizedResponse:
         rows: Words = rows_from(first_row, len(symbols))
         threshold = self.threshold
         in_blanket = (
-            np.arange(len(rows))
-            if threshold == _WORD
-            else np.flatnonzero(words.words(rows, 0) < np.uint64(threshold))
+            np.arange(len(rows)) if threshold == _WORD else np.flatnonzero(words.words(rows, 0) < np.uint64(threshold))
         )
         messages = np.array(symbols, copy=True)
         messages[in_blanket] = uniform_below(self.size, rows[in_blanket], words, 1).astype(messages.dtype)

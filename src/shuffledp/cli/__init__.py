@@ -1,0 +1,39 @@
+"""The `shuffledp` command."""
+
+import sys
+
+import click
+
+from shuffledp import __version__
+from shuffledp.cli.account import account
+from shuffledp.cli.figures import figures
+from shuffledp.errors import NoClaim, ShuffledpError
+
+EXIT_BAD_INPUT = 2
+EXIT_NO_CLAIM = 3
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shuffledp")
+def cli() -> None:
+    """Shuffle-model differential privacy: certified accounting, planning and protocols.
+
+    Shell completion: put the output of `_SHUFFLEDP_COMPLETE=bash_source shuffledp` (or zsh_source, fish_source)
+    in your shell's start-up file.
+    """
+
+
+cli.add_command(account)
+cli.add_command(figures)
+
+
+def main() -> None:
+    """Run the command: our own errors become one line on stderr and an exit code, never a traceback."""
+    try:
+        cli(prog_name="shuffledp")
+    except NoClaim as error:
+        click.echo(f"shuffledp: {error}", err=True)
+        sys.exit(EXIT_NO_CLAIM)
+    except ShuffledpError as error:
+        click.echo(f"shuffledp: {error}", err=True)
+        sys.exit(EXIT_BAD_INPUT)

@@ -1,0 +1,1 @@
+"""Pictures and the tables behind them."""

@@ -1,0 +1,72 @@
+"""One look for every picture: colours a colour-blind reader can tell apart, no global state, repeatable files."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from shuffledp.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLACK: Final = "#000000"
+ORANGE: Final = "#E69F00"
+SKY: Final = "#56B4E9"
+GREEN: Final = "#009E73"
+BLUE: Final = "#0072B2"
+VERMILION: Final = "#D55E00"
+PURPLE: Final = "#CC79A7"
+"""Okabe and Ito's palette, without its yellow."""
+
+_SETTINGS: Final[dict[Any, Any]] = {
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "legend.labelspacing": 0.3,
+    "savefig.dpi": 200,
+    "svg.hashsalt": "shuffledp",
+    "svg.fonttype": "none",
+}
+
+
+@contextmanager
+def canvas(width: float, height: float, rows: int, columns: int) -> "Iterator[tuple[Figure, list[Axes]]]":
+    """A figure and its axes in reading order; draw and save inside the context, where our look applies."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InvalidInput("figures need matplotlib, which is not installed. Install shuffledp[figures].") from None
+    with mpl.rc_context(_SETTINGS):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+def save(figure: "Figure", out: Path, name: str) -> list[Path]:
+    """Write a figure as PNG and SVG."""
+    paths = [out / f"{name}.png", out / f"{name}.svg"]
+    out.mkdir(parents=True, exist_ok=True)
+    figure.savefig(paths[0], metadata={"Software": "shuffledp"})
+    figure.savefig(paths[1], metadata={"Date": None, "Creator": "shuffledp"})
+    return paths
+
+
+def save_table(out: Path, name: str, columns: Mapping[str, Sequence[float | None]]) -> Path:
+    """Write the numbers behind a panel; an empty cell means that the bound claims nothing there."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{name}.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(["" if cell is None else cell for cell in row] for row in zip(*columns.values(), strict=True))
+    return path
