@@ -1,5 +1,7 @@
 """How accurate any private one-message protocol for a sum can be."""
 
+import math
+
 from flint import arb
 
 from shuffledp.arithmetic.balls import evaluate
@@ -38,7 +40,7 @@ def summation_error_floor(*, n: int, epsilon: float, delta: float, tightened: bo
     if not tightened:
         return at(paper)
     # The first term falls and the second grows with K: the best K is next to where they meet.
-    low, high = 1, 4 * paper + 4
+    low, high = 1, 2 + math.ceil((6 * n / (0.5 - delta)) ** (1 / 3))
     while high - low > 1:
         middle = (low + high) // 2
         if at(middle + 1) > at(middle):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, at_most, is_local_guarantee, outside
+from shuffledp.accounting.bound import Claim, at_most, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
@@ -35,8 +35,6 @@ class Erlingsson:
             )
         if n < 1000:
             return outside(f"Theorem 5.1 needs n >= 1000, and n is {n}. Use bennett or hoeffding.")
-        if is_local_guarantee(blanket, epsilon):
-            return CERTAINLY_PRIVATE
         log_delta = evaluate(lambda: -n * (arb(epsilon) / (12 * (blanket.epsilon0() or arb(0)))) ** 2)
         if not log_delta.upper < evaluate(lambda: -arb(100).log()).lower:
             return outside("Theorem 5.1 covers delta < 1/100 only. Use a larger epsilon, more users, or bennett.")

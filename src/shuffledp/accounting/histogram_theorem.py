@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, at_most, is_local_guarantee, outside
+from shuffledp.accounting.bound import Claim, at_most, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
@@ -38,8 +38,6 @@ class HistogramTheorem:
             return outside("Theorem 3.1 needs n >= 2. With one user only the local guarantee holds.")
         if not blanket.gamma() < 1:
             return outside("Theorem 3.1 needs gamma < 1. With gamma = 1 the messages do not depend on the values.")
-        if is_local_guarantee(blanket, epsilon):
-            return CERTAINLY_PRIVATE
         per_symbol = blanket.gamma() * (n - 1) / size
         if not per_symbol * arb(epsilon) >= 27:
             return outside(

@@ -21,7 +21,7 @@ Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma"]
 _Number = TypeVar("_Number", int, float)
 
 _GRID = 1.5
-_SMALLEST_EPSILON = 1e-30
+_GRID_SPAN = 1e-12
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -117,7 +117,7 @@ def _solve_delta(bound: Bound, problem: Problem) -> float | str:
     claim_at = _claims(bound, problem)
     claim = claim_at(epsilon)
     if claim.log_delta.upper > -math.inf and epsilon > 0:
-        least = _least_claim(claim_at, epsilon)
+        least = _least_claim(claim_at, _epsilon_grid(epsilon, epsilon))
         if claim.regime is not None or least.log_delta.upper < claim.log_delta.upper:
             claim = least if least.regime is None else claim
     return claim.regime or exp_up(claim.log_delta.upper)
@@ -132,12 +132,11 @@ def _solve_epsilon(bound: Bound, problem: Problem) -> float | str:
 
     if holds(0.0):
         return 0.0
-    high = _largest_epsilon(problem)
-    grid = _epsilon_grid(high)
+    grid = _epsilon_grid(_interesting_epsilon(problem), checks.LARGEST_EPSILON)
     hit = next((i for i, epsilon in enumerate(grid) if holds(epsilon)), None)
     if hit is not None:
         return first_double(holds, grid[hit - 1] if hit else 0.0, grid[hit])
-    least = _least_claim(claim_at, high, good_enough=target)
+    least = _least_claim(claim_at, grid, good_enough=target)
     if least.regime is None and least.epsilon is not None and holds(least.epsilon):
         below = max((e for e in grid if e < least.epsilon), default=0.0)
         return first_double(holds, below, least.epsilon)
@@ -209,9 +208,8 @@ class _ClaimAt(Claim):
     epsilon: float | None = None
 
 
-def _least_claim(claim_at: Callable[[float], Claim], high: float, *, good_enough: float = -math.inf) -> _ClaimAt:
-    """The smallest delta a bound reaches at any epsilon up to `high`: a grid, then golden section."""
-    grid = _epsilon_grid(high)
+def _least_claim(claim_at: Callable[[float], Claim], grid: list[float], *, good_enough: float = -math.inf) -> _ClaimAt:
+    """The smallest delta a bound reaches: on the grid, then by golden section around the best point."""
     claims = [claim_at(epsilon) for epsilon in grid]
     best = min(range(len(grid)), key=lambda i: claims[i].log_delta.upper if claims[i].regime is None else math.inf)
     if claims[best].regime is not None:
@@ -246,17 +244,17 @@ def _claims(bound: Bound, problem: Problem) -> Callable[[float], Claim]:
     return lambda epsilon: bound.claim(blanket, n=n, epsilon=epsilon)
 
 
-def _largest_epsilon(problem: Problem) -> float:
-    """Beyond epsilon0 there is nothing to find; without one, beyond 700 there is no privacy."""
+def _interesting_epsilon(problem: Problem) -> float:
+    """epsilon0, rounded up, where the local guarantee takes over; 1 if there is none."""
     epsilon0 = None if isinstance(problem.randomizer, Family) else problem.randomizer.epsilon0()
-    if epsilon0 is None:
-        return checks.LARGEST_EPSILON
-    return math.nextafter(float(epsilon0.upper()), math.inf)
+    return 1.0 if epsilon0 is None else math.nextafter(float(epsilon0.upper()), math.inf)
 
 
-def _epsilon_grid(high: float) -> list[float]:
-    steps = max(1, math.ceil(math.log(high / _SMALLEST_EPSILON) / math.log(_GRID))) if high > 0 else 1
-    return [high / _GRID**k for k in range(steps, -1, -1)]
+def _epsilon_grid(middle: float, high: float) -> list[float]:
+    """A geometric grid through `middle`, from far below it up to `high`."""
+    below = math.ceil(-math.log(_GRID_SPAN) / math.log(_GRID))
+    above = math.floor(math.log(high / middle) / math.log(_GRID)) if high > middle else 0
+    return [*(middle * _GRID**k for k in range(-below, above + 1)), *([high] if above else [])]
 
 
 def _grants(claim: Claim, log_delta: float) -> bool:

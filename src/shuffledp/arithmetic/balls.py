@@ -17,7 +17,7 @@ from shuffledp.arithmetic.enclosure import Enclosure
 _STARTING_BITS: Final = 128
 _MOST_BITS: Final = 16384
 _ENOUGH_BITS: Final = 60
-_ENOUGH_ABSOLUTE: Final = arb(2) ** -200
+_ENOUGH_ABSOLUTE: Final = arb(2) ** -1200
 
 
 def evaluate(formula: Callable[[], arb]) -> Enclosure:

@@ -1,5 +1,6 @@
 """`shuffledp figures`: the paper's figures, redrawn."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -19,7 +20,7 @@ def figures(out: Path, only: tuple[str, ...]) -> None:
 
     names = only or tuple(paper.FIGURES)
     paths: list[Path] = []
-    with click.progressbar(length=len(names), label="Drawing", file=click.get_text_stream("stderr")) as progress:
+    with click.progressbar(length=len(names), label="Drawing", file=sys.stderr) as progress:
         for name in names:
             paths.extend(paper.FIGURES[name](out))
             progress.update(1)

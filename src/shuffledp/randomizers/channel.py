@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import AmplificationVariable
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import InvalidInput, NotDefined
 
 _ROW_SUM_TOLERANCE = 1e-9
 
@@ -171,4 +171,6 @@ class Channel:
     def left_over(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """nu_symbol(message) = (mu_symbol - gamma omega) / (1 - gamma)."""
         floor = self.matrix.min(axis=0)
+        if self.gamma == 1:
+            raise NotDefined("gamma is 1: all inputs send the same messages and nothing is left over.")
         return np.asarray(((self.matrix[symbol] - floor) / (1 - floor.sum()))[message])

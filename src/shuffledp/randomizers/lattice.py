@@ -76,8 +76,9 @@ class LatticeChannel:
         messages = np.empty(len(symbols), dtype=np.int64)
         for symbol in np.unique(symbols):
             mine = symbols == symbol
-            # The last boundary, 2^64, does not fit a word and is never reached.
-            boundaries = np.array(list(accumulate(self.counts[int(symbol)]))[:-1], dtype=np.uint64)
+            # A boundary at 2^64 does not fit a word, and no word reaches it.
+            marks = [mark for mark in accumulate(self.counts[int(symbol)]) if mark < _WORD]
+            boundaries = np.array(marks, dtype=np.uint64)
             messages[mine] = np.searchsorted(boundaries, drawn[mine], side="right")
         return messages
 
