@@ -7,9 +7,9 @@ import pytest
 from flint import arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+
 from oracles import formulas
 from oracles.enumeration import blanket_bound, expected_positive_part, response_rows, true_delta
-
 from shuffledp import Channel, Generic, Laplace, RandomizedResponse
 from shuffledp.accounting.account import bounds
 from shuffledp.accounting.concentration import BENNETT, HOEFFDING, Concentration

@@ -1,5 +1,6 @@
 """Closed forms of gamma, omega, nu and L against summation and quadrature."""
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -8,9 +9,9 @@ import pytest
 from flint import arb, ctx
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracles.enumeration import response_rows
 from scipy.integrate import quad
 
+from oracles.enumeration import response_rows
 from shuffledp import Channel, Gaussian, Generic, Laplace, LatticeChannel, RandomizedResponse
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import AmplificationVariable, Blanket
@@ -27,7 +28,7 @@ def only_law(blanket: Blanket, epsilon: float) -> AmplificationVariable:
 def integral(function: Callable[[float], float], points: list[float]) -> float:
     """Quadrature with the kinks at the ends of the pieces; the first and last point bound the support."""
     edges = points
-    return math.fsum(quad(function, a, b, epsabs=1e-13, limit=200)[0] for a, b in zip(edges, edges[1:], strict=False))
+    return math.fsum(quad(function, a, b, epsabs=1e-13, limit=200)[0] for a, b in itertools.pairwise(edges))
 
 
 @given(st.integers(2, 12), locals_, epsilons)

@@ -87,5 +87,5 @@ def test_impossible_messages_are_never_sent() -> None:
 def test_a_symbol_out_of_range_is_refused_without_being_shown(symbols: list[int]) -> None:
     for randomizer in (RandomizedResponse(size=5, epsilon0=1.0), Laplace(epsilon0=1.0).lattice(inputs=5)):
         with pytest.raises(InvalidInput, match=r"outside 0\.\.4") as refused:
-            randomizer.randomize(np.array([777] + symbols), KeyedWords.seeded(6))
+            randomizer.randomize(np.array([777, *symbols]), KeyedWords.seeded(6))
         assert "777" not in str(refused.value)

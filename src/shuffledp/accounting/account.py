@@ -64,7 +64,7 @@ def calibrate(family: Family, *, n: int, epsilon: float, delta: float, bound: st
     >>> from shuffledp import RandomizedResponse
     >>> epsilon0 = calibrate(RandomizedResponse.family(size=10), n=1_000_000, epsilon=1.0, delta=1e-6)
     >>> round(epsilon0, 3)
-    7.883
+    9.585
     """
     solution = solve(bound_named(bound), Problem(randomizer=family, n=n, epsilon=epsilon, delta=delta))
     if solution.value is None:

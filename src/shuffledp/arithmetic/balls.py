@@ -27,7 +27,7 @@ def evaluate(formula: Callable[[], arb]) -> Enclosure:
     enclosure is wide but still true.
 
     >>> evaluate(lambda: (arb(1e-20).exp() - 1).log())  # naively log(0)
-    Enclosure(lower=-46.05170185988092, upper=-46.05170185988091)
+    Enclosure(lower=-46.051701859880914, upper=-46.05170185988091)
     """
     bits = _STARTING_BITS
     while True:

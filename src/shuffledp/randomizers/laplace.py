@@ -60,7 +60,7 @@ class Laplace:
     What *runs* is `lattice()`: a finite channel with integer probabilities and a blanket of its own.
 
     >>> Laplace(epsilon0=2.0).gamma
-    0.36787944117144233
+    0.3678794411714423
     """
 
     epsilon0: float

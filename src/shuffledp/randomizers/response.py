@@ -81,7 +81,7 @@ class RandomizedResponse:
     Reference: BBGN19, Algorithm 1 and Lemma 5.1.
 
     >>> RandomizedResponse(size=10, epsilon0=1.0).gamma
-    0.8533717227638145
+    0.8533674259065844
     """
 
     size: int

@@ -1,0 +1,185 @@
+"""`shuffledp account` as a user meets it: a real process, exit codes, JSON, bad input."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oracles.process import run
+from shuffledp import RandomizedResponse, account
+
+RR = "account --randomizer rr --size 10 --epsilon0 1 --n 1e6 --delta 1e-6"
+
+
+def result(command: str) -> dict[str, Any]:
+    done = run(command + " --json")
+    assert done.returncode == 0, done.stderr
+    parsed: dict[str, Any] = json.loads(done.stdout)
+    return parsed
+
+
+def test_json_has_the_promised_shape() -> None:
+    answer = result(f"{RR} --bound all")
+    assert answer["solved_for"] == "epsilon"
+    assert answer["inputs"] == {"randomizer": "rr", "size": 10, "epsilon0": 1.0, "n": 10**6, "delta": 1e-6}
+    assert answer["adjacency"] == "replace-one"
+    assert answer["n_is_public"] is True
+    by_name = {row["bound"]: row for row in answer["results"]}
+    assert set(by_name) == {"bennett", "hoeffding", "closed-form", "erlingsson", "histogram-theorem"}
+    for row in by_name.values():
+        assert {"bound", "value", "lower", "upper", "regime", "reference"} <= set(row)
+        assert row["lower"] is None
+        assert row["value"] == row["upper"]
+        assert (row["value"] is None) == (row["regime"] is not None)
+    assert by_name["erlingsson"]["value"] is None
+    assert (
+        by_name["bennett"]["value"] == account(RandomizedResponse(size=10, epsilon0=1.0), n=10**6, delta=1e-6).epsilon
+    )
+
+
+def test_every_bound_that_applies_round_trips() -> None:
+    """epsilon -> epsilon0 -> epsilon to 1e-9."""
+    for row in result(f"{RR} --bound all")["results"]:
+        if row["value"] is not None:
+            name, epsilon = row["bound"], row["value"]
+            back = result(
+                f"account --randomizer rr --size 10 --n 1e6 --delta 1e-6 --epsilon {epsilon!r} --bound {name}"
+            )
+            assert back["solved_for"] == "epsilon0"
+            (local,) = back["results"]
+            assert local["value"] == local["lower"]
+            assert local["upper"] is None
+            assert local["value"] == pytest.approx(1.0, rel=1e-9)
+            again = result(
+                f"account --randomizer rr --size 10 --n 1e6 --delta 1e-6 --epsilon0 {local['value']!r} --bound {name}"
+            )
+            assert again["results"][0]["value"] == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_tiny_delta_and_many_users() -> None:
+    answer = result("account --randomizer generic --epsilon0 2 --n 1e8 --delta 1e-200 --bound bennett")
+    assert answer["results"][0]["value"] == pytest.approx(0.03143907, rel=1e-6)
+
+
+def test_outside_the_regime_exits_3_with_the_reason() -> None:
+    done = run("account --randomizer generic --epsilon0 0.7 --n 1e6 --delta 1e-6 --bound erlingsson")
+    assert done.returncode == 3
+    assert "epsilon0 < 1/2" in done.stdout
+    assert run("account --randomizer gaussian --sigma 1 --n 1e6 --delta 1e-6").returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("left_out", "options"),
+    [
+        ("delta", "--epsilon0 1 --n 1e6 --epsilon 0.003"),
+        ("n", "--epsilon0 1 --epsilon 0.003 --delta 1e-6"),
+        ("epsilon0", "--n 1e6 --epsilon 0.003 --delta 1e-6"),
+        ("gamma", "--n 1e6 --epsilon 0.003 --delta 1e-6 --solve-for gamma"),
+        ("epsilon", "--gamma 0.85 --n 1e6 --delta 1e-6"),
+    ],
+)
+def test_any_quantity_can_be_left_out(left_out: str, options: str) -> None:
+    answer = result(f"account --randomizer rr --size 10 {options} --bound bennett")
+    assert answer["solved_for"] == left_out
+    assert answer["results"][0]["value"] > 0
+
+
+def test_sweep_to_csv_and_json() -> None:
+    done = run("account --randomizer laplace --epsilon0 1 --n 1e3,1e4,1e5 --delta 1e-6 --bound bennett --csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["n"] for row in rows] == ["1000", "10000", "100000"]
+    assert [float(row["epsilon"]) for row in rows] == pytest.approx([0.1583185, 0.04501791, 0.013102627], rel=1e-6)
+    swept = result("account --randomizer laplace --epsilon0 0.5,1,2 --n 1e4 --delta 1e-6 --bound bennett")
+    assert [row["epsilon0"] for row in swept["results"]] == [0.5, 1.0, 2.0]
+    table = run("account --randomizer laplace --epsilon0 1 --n 1e3,1e4 --delta 1e-6").stdout
+    assert "1,000" in table
+    assert "erlingsson: Theorem 5.1 needs" in table
+
+
+def test_printed_numbers_are_rounded_to_the_safe_side() -> None:
+    epsilon = result(f"{RR} --bound bennett")["results"][0]["value"]
+    printed = run(f"{RR} --bound bennett").stdout.split("bennett")[1].split()[0]
+    assert epsilon <= float(printed) <= epsilon * (1 + 1e-6)
+    options = "--n 1e6 --epsilon 0.003 --delta 1e-6 --bound bennett"
+    local = result(f"account --randomizer rr --size 10 {options}")["results"][0]["value"]
+    printed = run(f"account --randomizer rr --size 10 {options}").stdout.split("bennett")[1].split()[0]
+    assert local * (1 - 1e-6) <= float(printed) <= local
+
+
+@pytest.mark.parametrize("text", ["0.75, 0.25\n0.25, 0.75\n", "0.75 0.25\n0.25 0.75", "[[0.75, 0.25], [0.25, 0.75]]"])
+def test_a_channel_from_a_file_is_the_response_it_is(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "matrix.txt"
+    file.write_text(text)
+    ours = result(f"account --randomizer channel --matrix {file} --n 1e4 --delta 1e-6 --bound bennett")
+    same = result("account --randomizer rr --size 2 --gamma 0.5 --n 1e4 --delta 1e-6 --bound bennett")
+    assert ours["results"][0]["value"] == pytest.approx(same["results"][0]["value"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (f"{RR.replace('--delta 1e-6', '--epsilon -1')}", "epsilon must be at least 0"),
+        (RR.replace("--size 10", "--size 1"), "size must be"),
+        (RR.replace("--size 10", "--size 2.5"), "whole number"),
+        (RR.replace("--size 10", ""), "--size"),
+        (RR.replace("--n 1e6", "--n 0"), "n must be from 1"),
+        (RR.replace("--n 1e6", "--n 1.5"), "whole number"),
+        (RR.replace("--n 1e6", "--n many"), "not a number"),
+        (RR.replace("--epsilon0 1", "--epsilon0 nan"), "not a usable number"),
+        (RR.replace("--epsilon0 1", "--epsilon0 inf"), "not a usable number"),
+        (RR.replace("--epsilon0 1", "--epsilon0 -1"), "epsilon0 must be"),
+        (RR.replace("--epsilon0 1", "--gamma 1.5"), "gamma must be"),
+        (RR + " --gamma 0.5", "Give one of them"),
+        (RR.replace("--delta 1e-6", "--delta 2"), "delta must be"),
+        (RR.replace("--delta 1e-6", "--delta 0"), "delta must be"),
+        (RR.replace("rr", "rs", 1), "--randomizer"),
+        (RR + " --bound magic", "there is no bound 'magic'"),
+        (RR.replace("--delta 1e-6", ""), "exactly one quantity"),
+        (RR + " --epsilon 1", "exactly one quantity"),
+        (RR + " --sigma 1", "has no --sigma"),
+        (RR + " --json --csv", "exclude each other"),
+        (RR + " --solve-for delta", "left out"),
+        (RR.replace("1e6", "1e3,1e4").replace("--epsilon0 1", "--epsilon0 1,2"), "only one quantity can be swept"),
+        ("account --randomizer laplace --size 3 --epsilon0 1 --n 10 --delta 0.1", "--size belongs to rr"),
+        ("account --randomizer gaussian --sigma 0 --n 10 --delta 0.1", "sigma must be"),
+        ("account --randomizer channel --n 10 --delta 0.1", "--matrix"),
+        ("account --randomizer channel --matrix no-such-file --n 10 --delta 0.1", "does not exist"),
+        ("accoutn", "No such command"),
+    ],
+)
+def test_bad_input_is_one_clear_error(command: str, why: str) -> None:
+    done = run(command)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("0.5,0.4\n0.5,0.5\n", "row 0 of the channel sums to 0.9, not 1"),
+        ("0.5,0.5\n", "at least 2 rows"),
+        ("0.5,x\n0.5,0.5\n", "not a table of numbers"),
+        ("[[0.5, 0.5], [1]]", "rows of one length"),
+        ('[{"a": 1}]', "rows of one length"),
+        ("[[0.5, 0.5], [1.5, -0.5]]", "at least 0"),
+        ("", "at least 2 rows"),
+    ],
+)
+def test_bad_matrices(tmp_path: Path, text: str, why: str) -> None:
+    file = tmp_path / "matrix.txt"
+    file.write_text(text)
+    done = run(f"account --randomizer channel --matrix {file} --n 10 --delta 0.1")
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_completion() -> None:
+    assert "left out" in run("account --help").stdout or "leave out" in run("account --help").stdout
+    assert "0.1.0" in run("--version").stdout
+    assert "complete" in run("", environment={"_SHUFFLEDP_COMPLETE": "bash_source"}).stdout

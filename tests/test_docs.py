@@ -1,0 +1,55 @@
+"""Every command and every Python block shown in README and docs is executed, and shows what it says."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from oracles.process import run
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(
+    (ROOT / "docs").rglob("*.md")
+)
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for kind, body in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_python_blocks_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Blocks of a page share their names; a line `print(x)  # y` must print y."""
+    names: dict[str, object] = {}
+    for body in blocks(page, "python"):
+        exec(compile(body, str(page), "exec"), names)
+        promised = [line.rsplit("  # ", 1)[1] for line in body.splitlines() if re.match(r"print\(.*\)  # ", line)]
+        printed = capsys.readouterr().out.splitlines()
+        assert not promised or printed == promised
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_console_blocks_show_what_happens(page: Path, tmp_path: Path) -> None:
+    checker = doctest.OutputChecker()
+    for body in blocks(page, "console"):
+        for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+            command, _, expected = part.partition("\n")
+            if command.startswith("make "):
+                assert set(command.split()[1:]) <= TARGETS
+            elif command.startswith("cat > "):
+                name = command.removeprefix("cat > ").split()[0]
+                (tmp_path / name).write_text(expected.replace("EOF\n", ""))
+            else:
+                assert command.startswith("shuffledp "), command
+                done = run(command.removeprefix("shuffledp "), cwd=tmp_path)
+                shown = done.stdout + (done.stderr if done.returncode else "")
+                assert checker.check_output(expected, shown, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{target} in {page.name}"
