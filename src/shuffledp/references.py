@@ -32,6 +32,18 @@ PAPERS: dict[str, Paper] = {
             | {f"Lemma A.{i}" for i in range(1, 5)}
         ),
     ),
+    "FMT21": Paper(
+        authors="Vitaly Feldman, Audra McMillan, Kunal Talwar",
+        title="Hiding Among the Clones: A Simple and Nearly Optimal Analysis of Privacy Amplification by Shuffling",
+        venue="FOCS 2021, arXiv:2012.12803; and Stronger Privacy Amplification by Shuffling, SODA 2023, arXiv:2208.04591",
+        labels=frozenset({"clones"}),
+    ),
+    "WCLZ24": Paper(
+        authors="Shaowei Wang and coauthors",
+        title="Privacy Amplification via Shuffling: Unified, Simplified, and Tightened",
+        venue="VLDB 2024; arXiv:2304.05007",
+        labels=frozenset({"variation ratio"}),
+    ),
     "EFMRTT19": Paper(
         authors="Úlfar Erlingsson, Vitaly Feldman, Ilya Mironov, Ananth Raghunathan, Kunal Talwar, Abhradeep Thakurta",
         title="Amplification by Shuffling: From Local to Central Differential Privacy via Anonymity",

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import Channel, Gaussian, Generic, InvalidInput, Laplace, NoClaim, RandomizedResponse, account
-from shuffledp.accounting.account import bound_named, bounds
+from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.bound import NOTHING
 from shuffledp.core.blanket import Blanket
 
@@ -22,7 +22,7 @@ def blanket_of(kind: str, epsilon0: float, size: int) -> Blanket:
 
 @settings(max_examples=400, deadline=None)
 @given(
-    st.sampled_from(sorted(bounds())),
+    st.sampled_from(["bennett", "hoeffding", "closed-form", "erlingsson", "histogram-theorem"]),
     st.sampled_from(["rr", "generic", "laplace"]),
     st.floats(1e-6, 30),
     st.integers(2, 10**6),
@@ -97,7 +97,8 @@ def test_the_error_of_an_impossible_request_names_the_nearest_delta() -> None:
     from shuffledp import calibrate
 
     with pytest.raises(
-        NoClaim, match=r"cannot reach delta = 1e-06 with any gamma.*smallest delta it reaches here is 0\.000"
+        NoClaim,
+        match=r"cannot reach this delta with any gamma.*smallest delta that histogram-theorem reaches here is 0\.000",
     ):
         calibrate(
             RandomizedResponse.family(size=2, parameter="gamma"),

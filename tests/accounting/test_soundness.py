@@ -3,15 +3,17 @@
 import math
 
 import mpmath as mp
+import numpy as np
 import pytest
 from flint import arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from oracles import formulas
 from oracles.enumeration import blanket_bound, expected_positive_part, response_rows, true_delta
 from shuffledp import Channel, Generic, Laplace, RandomizedResponse
-from shuffledp.accounting.account import bounds
+from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.concentration import BENNETT, HOEFFDING, Concentration
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
@@ -36,9 +38,9 @@ def test_response_all_datasets(size: int, n: int, epsilon0: float, fraction: flo
     blanket = RandomizedResponse(size=size, epsilon0=epsilon0).blanket()
     for bound in (HOEFFDING, BENNETT):
         assert lemma <= formula(bound, blanket, n, epsilon) * SLACK
-    for bound_ in bounds().values():
+    for name in ("bennett", "hoeffding", "closed-form"):
         for known in (blanket, Generic(epsilon0=epsilon0).blanket()):
-            claim = bound_.claim(known, n=n, epsilon=epsilon)
+            claim = bound_named(name).claim(known, n=n, epsilon=epsilon)
             assert truth <= math.exp(claim.log_delta.upper) * SLACK
 
 
@@ -87,6 +89,41 @@ def test_the_printed_bennett_lemma_fails_and_the_corrected_one_does_not() -> Non
     assert printed == pytest.approx(1.591, rel=1e-3)
     assert printed * a * m == pytest.approx(273.4, rel=1e-3)
     assert printed < truth < printed * a * m
+
+
+@pytest.mark.parametrize(("size", "epsilon0", "epsilon", "n"), [(10, 3.0, 1.0, 30)])
+def test_the_printed_lemma_breaks_the_chain(size: int, epsilon0: float, epsilon: float, n: int) -> None:
+    """As printed, Bennett falls below Lemma 5.3 itself; corrected it does not."""
+    p, a = math.exp(epsilon0), math.exp(epsilon)
+    gamma = size / (p + size - 1)
+    values = [gamma * (p - a), gamma * (1 - a * p), gamma * (1 - a)]
+    masses = [1 / size, 1 / size, 1 - 2 / size]
+    lemma = expected_positive_part([*values, 0.0], [*(gamma * m for m in masses), 1 - gamma], n) / (gamma * n)
+    c = math.fsum(v * v * w for v, w in zip(values, masses, strict=True))
+    printed = math.fsum(
+        math.comb(n, m) * gamma**m * (1 - gamma) ** (n - m) * _printed_bennett(a - 1, values[0], c, m)
+        for m in range(1, n + 1)
+    ) / (gamma * n)
+    corrected = formula(BENNETT, RandomizedResponse(size=size, epsilon0=epsilon0).blanket(), n, epsilon)
+    assert printed < lemma * 0.99 < lemma <= corrected
+
+
+@pytest.mark.parametrize("n", [1000, 3000])
+@pytest.mark.parametrize("epsilon0", [0.3, 0.45, 2.0])
+def test_bounds_with_a_floor_on_n_against_the_exact_binary_case(n: int, epsilon0: float) -> None:
+    """Erlingsson and Theorem 3.1 only speak for many users: there, RR-2 with all others equal is summed exactly."""
+    q = math.exp(epsilon0) / (1 + math.exp(epsilon0))
+    pmf = binom.pmf(np.arange(n), n - 1, q)
+    blanket, said = RandomizedResponse(size=2, epsilon0=epsilon0).blanket(), 0
+    for epsilon in np.geomspace(0.01, 0.99, 25).tolist():
+        first = q * np.append(0, pmf) + (1 - q) * np.append(pmf, 0)
+        second = (1 - q) * np.append(0, pmf) + q * np.append(pmf, 0)
+        truth = float(np.maximum(first - math.exp(epsilon) * second, 0).sum())
+        for name in ("erlingsson", "histogram-theorem", "bennett", "numeric", "generic", "best"):
+            claim = bound_named(name).claim(blanket, n=n, epsilon=epsilon)
+            said += claim.regime is None
+            assert truth <= math.exp(claim.log_delta.upper) * (1 + 1e-9) + 1e-13
+    assert said > 25
 
 
 def test_how_often_the_printed_lemma_is_unsafe() -> None:

@@ -23,7 +23,7 @@ def p_value(messages: NDArray[np.integer], law: NDArray[np.float64]) -> float:
 @pytest.mark.parametrize("size", [2, 3, 10])
 def test_response_follows_its_law_and_not_a_gamma_ten_percent_off(size: int) -> None:
     response = RandomizedResponse(size=size, gamma=0.2)
-    messages = response.randomize(np.full(N, 1, dtype=np.uint8), KeyedWords.seeded(1))
+    messages = response.randomize(np.full(N, 1, dtype=np.uint8), KeyedWords.seeded(1), first_row=0)
     law = np.array([float(response.probability(y, 1)) for y in range(size)])
     wrong = RandomizedResponse(size=size, gamma=0.22)
     assert p_value(messages, law) > SIGNIFICANCE
@@ -33,7 +33,7 @@ def test_response_follows_its_law_and_not_a_gamma_ten_percent_off(size: int) -> 
 def test_lattice_channel_follows_its_law_and_not_another() -> None:
     lattice = Laplace(epsilon0=2.0).lattice(inputs=5, outputs=33)
     wrong = Laplace(epsilon0=2.2).lattice(inputs=5, outputs=33, reach=4.0)
-    messages = lattice.randomize(np.full(N, 3), KeyedWords.seeded(2))
+    messages = lattice.randomize(np.full(N, 3), KeyedWords.seeded(2), first_row=0)
     outputs = np.arange(33)
     assert p_value(messages, lattice.probability(outputs, 3)) > SIGNIFICANCE
     assert p_value(messages, wrong.probability(outputs, 3)) < SIGNIFICANCE
@@ -41,7 +41,7 @@ def test_lattice_channel_follows_its_law_and_not_another() -> None:
 
 def test_system_words_follow_the_law_too() -> None:
     response = RandomizedResponse(size=3, gamma=0.5)
-    messages = response.randomize(np.zeros(N, dtype=np.int64), SystemWords())
+    messages = response.randomize(np.zeros(N, dtype=np.int64), SystemWords(), first_row=0)
     assert p_value(messages, np.array([float(response.probability(y, 0)) for y in range(3)])) > SIGNIFICANCE
 
 
@@ -73,13 +73,13 @@ def test_the_threshold_from_epsilon0_is_at_least_gamma(epsilon0: float, size: in
 def test_gamma_one_never_tells_the_truth_more_often_than_chance() -> None:
     response = RandomizedResponse(size=2, gamma=1.0)
     assert response.threshold == 2**64
-    messages = response.randomize(np.zeros(N, dtype=np.uint8), KeyedWords.seeded(4))
+    messages = response.randomize(np.zeros(N, dtype=np.uint8), KeyedWords.seeded(4), first_row=0)
     assert p_value(messages, np.array([0.5, 0.5])) > SIGNIFICANCE
 
 
 def test_impossible_messages_are_never_sent() -> None:
     lattice = LatticeChannel.of(Channel([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
-    messages = lattice.randomize(np.zeros(100_000, dtype=np.int64), KeyedWords.seeded(5))
+    messages = lattice.randomize(np.zeros(100_000, dtype=np.int64), KeyedWords.seeded(5), first_row=0)
     assert set(messages.tolist()) == {0, 1}
 
 
@@ -87,5 +87,5 @@ def test_impossible_messages_are_never_sent() -> None:
 def test_a_symbol_out_of_range_is_refused_without_being_shown(symbols: list[int]) -> None:
     for randomizer in (RandomizedResponse(size=5, epsilon0=1.0), Laplace(epsilon0=1.0).lattice(inputs=5)):
         with pytest.raises(InvalidInput, match=r"outside 0\.\.4") as refused:
-            randomizer.randomize(np.array([777, *symbols]), KeyedWords.seeded(6))
+            randomizer.randomize(np.array([777, *symbols]), KeyedWords.seeded(6), first_row=0)
         assert "777" not in str(refused.value)

@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from flint import arb
 
 from shuffledp.arithmetic.enclosure import Enclosure
+from shuffledp.arithmetic.kernel import Ledger
 from shuffledp.core.blanket import Blanket
 
 
@@ -17,12 +18,19 @@ class Claim:
     Attributes:
         log_delta: encloses the natural logarithm of the true delta; (-inf, 0) where nothing is claimed.
         regime: None, or one sentence on why the bound does not apply and what to do.
+        lower_by: which bound gave the lower end.
+        upper_by: which bound gave the upper end.
+        ledger: where the width of a numeric claim comes from.
     """
 
     log_delta: Enclosure
     regime: str | None = None
+    lower_by: str | None = None
+    upper_by: str | None = None
+    ledger: Ledger | None = None
 
 
+Side = Literal["lower", "upper", "both"]
 NOTHING = Enclosure(-math.inf, 0.0)
 CERTAINLY_PRIVATE = Claim(log_delta=Enclosure(-math.inf, -math.inf))
 
@@ -40,7 +48,16 @@ def at_most(log_delta: Enclosure) -> Claim:
 
 
 class Bound(Protocol):
-    """A privacy bound for shuffled randomizers."""
+    """A privacy bound for shuffled randomizers.
+
+    `exact` bounds are formulas and are solved to the last bit; the others are numeric, cost milliseconds, and are
+    solved to a relative precision.
+    """
+
+    @property
+    def exact(self) -> bool:
+        """Whether a claim is cheap and sharp."""
+        ...
 
     @property
     def name(self) -> str:
@@ -52,8 +69,8 @@ class Bound(Protocol):
         """Where it is stated."""
         ...
 
-    def claim(self, blanket: Blanket, *, n: int, epsilon: float) -> Claim:
-        """What is known about delta at this epsilon, for n users."""
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
+        """What is known about delta at this epsilon, for n users; the side that is not asked for may be left open."""
         ...
 
 

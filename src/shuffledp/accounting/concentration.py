@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, at_most, is_local_guarantee, outside
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, Side, at_most, is_local_guarantee, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.references import cite
@@ -53,14 +53,15 @@ class Concentration:
     name: str
     inequality: Inequality
     reference: str
+    exact: bool = True
 
-    def claim(self, blanket: Blanket, *, n: int, epsilon: float) -> Claim:
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:  # noqa: ARG002
         """Lemma 5.3 with the inequality."""
         if is_local_guarantee(blanket, epsilon):
             return CERTAINLY_PRIVATE
         if epsilon == 0:
             return outside(f"{self.name} needs E[L] = 1 - e^epsilon below 0. Use an epsilon above 0.")
-        if not all(law.upper.is_finite() and law.lower.is_finite() for law in blanket.amplification(arb(epsilon))):
+        if not blanket.bounded:
             return outside(
                 f"the amplification variable of {blanket.label} is unbounded, and {self.name} needs a bounded one. "
                 "None of the paper's bounds covers it."

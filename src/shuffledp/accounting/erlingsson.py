@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.accounting.bound import Claim, at_most, outside
+from shuffledp.accounting.bound import Claim, Side, at_most, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
@@ -21,13 +21,18 @@ class Erlingsson:
     """
 
     name: str = "erlingsson"
+    exact: bool = True
     reference: str = cite("BBGN19", "Theorem 5.1")
 
-    def claim(self, blanket: Blanket, *, n: int, epsilon: float) -> Claim:
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:  # noqa: ARG002
         """Theorem 5.1 read as a bound on delta."""
         epsilon0 = blanket.epsilon0()
         if epsilon0 is None:
             return outside("Theorem 5.1 needs a pure epsilon0-LDP randomizer, and this one has no epsilon0.")
+        if not epsilon0 > 0:
+            return outside(
+                "Theorem 5.1 needs epsilon0 > 0. With epsilon0 = 0 the messages say nothing about the values."
+            )
         if not epsilon0 < 0.5:
             return outside(
                 f"Theorem 5.1 needs epsilon0 < 1/2, and epsilon0 is {float(epsilon0):.6g}. "

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.accounting.bound import Claim, at_most, outside
+from shuffledp.accounting.bound import Claim, Side, at_most, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
@@ -22,13 +22,14 @@ class HistogramTheorem:
     """
 
     name: str = "histogram-theorem"
+    exact: bool = True
     reference: str = cite("BBGN19", "Theorem 3.1")
 
-    def claim(self, blanket: Blanket, *, n: int, epsilon: float) -> Claim:
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:  # noqa: ARG002
         """Theorem 3.1 read as a bound on delta."""
         size = blanket.uniform_size
         if size is None:
-            return outside(f"Theorem 3.1 is about randomized response, and this is {blanket.label}. Use bennett.")
+            return outside(f"Theorem 3.1 is about randomized response, and this is {blanket.label}.")
         if not 0 < epsilon <= 1:
             return outside(
                 f"Theorem 3.1 needs 0 < epsilon <= 1, and epsilon is {epsilon:.6g}. "

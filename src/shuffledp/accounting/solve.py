@@ -1,28 +1,30 @@
 """One solver: any one of epsilon, delta, n or the randomizer's parameter from the others, on the safe side.
 
-Every answer is an argument at which the bound was *seen* to hold, so it is sound whatever the bound's shape; where the
-bound is monotone, as ours are, it is also the best double (or integer) there is.
+Every value is an argument at which the bound was *seen* to hold, and every end on the other side one at which it was
+seen to fail, so both are proven whatever the bound's shape.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
-from shuffledp.accounting.bound import Bound, Claim
-from shuffledp.arithmetic.balls import exp_up, log_down
-from shuffledp.arithmetic.inversion import first_double, first_integer, last_double
+from flint import arb
+
+from shuffledp.accounting.bound import Bound, Claim, Side
+from shuffledp.arithmetic.balls import exp_down, exp_up, log_down, log_up, round_up
+from shuffledp.arithmetic.inversion import Search, first_double, first_integer, last_double, search
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, Family
+from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput
 
 Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma"]
 
-_Number = TypeVar("_Number", int, float)
-
 _GRID = 1.5
-_GRID_SPAN = 1e-12
 _GOLDEN = (math.sqrt(5) - 1) / 2
+PRECISION = 2e-6
+"""Relative precision to which numeric bounds are solved, beyond their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +44,11 @@ class Problem:
             what = "none is" if not missing else f"{', '.join(missing)} are"
             raise InvalidInput(f"exactly one quantity must be left open, and {what}. Give all the others.")
         if self.n is not None:
-            checks.users(self.n)
+            object.__setattr__(self, "n", checks.users(self.n))
         if self.epsilon is not None:
-            checks.epsilon(self.epsilon)
+            object.__setattr__(self, "epsilon", checks.epsilon(self.epsilon))
         if self.delta is not None:
-            checks.probability(self.delta, "delta")
+            object.__setattr__(self, "delta", checks.probability(self.delta, "delta"))
 
     @property
     def unknown(self) -> Quantity:
@@ -54,6 +56,14 @@ class Problem:
         if isinstance(self.randomizer, Family):
             return self.randomizer.parameter
         return "n" if self.n is None else "epsilon" if self.epsilon is None else "delta"
+
+    def claim(self, bound: Bound, value: float, side: Side = "both") -> Claim:
+        """What the bound says when the unknown (other than delta) has this value."""
+        family = self.randomizer
+        blanket = family.blanket(value) if isinstance(family, Family) else family
+        n = int(value) if self.n is None else self.n
+        epsilon = value if self.epsilon is None else self.epsilon
+        return bound.claim(blanket, n=n, epsilon=epsilon, side=side)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +79,7 @@ class Solution:
         bound: the bound's name.
         reference: where it is stated.
         note: a remark for the reader, or None.
+        claim: the bound's claim at the value, with who gave each side and the error ledger.
     """
 
     unknown: Quantity
@@ -79,196 +90,245 @@ class Solution:
     bound: str
     reference: str
     note: str | None = None
+    claim: Claim | None = None
 
 
 def solve(bound: Bound, problem: Problem) -> Solution:
-    """The best value of the unknown that the bound proves."""
-    found = _SOLVERS[problem.unknown](bound, problem)
-    if isinstance(found, str):
-        value, regime = None, found
-    else:
-        value, regime = found, None
-    safe_end_is_lower = problem.unknown == "epsilon0"
+    """The best value of the unknown that the bound proves, and how far from the truth it can be."""
+    if problem.unknown == "delta":
+        return _solve_delta(bound, problem)
+    target = _known(problem.delta)
+    safe: float | str = _exact(bound, problem, log_down(target)) if bound.exact else _numeric(bound, problem, target)
+    other = None if bound.exact else _refuted(bound, problem, log_up(target), safe)
+    value = None if isinstance(safe, str) else safe
+    if problem.unknown == "n":
+        value = None if value is None else math.ceil(value)
+        other = None if other is None else math.floor(other) + 1
+    if other is not None and value is not None and (other > value) != (problem.unknown == "epsilon0"):
+        other = value  # the ends met within the precision of the search
+    lower, upper = (value, other) if problem.unknown == "epsilon0" else (other, value)
     return Solution(
         unknown=problem.unknown,
         value=value,
-        lower=value if safe_end_is_lower else None,
-        upper=None if safe_end_is_lower else value,
-        regime=regime,
+        lower=lower,
+        upper=upper,
+        regime=safe if isinstance(safe, str) else None,
         bound=bound.name,
         reference=bound.reference,
         note=_note(problem, value),
+        claim=None if value is None else problem.claim(bound, value),
     )
 
 
 def _note(problem: Problem, value: float | None) -> str | None:
-    if problem.unknown == "epsilon" and value is not None and not isinstance(problem.randomizer, Family):
-        epsilon0 = problem.randomizer.epsilon0()
-        if epsilon0 is not None and value >= epsilon0:
-            return "no amplification: epsilon0 itself"
-    if problem.unknown == "epsilon0" and value is not None and value == problem.epsilon:
-        return "no amplification: epsilon itself"
-    return None
+    if value is None or problem.unknown not in ("epsilon", "epsilon0"):
+        return None
+    if isinstance(problem.randomizer, Family):
+        return "no amplification: epsilon itself" if value == problem.epsilon else None
+    epsilon0 = problem.randomizer.epsilon0()
+    if epsilon0 is None or value < epsilon0:
+        return None
+    return "no amplification: epsilon0 itself" if arb(value) * (1 - 1e-12) <= epsilon0 else "worse than epsilon0"
 
 
-def _solve_delta(bound: Bound, problem: Problem) -> float | str:
-    """Delta at the given epsilon, or at a smaller one if the formula is better there: delta decreases in epsilon."""
-    epsilon = _known(problem.epsilon)
-    claim_at = _claims(bound, problem)
-    claim = claim_at(epsilon)
-    if claim.log_delta.upper > -math.inf and epsilon > 0:
-        least = _least_claim(claim_at, _epsilon_grid(epsilon, epsilon))
-        if claim.regime is not None or least.log_delta.upper < claim.log_delta.upper:
+def _solve_delta(bound: Bound, problem: Problem) -> Solution:
+    """Delta at the given epsilon, or at a smaller one if a formula is better there: delta decreases in epsilon."""
+    blanket, n, epsilon = problem.randomizer, int(_known(problem.n)), _known(problem.epsilon)
+    if isinstance(blanket, Family):
+        raise InvalidInput("the randomizer's parameter is open. Give it, or leave nothing else open.")
+    claim = bound.claim(blanket, n=n, epsilon=epsilon)
+    if bound.exact and epsilon > 0 and claim.log_delta.upper > -math.inf:
+        before = bound.claim(blanket, n=n, epsilon=epsilon * 0.999)
+        if claim.regime is not None or (before.regime is None and before.log_delta.upper < claim.log_delta.upper):
+            grid = _epsilon_grid(epsilon, epsilon, n)
+            least = _least_claim(lambda e: bound.claim(blanket, n=n, epsilon=e), grid)[1]
             claim = least if least.regime is None else claim
-    return claim.regime or exp_up(claim.log_delta.upper)
+    value = None if claim.regime is not None else exp_up(claim.log_delta.upper)
+    low = exp_down(claim.log_delta.lower) if claim.log_delta.lower > -math.inf else None
+    return Solution(
+        unknown="delta",
+        value=value,
+        lower=low,
+        upper=value,
+        regime=claim.regime,
+        bound=bound.name,
+        reference=bound.reference,
+        claim=claim,
+    )
 
 
-def _solve_epsilon(bound: Bound, problem: Problem) -> float | str:
-    target = log_down(_known(problem.delta))
-    claim_at = _claims(bound, problem)
+# Exact bounds: bisection to the last bit.
+
+
+def _exact(bound: Bound, problem: Problem, target: float) -> float | str:
+    if problem.unknown == "epsilon":
+        return _exact_epsilon(bound, problem, target)
+
+    def holds(value: float) -> bool:
+        return _grants(problem.claim(bound, value), target)
+
+    if problem.unknown == "n":
+        most = problem.claim(bound, checks.LARGEST_N)
+        if _grants(most, target):
+            return first_integer(holds, 0, checks.LARGEST_N)
+        return f"{bound.name} needs more than 1e18 users. With 1e18 of them: {most.regime or _reached(bound, most)}"
+    family = problem.randomizer
+    if not isinstance(family, Family):
+        raise InvalidInput("the randomizer's parameter is given. Leave another quantity open.")
+    if family.more_private == "larger":
+        if holds(family.low):
+            return family.low
+        # a regime may exclude the very end, as Theorem 3.1 excludes gamma = 1
+        best = next((h for h in (family.high, math.nextafter(family.high, 0.0)) if holds(h)), None)
+        if best is not None:
+            return first_double(holds, family.low, best)
+        best = math.nextafter(family.high, 0.0)
+    else:
+        if holds(family.high):
+            return family.high
+        # With epsilon0 <= epsilon delta is 0 without any shuffler; a regime may leave only smaller ones.
+        start = max(_known(problem.epsilon), family.low)
+        best = next((start / _GRID**k for k in range(120) if holds(start / _GRID**k)), None)
+        if best is not None:
+            return last_double(holds, best, family.high if best == start else best * _GRID)
+        best = start
+    claim = problem.claim(bound, best)
+    return claim.regime or f"{bound.name} cannot reach this delta with any {problem.unknown}. {_reached(bound, claim)}"
+
+
+def _exact_epsilon(bound: Bound, problem: Problem, target: float) -> float | str:
+    """The formulas fall with epsilon and rise again at the end: walk up a grid to the first point that holds."""
+
+    def claim_at(epsilon: float) -> Claim:
+        return problem.claim(bound, epsilon)
 
     def holds(epsilon: float) -> bool:
         return _grants(claim_at(epsilon), target)
 
     if holds(0.0):
         return 0.0
-    grid = _epsilon_grid(_interesting_epsilon(problem), checks.LARGEST_EPSILON)
+    middle = _local(problem)
+    grid = _epsilon_grid(middle, checks.LARGEST_EPSILON, int(_known(problem.n)))
     hit = next((i for i, epsilon in enumerate(grid) if holds(epsilon)), None)
     if hit is not None:
         return first_double(holds, grid[hit - 1] if hit else 0.0, grid[hit])
-    least = _least_claim(claim_at, grid, good_enough=target)
-    if least.regime is None and least.epsilon is not None and holds(least.epsilon):
-        below = max((e for e in grid if e < least.epsilon), default=0.0)
-        return first_double(holds, below, least.epsilon)
-    return least.regime or _out_of_reach(bound, problem, least)
+    at, least = _least_claim(claim_at, grid, good_enough=target)
+    if _grants(least, target):
+        return first_double(holds, max((e for e in grid if e < at), default=0.0), at)
+    if least.regime is not None:
+        return claim_at(min(1.0, middle)).regime or least.regime
+    return f"{bound.name} cannot reach this delta with any epsilon. {_reached(bound, least)}"
 
 
-def _solve_n(bound: Bound, problem: Problem) -> int | str:
-    target = log_down(_known(problem.delta))
-    blanket, epsilon = problem.randomizer, _known(problem.epsilon)
-    if isinstance(blanket, Family):
-        raise InvalidInput("n cannot be solved for an open randomizer. Fix its parameter.")
+def _least_claim(
+    claim_at: Callable[[float], Claim], grid: list[float], *, good_enough: float = -math.inf
+) -> tuple[float, Claim]:
+    """Where a bound is smallest, and its claim there: on the grid, then by golden section around the best point."""
 
-    def claim_at(n: int) -> Claim:
-        return bound.claim(blanket, n=n, epsilon=epsilon)
+    def height(claim: Claim) -> float:
+        return claim.log_delta.upper if claim.regime is None else math.inf
 
-    most = claim_at(checks.LARGEST_N)
-    if not _grants(most, target):
-        return most.regime or _out_of_reach(bound, problem, most)
-    return first_integer(lambda n: _grants(claim_at(n), target), 0, checks.LARGEST_N)
-
-
-def _solve_parameter(bound: Bound, problem: Problem) -> float | str:
-    """The least private parameter that is private enough."""
-    target = log_down(_known(problem.delta))
-    family, n, epsilon = problem.randomizer, int(_known(problem.n)), _known(problem.epsilon)
-    if not isinstance(family, Family):
-        raise InvalidInput("the randomizer's parameter is given. Leave another quantity open.")
-
-    def holds(parameter: float) -> bool:
-        return _grants(bound.claim(family.blanket(parameter), n=n, epsilon=epsilon), target)
-
-    if family.more_private == "larger":
-        high = family.high if holds(family.high) else math.nextafter(family.high, 0.0)
-        if holds(family.low):
-            return family.low
-        if holds(high):
-            return first_double(holds, family.low, high)
-        best = high
-    else:
-        # With epsilon0 <= epsilon delta is 0 without any shuffler: the search starts at what needs no bound.
-        best = epsilon if epsilon > 0 else family.low
-        if holds(family.high):
-            return family.high
-        if holds(best):
-            return last_double(holds, best, family.high)
-        # A bound's regime may exclude epsilon0 = epsilon and still cover smaller ones.
-        smaller = next((best / _GRID**k for k in range(1, 120) if holds(best / _GRID**k)), None)
-        if smaller is not None:
-            return last_double(holds, smaller, smaller * _GRID)
-        best /= _GRID**119
-    claim = bound.claim(family.blanket(best), n=n, epsilon=epsilon)
-    return claim.regime or _out_of_reach(bound, problem, claim)
-
-
-_SOLVERS: dict[Quantity, Callable[[Bound, Problem], float | int | str]] = {
-    "epsilon": _solve_epsilon,
-    "delta": _solve_delta,
-    "n": _solve_n,
-    "epsilon0": _solve_parameter,
-    "gamma": _solve_parameter,
-    "sigma": _solve_parameter,
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ClaimAt(Claim):
-    """A claim and the epsilon it was made at."""
-
-    epsilon: float | None = None
-
-
-def _least_claim(claim_at: Callable[[float], Claim], grid: list[float], *, good_enough: float = -math.inf) -> _ClaimAt:
-    """The smallest delta a bound reaches: on the grid, then by golden section around the best point."""
     claims = [claim_at(epsilon) for epsilon in grid]
-    best = min(range(len(grid)), key=lambda i: claims[i].log_delta.upper if claims[i].regime is None else math.inf)
-    if claims[best].regime is not None:
-        return _at(claims[-1], grid[-1])
+    best = min(range(len(grid)), key=lambda i: height(claims[i]))
+    at, least = grid[best], claims[best]
     left, right = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
-    least = _at(claims[best], grid[best])
     for _ in range(80):
-        if least.log_delta.upper <= good_enough:
+        if least.regime is not None or least.log_delta.upper <= good_enough:
             break
         probes = (right - _GOLDEN * (right - left), left + _GOLDEN * (right - left))
-        at_left, at_right = (_at(claim_at(probe), probe) for probe in probes)
-        least = min((least, at_left, at_right), key=_height)
-        if _height(at_left) <= _height(at_right):
-            right = probes[1]
-        else:
-            left = probes[0]
-    return least
+        seen = [(probe, claim_at(probe)) for probe in probes]
+        at, least = min([(at, least), *seen], key=lambda pair: height(pair[1]))
+        left, right = (left, probes[1]) if height(seen[0][1]) <= height(seen[1][1]) else (probes[0], right)
+    return at, least
 
 
-def _at(claim: Claim, epsilon: float) -> _ClaimAt:
-    return _ClaimAt(log_delta=claim.log_delta, regime=claim.regime, epsilon=epsilon)
+# Numeric bounds: a few evaluations from a good guess.
 
 
-def _height(claim: Claim) -> float:
-    return claim.log_delta.upper if claim.regime is None else math.inf
+def _numeric(bound: Bound, problem: Problem, delta: float) -> float | str:
+    """The extreme value that the bound grants, to a relative precision."""
+    target = log_down(delta)
+    reasons: dict[float, str] = {}
+
+    def margin(value: float) -> float:
+        claim = problem.claim(bound, value, "upper")
+        if claim.regime is not None:
+            reasons[value] = claim.regime
+            return max(1.0, -target)
+        return claim.log_delta.upper - target
+
+    found = search(margin, _axis(problem), _guess(problem, delta), PRECISION)
+    if found is not None:
+        return found
+    if reasons:
+        return next(iter(reasons.values()))
+    return f"{bound.name} does not grant this delta with any {problem.unknown} in range. Relax epsilon or delta."
 
 
-def _claims(bound: Bound, problem: Problem) -> Callable[[float], Claim]:
-    blanket, n = problem.randomizer, int(_known(problem.n))
-    if isinstance(blanket, Family):
-        raise InvalidInput("the randomizer's parameter is open. Give it, or leave nothing else open.")
-    return lambda epsilon: bound.claim(blanket, n=n, epsilon=epsilon)
+def _refuted(bound: Bound, problem: Problem, target: float, safe: float | str) -> float | None:
+    """The extreme value at which the bound proves that delta is larger than asked."""
+
+    def margin(value: float) -> float:
+        return target - problem.claim(bound, value, "lower").log_delta.lower
+
+    axis = _axis(problem).mirrored()
+    start = _guess(problem, _known(problem.delta)) if isinstance(safe, str) else safe
+    return search(margin, axis, start, PRECISION)
 
 
-def _interesting_epsilon(problem: Problem) -> float:
-    """epsilon0, rounded up, where the local guarantee takes over; 1 if there is none."""
+def _axis(problem: Problem) -> Search:
+    """Where the unknown lives and which way is more private."""
+    if problem.unknown == "epsilon":
+        return Search(low=0.0, high=min(checks.LARGEST_EPSILON, _local(problem)), towards="larger")
+    if problem.unknown == "n":
+        return Search(low=1.0, high=float(checks.LARGEST_N), towards="larger", whole=True)
+    family = problem.randomizer
+    if not isinstance(family, Family):
+        raise InvalidInput("the randomizer's parameter is given. Leave another quantity open.")
+    return Search(low=family.low, high=family.high, towards=family.more_private)
+
+
+def _guess(problem: Problem, delta: float) -> float:
+    """Where the normal approximation puts the unknown: epsilon^2 n = 2 log(1/delta) E[l^2]."""
+    family = problem.randomizer
+    if isinstance(family, Family):
+        return 1.0 if problem.unknown != "gamma" else 0.1
+    spread = max((options[0].spread for options in family.pairs()), default=0.0)
+    if not spread > 0:
+        spread = math.expm1(min(50.0, _local(problem))) ** 2 if family.epsilon0() is not None else 1.0
+    deviation = 2 * math.log(1 / delta) * spread
+    if problem.unknown == "n":
+        return deviation / max(_known(problem.epsilon), 1e-12) ** 2
+    return math.log1p(math.sqrt(deviation / _known(problem.n)))
+
+
+def _local(problem: Problem) -> float:
+    """epsilon0, rounded up, where the local guarantee takes over; 700 if there is none."""
     epsilon0 = None if isinstance(problem.randomizer, Family) else problem.randomizer.epsilon0()
-    return 1.0 if epsilon0 is None else math.nextafter(float(epsilon0.upper()), math.inf)
+    if epsilon0 is None:
+        return checks.LARGEST_EPSILON
+    return round_up(epsilon0)
 
 
-def _epsilon_grid(middle: float, high: float) -> list[float]:
-    """A geometric grid through `middle`, from far below it up to `high`."""
-    below = math.ceil(-math.log(_GRID_SPAN) / math.log(_GRID))
-    above = math.floor(math.log(high / middle) / math.log(_GRID)) if high > middle else 0
-    return [*(middle * _GRID**k for k in range(-below, above + 1)), *([high] if above else [])]
+def _epsilon_grid(middle: float, high: float, n: int) -> list[float]:
+    """A geometric grid through `middle`, from where amplification by n users ends up to `high`."""
+    middle = max(middle, 1e-290)
+    below = math.ceil(math.log(1e3 * math.sqrt(n)) / math.log(_GRID))
+    grid = [middle * _GRID**k for k in range(-below, 1)]
+    while grid[-1] * _GRID < high:
+        grid.append(grid[-1] * _GRID)
+    return [*grid, high] if grid[-1] < high else grid
 
 
 def _grants(claim: Claim, log_delta: float) -> bool:
     return claim.regime is None and claim.log_delta.upper <= log_delta
 
 
-def _out_of_reach(bound: Bound, problem: Problem, nearest: Claim) -> str:
-    return (
-        f"{bound.name} cannot reach delta = {problem.delta:.6g} with any {problem.unknown}. "
-        f"The smallest delta it reaches here is {exp_up(nearest.log_delta.upper):.6g}."
-    )
+def _reached(bound: Bound, claim: Claim) -> str:
+    return f"The smallest delta that {bound.name} reaches here is {rounded_up(exp_up(claim.log_delta.upper))}."
 
 
-def _known(value: _Number | None) -> _Number:
+def _known(value: "float | int | None") -> "int | float":
     if value is None:
         raise InvalidInput("a quantity is missing. Give all but one.")
     return value

@@ -61,3 +61,13 @@ def exp_up(log_value: float) -> float:
 def log_down(value: float) -> float:
     """log(value) rounded down; the log of 0 is -inf."""
     return evaluate(lambda: arb(value).log()).lower if value > 0 else -math.inf
+
+
+def exp_down(log_value: float) -> float:
+    """e^log_value rounded down."""
+    return evaluate(lambda: arb(log_value).exp()).lower if log_value > -math.inf else 0.0
+
+
+def log_up(value: float) -> float:
+    """log(value) rounded up; the log of 0 is -inf."""
+    return evaluate(lambda: arb(value).log()).upper if value > 0 else -math.inf

@@ -16,6 +16,3 @@ class Enclosure:
     def __post_init__(self) -> None:
         if math.isnan(self.lower) or math.isnan(self.upper) or self.lower > self.upper:
             raise InvalidInput(f"an enclosure needs lower <= upper; got [{self.lower}, {self.upper}].")
-
-    def __contains__(self, value: float) -> bool:
-        return self.lower <= value <= self.upper

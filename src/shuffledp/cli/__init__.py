@@ -6,11 +6,9 @@ import click
 
 from shuffledp import __version__
 from shuffledp.cli.account import account
+from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM
 from shuffledp.cli.figures import figures
 from shuffledp.errors import NoClaim, ShuffledpError
-
-EXIT_BAD_INPUT = 2
-EXIT_NO_CLAIM = 3
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,7 +31,7 @@ def main() -> None:
         cli(prog_name="shuffledp")
     except NoClaim as error:
         click.echo(f"shuffledp: {error}", err=True)
-        sys.exit(EXIT_NO_CLAIM)
+        sys.exit(NO_CLAIM)
     except ShuffledpError as error:
         click.echo(f"shuffledp: {error}", err=True)
-        sys.exit(EXIT_BAD_INPUT)
+        sys.exit(BAD_INPUT)

@@ -10,7 +10,9 @@ import click
 
 from shuffledp.accounting.account import bound_named, bounds
 from shuffledp.accounting.solve import Problem, Quantity, Solution, solve
+from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Reals, Wholes, shown
+from shuffledp.cli.numbers import given as shown_input
 from shuffledp.cli.tables import aligned, comma_separated
 from shuffledp.core.blanket import Blanket, Family
 from shuffledp.core.guarantee import ADJACENCY
@@ -21,7 +23,6 @@ from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.response import RandomizedResponse
 
-EXIT_NO_CLAIM = 3
 _LOCAL = {
     "generic": ("epsilon0",),
     "rr": ("epsilon0", "gamma"),
@@ -153,12 +154,14 @@ def account(
     if all(solution.value is None for solution in solutions):
         for solution in solutions if as_csv else ():
             click.echo(f"shuffledp: {solution.bound}: {solution.regime}", err=True)
-        sys.exit(EXIT_NO_CLAIM)
+        sys.exit(NO_CLAIM)
 
 
 def _local_parameter(randomizer: str, given: dict[str, tuple[float | int, ...]], solve_for: str | None) -> str | None:
     """Which parameter of the randomizer is given, or to be solved for."""
     possible = _LOCAL[randomizer]
+    if solve_for in ("epsilon0", "gamma", "sigma") and solve_for not in possible:
+        raise InvalidInput(f"--randomizer {randomizer} has no {solve_for}. Leave out --solve-for.")
     present = [name for name in ("epsilon0", "gamma", "sigma") if name in given]
     for name in present:
         if name not in possible:
@@ -183,14 +186,14 @@ def _refuse_strays(randomizer: str, given: dict[str, tuple[float | int, ...]], m
 def read_channel(path: Path) -> Channel:
     """A channel from a JSON list of lists, or from text with commas or blanks between numbers."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         if text.lstrip().startswith("["):
             rows = json.loads(text)
         else:
             rows = [
                 [float(cell) for cell in line.replace(",", " ").split()] for line in text.splitlines() if line.strip()
             ]
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise InvalidInput(
             f"{path.name} is not a table of numbers. Write one row a line with commas between, or a JSON list of lists."
         ) from None
@@ -236,13 +239,13 @@ def _table(
     unknown: Quantity, inputs: dict[str, object], sweep: str | None, runs: list[tuple[Given, list[Solution]]]
 ) -> str:
     known = ", ".join(
-        f"{name} = {_plain(value)}" for name, value in inputs.items() if name not in ("randomizer", sweep)
+        f"{name} = {shown_input(value)}" for name, value in inputs.items() if name not in ("randomizer", sweep)
     )
     title = f"{inputs['randomizer']} shuffled: {known}\n{ADJACENCY} neighbours, n public; solved for {unknown}\n"
     reasons: dict[str, str] = {}
     if sweep:
         names = [solution.bound for solution in runs[0][1]]
-        rows = [[_plain(point[sweep]), *(_cell(s, unknown) for s in solutions)] for point, solutions in runs]
+        rows = [[shown_input(point[sweep]), *(_cell(s, unknown) for s in solutions)] for point, solutions in runs]
         for _, solutions in runs:
             for s in solutions:
                 if s.regime:
@@ -261,9 +264,3 @@ def _table(
 
 def _cell(solution: Solution, unknown: Quantity) -> str:
     return "-" if solution.value is None else shown(solution.value, unknown)
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from shuffledp.errors import InvalidInput
+
 
 @click.command()
 @click.option(
@@ -22,7 +24,10 @@ def figures(out: Path, only: tuple[str, ...]) -> None:
     paths: list[Path] = []
     with click.progressbar(length=len(names), label="Drawing", file=sys.stderr) as progress:
         for name in names:
-            paths.extend(paper.FIGURES[name](out))
+            try:
+                paths.extend(paper.FIGURES[name](out))
+            except OSError as error:
+                raise InvalidInput(f"cannot write to {out}: {error.strerror}. Choose another folder.") from None
             progress.update(1)
     for path in paths:
         click.echo(str(path))

@@ -1,14 +1,12 @@
 """Numbers on the command line: 1e6 is a whole number, a comma makes a sweep, and printing rounds to the safe side."""
 
-import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import click
 
 from shuffledp.accounting.solve import Quantity
-
-_DIGITS = 7
+from shuffledp.core.digits import rounded_down, rounded_up
 
 
 class Reals(click.ParamType):  # type: ignore[type-arg]
@@ -44,8 +42,8 @@ def _decimals(
             number = Decimal(text.strip())
         except InvalidOperation:
             kind.fail(f"{text.strip()!r} is not a number. Write it like 0.5, 1e6 or 1e-6.", param, ctx)
-        if not number.is_finite() or abs(number.adjusted()) > 400:
-            kind.fail(f"{text.strip()} is not a usable number. Give a finite one.", param, ctx)
+        if not number.is_finite() or (number != 0 and not -308 < number.adjusted() < 308):
+            kind.fail(f"{text.strip()} is not a usable number. Give 0 or one from 1e-307 to 1e307.", param, ctx)
         numbers.append(number)
     return numbers
 
@@ -54,8 +52,11 @@ def shown(value: float | int, quantity: Quantity) -> str:
     """Seven significant digits, rounded so that the printed claim still holds."""
     if isinstance(value, int):
         return f"{value:,}"
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    rounding = ROUND_FLOOR if quantity == "epsilon0" else ROUND_CEILING
-    rounded = Context(prec=_DIGITS, rounding=rounding).create_decimal(Decimal(value))
-    return f"{rounded.normalize():g}" if 1e-4 <= abs(value) < 1e7 else f"{rounded:.{_DIGITS - 1}e}"
+    return (rounded_down if quantity == "epsilon0" else rounded_up)(value, 7)
+
+
+def given(value: object) -> str:
+    """An input as it was understood, in full."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -11,6 +11,8 @@ from typing import Literal, Protocol
 
 from flint import arb
 
+from shuffledp.core.pair import Pair
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmplificationVariable:
@@ -42,6 +44,11 @@ class Blanket(Protocol):
         """The number of messages, if the blanket is uniform and nu_x a point (randomized response)."""
         ...
 
+    @property
+    def bounded(self) -> bool:
+        """Whether L is bounded for every pair of inputs."""
+        ...
+
     def gamma(self) -> arb:
         """The total variation similarity, or a lower bound on it where the randomizer is not known."""
         ...
@@ -52,6 +59,18 @@ class Blanket(Protocol):
 
     def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
         """The laws of L to maximise over: their supremum covers every ordered pair of inputs."""
+        ...
+
+    def pairs(self) -> Sequence[Sequence[Pair]]:
+        """Pairs of inputs with eta below every input, for upper bounds.
+
+        The supremum over the outer sequence covers all pairs of inputs; of each inner sequence (one pair, several
+        measures eta) any one is valid and the best may be taken. Empty where the randomizer is not known.
+        """
+        ...
+
+    def witnesses(self) -> Sequence[Pair]:
+        """Pairs of inputs with eta the law of a third, for lower bounds: any may be taken."""
         ...
 
 

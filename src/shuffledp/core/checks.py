@@ -1,6 +1,11 @@
 """Validation of numbers, once, at construction: one sentence of fact, one of remedy."""
 
 import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.errors import InvalidInput
 
@@ -11,37 +16,69 @@ LARGEST_EPSILON = 700.0
 
 def users(n: int) -> int:
     """A number of users: an integer from 1 to 10^18."""
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise InvalidInput(f"n must be a whole number; got {n!r}. Give the number of users, e.g. 1000.")
-    if not 1 <= n <= LARGEST_N:
-        raise InvalidInput(f"n must be from 1 to 1e18; got {n}. Give the number of users, e.g. 1000.")
-    return n
+    count = _whole(n, "n", "Give the number of users, e.g. 1000.")
+    if not 1 <= count <= LARGEST_N:
+        raise InvalidInput(f"n must be from 1 to 1e18; got {count}. Give the number of users, e.g. 1000.")
+    return count
 
 
 def size(value: int, *, name: str = "size") -> int:
     """A number of symbols: an integer from 2 to 2^32."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= 2**32:
-        raise InvalidInput(f"{name} must be a whole number from 2 to 2^32; got {value!r}. Use at least 2 symbols.")
-    return value
+    count = _whole(value, name, "Use at least 2 symbols.")
+    if not 2 <= count <= 2**32:
+        raise InvalidInput(f"{name} must be a whole number from 2 to 2^32; got {count}. Use at least 2 symbols.")
+    return count
+
+
+def real(value: Any, name: str) -> float:
+    """Anything that is a number, as a double."""
+    if isinstance(value, str | bytes | bool):
+        raise InvalidInput(f"{name} must be a number; got a {type(value).__name__}. Give it without quotes.")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"{name} must be a number; got a {type(value).__name__}. Give e.g. 0.5.") from None
 
 
 def probability(value: float, name: str) -> float:
     """A number strictly between 0 and 1."""
-    if not 0 < value < 1:
-        raise InvalidInput(f"{name} must be strictly between 0 and 1; got {value}. A usual choice is 1e-6.")
-    return float(value)
+    number = real(value, name)
+    if not 0 < number < 1:
+        raise InvalidInput(f"{name} must be strictly between 0 and 1; got {number}. A usual choice is 1e-6.")
+    return number
 
 
 def epsilon(value: float, name: str = "epsilon", *, positive: bool = False) -> float:
     """A privacy parameter from 0 (or just above it) to 700."""
-    if math.isnan(value) or value < 0 or value > LARGEST_EPSILON or (positive and value == 0):
-        low = "above 0" if positive else "at least 0"
-        raise InvalidInput(f"{name} must be {low} and at most 700; got {value}. Usual values are 0.1 to 10.")
-    return float(value)
+    number = real(value, name)
+    if math.isnan(number) or number < 0 or number > LARGEST_EPSILON or (positive and number < 1e-9):
+        low = "at least 1e-9" if positive else "at least 0"
+        raise InvalidInput(f"{name} must be {low} and at most 700; got {number}. Usual values are 0.1 to 10.")
+    return number
 
 
 def scale(value: float, name: str) -> float:
-    """A positive finite number within reason."""
-    if not 1e-3 <= value <= 1e9:
-        raise InvalidInput(f"{name} must be from 0.001 to 1e9; got {value}. Usual values are 0.5 to 10.")
-    return float(value)
+    """A noise scale within reason."""
+    number = real(value, name)
+    if not 0.02 <= number <= 1e6:
+        raise InvalidInput(f"{name} must be from 0.02 to 1e6; got {number}. Usual values are 0.5 to 10.")
+    return number
+
+
+def symbols(values: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """Symbols to randomize: a one-dimensional array of whole numbers below `size`. Their values are never shown."""
+    array = np.asarray(values)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidInput("symbols must be a one-dimensional array of whole numbers. Encode values first.")
+    if len(array) and not (int(array.min()) >= 0 and int(array.max()) < size):
+        raise InvalidInput(f"a symbol is outside 0..{size - 1}. Encode values before randomizing them.")
+    return array.astype(np.int64)
+
+
+def _whole(value: Any, name: str, remedy: str) -> int:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise InvalidInput(f"{name} must be a whole number; got {value!r}. {remedy}") from None

@@ -1,10 +1,9 @@
 """What is claimed: (epsilon, delta)-differential privacy of the shuffled messages of n users."""
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import Final
 
-_SIX_DIGITS_UP: Final = Context(prec=6, rounding=ROUND_CEILING)
+from shuffledp.core.digits import rounded_up
 
 ADJACENCY: Final = "replace-one"
 """Neighbouring datasets differ in one user's value; the number of users is public."""
@@ -32,11 +31,6 @@ class Guarantee:
 
     def __str__(self) -> str:
         return (
-            f"({_up(self.epsilon)}, {_up(self.delta)})-differentially private after shuffling {self.n:,} reports "
+            f"({rounded_up(self.epsilon)}, {rounded_up(self.delta)})-differentially private after shuffling {self.n:,} reports "
             f"({self.adjacency} neighbours, n public; by {self.bound})"
         )
-
-
-def _up(value: float) -> str:
-    """Six significant digits, rounded up: what is printed still holds."""
-    return f"{float(_SIX_DIGITS_UP.create_decimal(Decimal(value))):.6g}"

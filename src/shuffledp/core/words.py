@@ -13,6 +13,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from shuffledp.errors import InvalidInput
+
 Words = NDArray[np.uint64]
 
 
@@ -45,6 +47,8 @@ class KeyedWords:
     __slots__ = ("_key", "private")
 
     def __init__(self, key: bytes, *, private: bool) -> None:
+        if len(key) != 16:
+            raise InvalidInput(f"a key has 16 bytes; got {len(key)}. Use KeyedWords.fresh().")
         self._key = key
         self.private = private
 
@@ -74,6 +78,8 @@ class KeyedWords:
 
 def rows_from(first: int, count: int) -> Words:
     """The addresses of `count` consecutive rows."""
+    if not 0 <= first < 2**62:
+        raise InvalidInput("row numbers go from 0 to 2^62. Choose a smaller first_row.")
     return np.arange(first, first + count, dtype=np.uint64)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from itertools import permutations
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -12,9 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import AmplificationVariable
+from shuffledp.core.pair import Pair, doubles
 from shuffledp.errors import InvalidInput, NotDefined
 
 _ROW_SUM_TOLERANCE = 1e-9
+_MOST_WITNESSES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,11 @@ class ChannelBlanket:
     @property
     def uniform_size(self) -> None:
         """Nothing is assumed about the shape of the blanket."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every message that some input can send can be sent by all."""
+        return all(min(column) > 0 or max(column) == 0 for column in zip(*self.rows, strict=True))
 
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
@@ -54,7 +62,7 @@ class ChannelBlanket:
     def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
         """The exact law of L of every ordered pair: range and second moment."""
         a, mean = epsilon.exp(), -epsilon.expm1()
-        if self.epsilon0() is None:
+        if not self.bounded:
             unbounded = AmplificationVariable(
                 mean=mean, lower=arb.neg_inf(), upper=arb.pos_inf(), second_moment=arb.pos_inf()
             )
@@ -76,6 +84,14 @@ class ChannelBlanket:
                     )
         return laws
 
+    def pairs(self) -> Sequence[Sequence[Pair]]:
+        """Every ordered pair of inputs, with the largest measure below all inputs."""
+        return _channel_pairs(self.rows)
+
+    def witnesses(self) -> Sequence[Pair]:
+        """The ordered triples (x, x', x'') of inputs whose l varies most."""
+        return _channel_witnesses(self.rows)
+
     def _floor(self) -> list[fmpq]:
         return [min(column) for column in zip(*self.rows, strict=True)]
 
@@ -92,6 +108,53 @@ def _forms(
     ratios = [[arb(column[x] / min(column)) for column in columns] for x in range(len(rows))]
     products = [[sum((m * r for m, r in zip(mx, rz, strict=True)), arb(0)) for rz in ratios] for mx in masses]
     return gamma, ratios, products
+
+
+@lru_cache(maxsize=8)
+def _channel_pairs(rows: tuple[tuple[fmpq, ...], ...]) -> list[list[Pair]]:
+    floor = [min(column) for column in zip(*rows, strict=True)]
+    distinct: dict[tuple[tuple[fmpq, fmpq, fmpq], ...], list[Pair]] = {}
+    for first, second in permutations(rows, 2):
+        key = tuple(sorted((u, v, low) for u, v, low in zip(first, second, floor, strict=True) if u or v))
+        if key not in distinct:
+            distinct[key] = [_exact_pair(key)]
+    return list(distinct.values())
+
+
+@lru_cache(maxsize=8)
+def _channel_witnesses(rows: tuple[tuple[fmpq, ...], ...]) -> list[Pair]:
+    table = np.array([[float(entry) for entry in row] for row in rows])
+    scored = []
+    for x, z in permutations(range(len(rows)), 2):
+        gap = (table[x] - table[z]) ** 2
+        for w in range(len(rows)):
+            reach = (table[x] > 0) | (table[z] > 0)
+            if (table[w][reach] > 0).all():
+                spread = float((gap[reach] / table[w][reach]).sum())
+                scored.append((spread, x, z, w))
+    scored.sort(reverse=True)
+    return [
+        _exact_pair(tuple((u, v, low) for u, v, low in zip(rows[x], rows[z], rows[w], strict=True) if u or v))
+        for _, x, z, w in scored[:_MOST_WITNESSES]
+    ]
+
+
+def _exact_pair(cells: tuple[tuple[fmpq, fmpq, fmpq], ...]) -> Pair:
+    """From (mu_x, mu_x', eta) a message, exactly; equal likelihood ratios are merged, which changes nothing."""
+    merged: dict[tuple[fmpq, fmpq], fmpq] = {}
+    for u, v, low in cells:
+        if low > 0:
+            key = (u / low, v / low)
+            merged[key] = merged.get(key, fmpq(0)) + low
+    bare = [(u, v) for u, v, low in cells if low == 0]
+    with ctx.workprec(128):
+        return Pair(
+            doubles([arb(u - v) for u, v in merged]),
+            doubles([arb(v) for _, v in merged]),
+            doubles([arb(mass) for mass in merged.values()]),
+            doubles([arb(u) for u, _ in bare]),
+            doubles([arb(v) for _, v in bare]),
+        )
 
 
 def _least(values: list[arb]) -> arb:
@@ -117,7 +180,7 @@ class Channel:
     def __init__(self, matrix: ArrayLike) -> None:
         try:
             entries = np.array(matrix, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidInput("a channel is a table of numbers with rows of one length. Mend the matrix.") from None
         if entries.ndim != 2 or entries.shape[0] < 2 or entries.shape[1] < 2:
             raise InvalidInput(
@@ -152,7 +215,7 @@ class Channel:
     @property
     def gamma(self) -> float:
         """The probability of ignoring the value, rounded down."""
-        return evaluate(self.blanket().gamma).lower
+        return max(0.0, evaluate(self.blanket().gamma).lower)
 
     @property
     def epsilon0(self) -> float | None:
@@ -166,11 +229,13 @@ class Channel:
     def omega(self, message: NDArray[np.integer] | int) -> NDArray[np.float64]:
         """The blanket's probability of a message."""
         floor = self.matrix.min(axis=0)
+        if not floor.sum() > 0:
+            raise NotDefined("gamma is 0: no message is common to all inputs, so there is no blanket.")
         return np.asarray((floor / floor.sum())[message])
 
     def left_over(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """nu_symbol(message) = (mu_symbol - gamma omega) / (1 - gamma)."""
         floor = self.matrix.min(axis=0)
-        if self.gamma == 1:
+        if not floor.sum() < 1:
             raise NotDefined("gamma is 1: all inputs send the same messages and nothing is left over.")
         return np.asarray(((self.matrix[symbol] - floor) / (1 - floor.sum()))[message])

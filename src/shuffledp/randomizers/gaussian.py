@@ -1,16 +1,26 @@
 """The Gaussian mechanism on [0, 1]: value + N(0, sigma^2), as a continuous law. The paper's open case."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import overload
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.core.pair import Pair
+from shuffledp.randomizers.cells import Cells
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
+
+_STEP = 0.025
+"""Width of a cell of the log-likelihood ratio, relative to the smaller of 1 and its standard deviation 1 / sigma."""
+_CUTS = (*(0.5 * k for k in range(4, 19)), *(float(k) for k in range(10, 23)))
+"""Where the upper tail may be cut off: that many standard deviations of the message away."""
 
 
 def _normal_cdf(x: arb) -> arb:
@@ -37,6 +47,11 @@ class GaussianBlanket:
     def uniform_size(self) -> None:
         """The blanket is not uniform."""
 
+    @property
+    def bounded(self) -> bool:
+        """Whether L is bounded."""
+        return False
+
     def gamma(self) -> arb:
         """The probability of ignoring the value: 2 P[N(0, sigma^2) <= -1/2]."""
         return 2 * _normal_cdf(-1 / (2 * arb(self.sigma)))
@@ -56,6 +71,65 @@ class GaussianBlanket:
                 second_moment=gamma * ((1 + a**2) * square - 4 * a * _normal_cdf(1 / (2 * s))),
             )
         ]
+
+    def pairs(self) -> Sequence[Sequence[Pair]]:
+        """The pair (0, 1), with its upper tail cut off at several places (docs/maths/blankets.md on other pairs)."""
+        return [_Spreads(self.sigma)]
+
+    def witnesses(self) -> Sequence[Pair]:
+        """All others at 0, at 1, or at 1/2."""
+        return list(_contractions(self.sigma))
+
+
+def _cells(sigma: float, deviations: float) -> tuple[Cells, list[list[arb]]]:
+    """Cells of the log-likelihood ratio v = (1 - 2 y) / (2 sigma^2), up to so many standard deviations."""
+    s = arb(sigma)
+    reach = min(600.0, 1 / (2 * sigma**2) + deviations / sigma)
+    step = _STEP * min(1.0, 1 / sigma)
+    above, below = math.ceil(reach / step), math.ceil(min(600.0, 1 / (2 * sigma**2) + 8.5 / sigma) / step)
+    edges = [arb(reach) * j / above for j in range(-below, above + 1)]
+
+    def masses(value: float) -> list[arb]:
+        # v is at most this where y >= 1/2 - sigma^2 v; tails are subtracted on the side where they are small
+        marks = [(arb(value) - 0.5) / s + s * v for v in edges]
+        left, right = [_normal_cdf(m) for m in marks], [_normal_cdf(-m) for m in marks]
+        inner = [left[j + 1] - left[j] if marks[j] < 0 else right[j] - right[j + 1] for j in range(len(marks) - 1)]
+        return [left[0], *inner, right[-1]]
+
+    first, second = masses(0.0), masses(1.0)
+    return Cells(edges=edges, first=first, second=second), [first, second, masses(0.5)]
+
+
+class _Spreads(Sequence[Pair]):
+    """The measures by where they are cut off, each made when first asked for."""
+
+    def __init__(self, sigma: float) -> None:
+        self._sigma = sigma
+
+    def __len__(self) -> int:
+        return len(_CUTS)
+
+    @overload
+    def __getitem__(self, index: int) -> Pair: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Pair]: ...
+    def __getitem__(self, index: int | slice) -> Pair | list[Pair]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return _spread(self._sigma, _CUTS[index])
+
+
+@lru_cache(maxsize=256)
+def _spread(sigma: float, deviations: float) -> Pair:
+    with ctx.workprec(256):
+        return _cells(sigma, deviations)[0].spread(cover_top=False)
+
+
+@lru_cache(maxsize=16)
+def _contractions(sigma: float) -> tuple[Pair, ...]:
+    with ctx.workprec(256):
+        laws = (_cells(sigma, d) for d in (1.0, 2.0, 4.0))
+        return tuple(cells.contraction(masses) for cells, others in laws for masses in others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +153,8 @@ class Gaussian:
         return Family(
             parameter="sigma",
             blanket=lambda sigma: GaussianBlanket(sigma=sigma),
-            low=1e-3,
-            high=1e9,
+            low=0.02,
+            high=1e6,
             more_private="larger",
         )
 
@@ -118,6 +192,6 @@ class Gaussian:
             lambda noise: _normal_cdf(noise / sigma),
             inputs=inputs,
             outputs=outputs,
-            reach=4 * self.sigma if reach is None else reach,
+            reach=4 * self.sigma if reach is None else checks.real(reach, "reach"),
             label=f"Gaussian(sigma={self.sigma:g}) on a lattice",
         )

@@ -8,6 +8,8 @@ from flint import arb
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.core.pair import Pair
+from shuffledp.randomizers.response import ResponseBlanket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,11 @@ class GenericBlanket:
     def uniform_size(self) -> None:
         """Nothing is known about the shape of the blanket."""
 
+    @property
+    def bounded(self) -> bool:
+        """Whether L is bounded."""
+        return True
+
     def gamma(self) -> arb:
         """The least total variation similarity."""
         return (-arb(self.local)).exp()
@@ -52,6 +59,16 @@ class GenericBlanket:
                 upper=p - a / p,
                 second_moment=p * (a**2 + 1) - 2 * a / p**3,
             )
+        ]
+
+    def pairs(self) -> Sequence[Sequence[Pair]]:
+        """None: the law is not known. The `generic` bound covers it."""
+        return []
+
+    def witnesses(self) -> Sequence[Pair]:
+        """Randomized response on 2 and on 3 values is epsilon0-LDP: no bound for all such randomizers can be below it."""
+        return [
+            witness for size in (2, 3) for witness in ResponseBlanket(size=size, given_epsilon0=self.local).witnesses()
         ]
 
 

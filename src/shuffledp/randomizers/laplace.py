@@ -1,16 +1,23 @@
 """The Laplace mechanism on [0, 1]: value + Laplace(1 / epsilon0), as a continuous law."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.core.pair import Pair
+from shuffledp.randomizers.cells import Cells, cell_masses
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
+
+_CELLS_PER_UNIT = 50
+"""Half as many cells as units of the log-likelihood ratio: adds about 1e-4 of its variance to l."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +39,11 @@ class LaplaceBlanket:
     def uniform_size(self) -> None:
         """The blanket is not uniform."""
 
+    @property
+    def bounded(self) -> bool:
+        """Whether L is bounded."""
+        return True
+
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
         return (-arb(self.local) / 2).exp()
@@ -51,6 +63,27 @@ class LaplaceBlanket:
                 second_moment=(a**2 + 1) * (2 * root + 1 / p) / 3 - 2 * a * (2 / root - 1 / p),
             )
         ]
+
+    def pairs(self) -> Sequence[Sequence[Pair]]:
+        """The pair (0, 1), which dominates all others."""
+        return [[_cells(self.local)[0].spread(cover_top=True)]]
+
+    def witnesses(self) -> Sequence[Pair]:
+        """All others at 0, at 1, or at 1/2."""
+        return [_cells(self.local)[0].contraction(others) for others in _cells(self.local)[1]]
+
+
+@lru_cache(maxsize=64)
+def _cells(epsilon0: float) -> tuple[Cells, list[list[arb]]]:
+    """Cells of the log-likelihood ratio v = eps0 (1 - 2 y), which is eps0 below 0 and -eps0 above 1."""
+    half = math.ceil(_CELLS_PER_UNIT * max(1.0, epsilon0))
+    with ctx.workprec(128):
+        e = arb(epsilon0)
+        edges = [e * j / half for j in range(-half, half + 1)]
+        at_0 = cell_masses([((v - e) / 2).exp() / 2 for v in edges])
+        at_1 = cell_masses([1 - ((-v - e) / 2).exp() / 2 for v in edges])
+        at_half = cell_masses([(v / 2).exp() / 2 if v <= 0 else 1 - (-v / 2).exp() / 2 for v in edges])
+    return Cells(edges=edges, first=at_0, second=at_1), [at_0, at_1, at_half]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +107,7 @@ class Laplace:
         return Family(
             parameter="epsilon0",
             blanket=lambda epsilon0: LaplaceBlanket(local=epsilon0),
-            low=0.0,
+            low=1e-9,
             high=checks.LARGEST_EPSILON,
             more_private="smaller",
         )
@@ -113,6 +146,6 @@ class Laplace:
             cdf,
             inputs=inputs,
             outputs=outputs,
-            reach=8 / self.epsilon0 if reach is None else reach,
+            reach=8 / self.epsilon0 if reach is None else checks.real(reach, "reach"),
             label=f"Laplace(epsilon0={self.epsilon0:g}) on a lattice",
         )

@@ -35,6 +35,9 @@ class LatticeChannel:
     label: str
 
     def __post_init__(self) -> None:
+        whole = all(isinstance(count, int) for row in self.counts for count in row)
+        if len(self.counts) < 2 or len(self.counts) != len(self.inputs) or not whole:
+            raise InvalidInput("a lattice channel needs at least two rows of whole numbers, one row an input.")
         if any(sum(row) != _WORD or min(row) < 0 or len(row) != len(self.outputs) for row in self.counts):
             raise InvalidInput("each row of counts needs one entry of at least 0 per message and the sum 2^64.")
 
@@ -68,10 +71,12 @@ class LatticeChannel:
         """mu_symbol(message)."""
         return np.asarray(np.array(self.counts[symbol], dtype=np.float64)[message] / _WORD)
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int = 0) -> NDArray[np.int64]:
-        """One message a row; a pure function of the symbols and the words."""
-        if len(symbols) and not (int(symbols.min()) >= 0 and int(symbols.max()) < len(self.counts)):
-            raise InvalidInput(f"a symbol is outside 0..{len(self.counts) - 1}. Round values to the lattice first.")
+    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[np.int64]:
+        """One message a row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
+
+        Under one key no row may be used for two people or two questions: they would share their coins.
+        """
+        symbols = checks.symbols(symbols, len(self.counts))
         drawn = words.words(rows_from(first_row, len(symbols)), 0)
         messages = np.empty(len(symbols), dtype=np.int64)
         for symbol in np.unique(symbols):
@@ -92,8 +97,8 @@ def discretize(cdf: Callable[[arb], arb], *, inputs: int, outputs: int, reach: f
     """
     checks.size(inputs, name="inputs")
     checks.size(outputs, name="outputs")
-    if not 0 < reach < 1e9:
-        raise InvalidInput(f"reach must be above 0 and below 1e9; got {reach}. It is how far outputs leave [0, 1].")
+    if not 0 < reach < 1e12:
+        raise InvalidInput(f"reach must be above 0 and below 1e12; got {reach}. It is how far outputs leave [0, 1].")
     points = [-reach + (1 + 2 * reach) * j / (outputs - 1) for j in range(outputs)]
     values = [i / (inputs - 1) for i in range(inputs)]
     with ctx.workprec(192):

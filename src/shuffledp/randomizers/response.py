@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.core.pair import Pair, doubles
 from shuffledp.core.words import Words, WordSource, rows_from, uniform_below
 from shuffledp.errors import InvalidInput
 
@@ -42,6 +43,11 @@ class ResponseBlanket:
         """Every message is equally likely under the blanket."""
         return self.size
 
+    @property
+    def bounded(self) -> bool:
+        """Whether L is bounded."""
+        return True
+
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
         if self.given_epsilon0 is not None:
@@ -68,6 +74,40 @@ class ResponseBlanket:
             )
         ]
 
+    def pairs(self) -> Sequence[Sequence[Pair]]:
+        """By symmetry all pairs x != x' are one: atoms on x, on x', on the k - 2 others."""
+        with ctx.workprec(128):
+            rest, gain = self._cell_and_gain()
+            others = [(arb(0), arb(1), (self.size - 2) * rest)] if self.size > 2 else []
+            return [[_pair([(gain, arb(1), rest), (-gain, 1 + gain, rest), *others])]]
+
+    def witnesses(self) -> Sequence[Pair]:
+        """All others on a third value, on x, or on x'."""
+        with ctx.workprec(128):
+            rest, gain = self._cell_and_gain()
+            p, k = 1 + gain, self.size
+            others = [(arb(0), arb(1), (k - 2) * rest)] if k > 2 else []
+            on_x = [(gain / p, 1 / p, p * rest), (-gain, p, rest), *others]
+            on_z = [(gain, arb(1), rest), (-gain / p, arb(1), p * rest), *others]
+            found = [_pair(on_x), _pair(on_z)]
+            if k > 2:
+                fourth = [(arb(0), arb(1), (k - 3) * rest)] if k > 3 else []
+                found.append(_pair([(gain, arb(1), rest), (-gain, p, rest), (arb(0), 1 / p, p * rest), *fourth]))
+            return found
+
+    def _cell_and_gain(self) -> tuple[arb, arb]:
+        """Gamma / k = 1 / (e^eps0 + k - 1), and e^eps0 - 1."""
+        if self.given_epsilon0 is not None:
+            gain = arb(self.given_epsilon0).expm1()
+            return 1 / (gain + self.size), gain
+        gamma = self.gamma()
+        return gamma / self.size, self.size * (1 - gamma) / gamma
+
+
+def _pair(atoms: list[tuple[arb, arb, arb]]) -> Pair:
+    difference, second, masses = (list(column) for column in zip(*atoms, strict=True))
+    return Pair(doubles(difference), doubles(second), doubles(masses))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomizedResponse:
@@ -91,6 +131,8 @@ class RandomizedResponse:
     def __init__(self, *, size: int, epsilon0: float | None = None, gamma: float | Fraction | None = None) -> None:
         if (epsilon0 is None) == (gamma is None):
             raise InvalidInput("randomized response takes either epsilon0 or gamma. Give exactly one of them.")
+        if gamma is not None and not isinstance(gamma, Fraction):
+            gamma = checks.real(gamma, "gamma")
         if gamma is not None and not 0 < gamma <= 1:
             raise InvalidInput(
                 f"gamma must be above 0 and at most 1; got {float(gamma)}. Usual values are 0.001 to 0.5."
@@ -145,17 +187,18 @@ class RandomizedResponse:
         """The law that `randomize` samples: gamma is threshold / 2^64 exactly."""
         return RandomizedResponse(size=self.size, gamma=Fraction(self.threshold, _WORD))
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int = 0) -> NDArray[np.integer]:
-        """One message a row; a pure function of the symbols and the words at rows first_row, first_row + 1, ..."""
-        if len(symbols) and not (int(symbols.min()) >= 0 and int(symbols.max()) < self.size):
-            raise InvalidInput(f"a symbol is outside 0..{self.size - 1}. Encode values before randomizing them.")
-        rows: Words = rows_from(first_row, len(symbols))
+    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[np.int64]:
+        """One message a row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
+
+        Under one key no row may be used for two people or two questions: they would share their coins.
+        """
+        messages = checks.symbols(symbols, self.size)
+        rows: Words = rows_from(first_row, len(messages))
         threshold = self.threshold
         in_blanket = (
             np.arange(len(rows)) if threshold == _WORD else np.flatnonzero(words.words(rows, 0) < np.uint64(threshold))
         )
-        messages = np.array(symbols, copy=True)
-        messages[in_blanket] = uniform_below(self.size, rows[in_blanket], words, 1).astype(messages.dtype)
+        messages[in_blanket] = uniform_below(self.size, rows[in_blanket], words, 1).astype(np.int64)
         return messages
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:

@@ -1,0 +1,224 @@
+"""Binary randomized response over *all* datasets: both sides, to a fraction of a per cent.
+
+The view is the number N' of ones. If A of the other users hold x = 1 and m - A hold x' = 0, with N = Bin(A, q) + Bin(m - A, 1-q)
+ones among them and q = p / (p + 1), the divergence is
+
+    D(A) = max over J of  alpha P(N = J-1) - (a - 1) P(N >= J),     alpha = (p - a) / (p + 1),
+
+because N is log-concave. Dropping B known users cannot lower the divergence, so the dataset with A1 ones and m - B - A1
+zeros covers every A from A1 to A1 + B: some 1,200 such cells cover all datasets. Probabilities come from the tilted
+characteristic function at a few dozen nodes a cell, with aliases, truncation and rounding charged (docs/maths/binary.md).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
+
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, Side, is_local_guarantee, outside
+from shuffledp.arithmetic.balls import evaluate
+from shuffledp.arithmetic.enclosure import Enclosure
+from shuffledp.arithmetic.law import ULP, Reals
+from shuffledp.core.blanket import Blanket
+from shuffledp.references import cite
+
+_CELLS: Final = 1200
+_DATASETS: Final = 200
+_WINDOW: Final = np.arange(-4, 5)
+_PERIOD: Final = 26.0
+"""Sampling period in standard deviations of N."""
+_CUT: Final = 9.5
+"""Nodes go that many reciprocal standard deviations out."""
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """The divergence of the worst pair of neighbouring datasets of binary randomized response.
+
+    Regime: randomized response on two values.
+    Reference: BBGN19, Lemma A.2 (users may be dropped).
+    Rounding: the lower end down, the upper end up.
+    """
+
+    name: str = "binary"
+    exact: bool = False
+    reference: str = cite("BBGN19", "Lemma A.2") + " and a cover of all datasets"
+
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
+        """Both ends over all datasets."""
+        if blanket.uniform_size != 2:
+            return outside(f"this bound is about randomized response on two values, and this is {blanket.label}.")
+        if is_local_guarantee(blanket, epsilon):
+            return CERTAINLY_PRIVATE
+        if n == 1:
+            low = high = _single_user(blanket, epsilon)
+        else:
+            coins = _Coins(blanket, epsilon)
+            others = n - 1
+            high = coins.log_divergence(*_cover(others))[1].max() if side != "lower" else 0.0
+            low = coins.log_divergence(*_datasets(others))[0].max() if side != "upper" else -math.inf
+        if side != "lower" and not high < 0:
+            return outside("the bound exceeds delta = 1 here and so says nothing. Use more users or a larger epsilon.")
+        return Claim(
+            log_delta=Enclosure(float(min(low, high)), float(min(high, 0.0))), lower_by=self.name, upper_by=self.name
+        )
+
+
+def _single_user(blanket: Blanket, epsilon: float) -> float:
+    """One user: the divergence of the two coins, alpha."""
+
+    def log_alpha() -> arb:
+        p = (blanket.epsilon0() or arb(0)).exp()
+        return ((p - arb(epsilon).exp()) / (p + 1)).log()
+
+    return evaluate(log_alpha).upper
+
+
+def _cover(others: int) -> tuple[Counts, Counts]:
+    """Cells that cover every number of ones: what is left of each after dropping the users that vary within it."""
+    width = max(1, -(-(others + 1) // _CELLS))
+    first = np.arange(0, others + 1, width, dtype=np.int64)
+    dropped = np.minimum(width - 1, others - first)
+    return first, others - dropped - first
+
+
+def _datasets(others: int) -> tuple[Counts, Counts]:
+    """Some explicit datasets: near all ones, where the worst usually is, and spread out."""
+    ones = np.unique(
+        np.concatenate([np.arange(max(0, others - _DATASETS // 2), others + 1), np.linspace(0, others, _DATASETS // 2)])
+        .round()
+        .astype(np.int64)
+    )
+    return ones, others - ones
+
+
+class _Coins:
+    """Two coins, q and 1 - q, and the tilt at which the maximising J is the mean."""
+
+    def __init__(self, blanket: Blanket, epsilon: float) -> None:
+        with ctx.workprec(128):
+            p, a = (blanket.epsilon0() or arb(0)).exp(), arb(epsilon).exp()
+            self.rise = float(arb(epsilon).expm1())
+            self.alpha = float((p - a) / (p + 1))
+            self.q, self.not_q = float(p / (p + 1)), float(1 / (p + 1))
+            self.theta = min(float(((a * p - 1) / (p - a)).log()), 40.0)
+
+    def log_divergence(self, ones: Counts, zeros: Counts) -> tuple[Reals, Reals]:
+        """Lower and upper ends of log D for each dataset."""
+        total = ones + zeros
+        _, _, mean, sd = self._tilted(ones, zeros, np.full(len(ones), self.theta))
+        center = np.clip(np.ceil(mean + 0.5), 0, total + 1).astype(np.int64)
+        stride = np.maximum(1, (2e-3 * sd).astype(np.int64))
+        theta = self._raised(sd)
+        low, high = self._enclose(ones, zeros, theta, center, stride)
+        # D is unimodal in J: its maximum must not be at an end of the window, unless J can go no further
+        points = center[:, None] + stride[:, None] * _WINDOW
+        possible = (points >= 0) & (points <= total[:, None] + 1)
+        low, high = np.where(possible, low, 0.0), np.where(possible, high, 0.0)
+        best = low.max(axis=1)
+        safe = ((high[:, 0] < best) | (points[:, 0] <= 0)) & ((high[:, -1] < best) | (points[:, -1] >= total + 1))
+        upper = high.max(axis=1)
+        # between points that are a stride apart D can exceed them by no more than its last step up, because above
+        # the mode of N its steps shrink while they are positive
+        overshoot = np.maximum(high[:, 1:] - low[:, :-1], 0.0) + high[:, 1:]
+        above_mode = points[:, 0] > ones * self.q + zeros * self.not_q + 2
+        upper = np.where(stride > 1, np.where(above_mode, overshoot.max(axis=1), np.inf), upper)
+        upper = np.where(safe, upper, np.inf)
+        scale, fuzz = self._scale(ones, zeros, theta, center)
+        with np.errstate(divide="ignore"):
+            return np.log(best) + scale - fuzz, np.log(upper) + scale + fuzz
+
+    def _raised(self, sd: Reals) -> Reals:
+        """The tilt, raised to 1 / sd where it is so small that copies of the tail would not fade."""
+        return np.maximum(self.theta, np.minimum(1 / np.maximum(sd, 1.0), 1.0))
+
+    def _scale(self, ones: Counts, zeros: Counts, theta: Reals, center: Counts) -> tuple[Reals, Reals]:
+        """log(M(theta) e^(-theta J)) and a bound on its error: all values are relative to it."""
+        error = 64 * ULP * (1 + (ones + zeros + center) * theta)
+        return self._log_m(ones, zeros, theta) - theta * center, error
+
+    def _tilted(self, ones: Counts, zeros: Counts, theta: Reals) -> tuple[Reals, Reals, Reals, Reals]:
+        growth = np.exp(theta)
+        one = self.q * growth / (self.not_q + self.q * growth)
+        zero = self.not_q * growth / (self.q + self.not_q * growth)
+        mean = ones * one + zeros * zero
+        return one, zero, mean, np.sqrt(ones * one * (1 - one) + zeros * zero * (1 - zero))
+
+    def _log_m(self, ones: Counts, zeros: Counts, theta: Reals) -> Reals:
+        rise = np.expm1(theta)
+        return np.asarray(ones * np.log1p(self.q * rise) + zeros * np.log1p(self.not_q * rise))
+
+    def _enclose(
+        self, ones: Counts, zeros: Counts, theta: Reals, center: Counts, stride: Counts
+    ) -> tuple[Reals, Reals]:
+        """Lower and upper ends of D at the points of the window, relative to M(theta) e^(-theta center)."""
+        one, zero, _, sd = self._tilted(ones, zeros, theta)
+        # an odd number of nodes around the circle: the sum over all of them is exact but for the copies
+        period = 2 * np.ceil(np.maximum(_PERIOD * sd, 40.0) / 2) + 1
+        h = 2 * np.pi / period
+        wanted = np.minimum(np.ceil(_CUT / np.maximum(sd, 1e-9) / h), (period - 1) / 2)
+        nodes = int(wanted.max()) + 1
+        k = np.arange(nodes)
+        inside = k <= ((period - 1) / 2)[:, None]
+        t = np.where(inside, h[:, None] * k, 0.0)
+        z = theta[:, None] + 1j * t
+        turn = -2 * np.sin(t / 2) ** 2 + 1j * np.sin(t)
+        log_psi = ones[:, None] * _log1p(one[:, None] * turn) + zeros[:, None] * _log1p(zero[:, None] * turn)
+        base = np.where(inside, np.exp(log_psi - 1j * t * center[:, None]), 0.0)
+        base[:, 1:] *= 2
+        terms = base * (self.alpha * np.exp(z) - self.rise / -np.expm1(-z)) / period[:, None]
+        step = np.exp(-z * stride[:, None])
+        terms = terms * np.exp(-z * (stride[:, None] * _WINDOW[0]))
+        value = np.empty((len(ones), len(_WINDOW)))
+        for j in range(len(_WINDOW)):
+            value[:, j] = terms.real.sum(axis=1)
+            terms *= step
+        size = np.abs(base) * (self.alpha * np.exp(theta)[:, None] + self.rise / np.abs(np.expm1(-z))) / period[:, None]
+        phase = (ones * one + zeros * zero + center + 8 * stride + 1)[:, None] * t
+        rounding = (size * (nodes + 64 * (1 + phase + np.abs(log_psi)))).sum(axis=1) * ULP
+        last = np.minimum(h * nodes, np.pi)
+        log_last = _log_modulus(ones, one, last) + _log_modulus(zeros, zero, last)
+        cap = self.alpha * np.exp(theta) + self.rise / -np.expm1(-theta)
+        truncation = np.where(2 * nodes - 1 >= period, 0.0, np.exp(log_last) * cap)
+        grow = np.exp(-(theta * stride)[:, None] * _WINDOW)
+        slack = (rounding + truncation)[:, None] * grow + self._aliases(ones, zeros, theta, center, stride, period)[
+            :, None
+        ]
+        slack *= 1 + 1e-9
+        return np.maximum(value - slack, 0.0), np.maximum(value + slack, 0.0)
+
+    def _aliases(
+        self, ones: Counts, zeros: Counts, theta: Reals, center: Counts, stride: Counts, period: Reals
+    ) -> Reals:
+        """Chernoff bounds on the copies of pmf and tail, a period apart, that the sampling folds in."""
+        base = self._log_m(ones, zeros, theta)
+        _, _, _, sd = self._tilted(ones, zeros, theta)
+        total = np.zeros(len(ones))
+        for sign in (-1.0, 1.0):
+            best = np.full(len(ones), np.inf)
+            for pace in (0.3, 1.0, 2.0, 4.0, 7.0, 11.0, 16.0):
+                room = 0.97 * theta if sign < 0 else np.full(len(theta), 20.0)
+                other = theta + sign * np.minimum(pace / np.maximum(sd, 0.1), room)
+                gap = np.abs(other - theta) * period
+                log_copy = self._log_m(ones, zeros, other) - base + (theta - other) * center - gap
+                log_copy += other * (4 * stride + 1) + 1e-9 * (1 + np.abs(base))
+                best = np.minimum(best, np.exp(np.minimum(log_copy, 300.0)) / -np.expm1(-gap))
+            total += best
+        return total * (self.alpha + self.rise) * (1 + 1e-9)
+
+
+def _log1p(d: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    square = np.maximum(2 * d.real + np.abs(d) ** 2, -1 + 1e-15)
+    result: NDArray[np.complex128] = 0.5 * np.log1p(square) + 1j * np.arctan2(d.imag, 1 + d.real)
+    return result
+
+
+def _log_modulus(count: Counts, chance: Reals, t: Reals) -> Reals:
+    """Count log |1 - c + c e^(it)|, rounded up a little."""
+    inner = np.maximum(-4 * chance * (1 - chance) * np.sin(t / 2) ** 2, -1 + 1e-15)
+    return np.asarray(0.5 * count * np.log1p(inner) * (1 - 1e-12))

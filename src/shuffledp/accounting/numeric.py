@@ -1,0 +1,138 @@
+"""Lemma 5.3 itself, computed: the tightest upper bound that the blanket gives."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Side, is_local_guarantee, outside
+from shuffledp.arithmetic.enclosure import Enclosure
+from shuffledp.arithmetic.kernel import Expectation, Ledger, chernoff, log_expected_positive_part
+from shuffledp.arithmetic.law import ULP
+from shuffledp.core.blanket import Blanket
+from shuffledp.core.pair import Pair, doubles
+from shuffledp.references import cite
+
+TOLERANCE = 1e-4
+"""Relative precision of epsilon that the kernel aims at (twice over)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """delta <= (1/n) E[(l_1 + ... + l_n)_+] + uncovered, for the worst pair of inputs.
+
+    Legend: l = (mu_x - e^epsilon mu_x') / eta with probability eta(y), else 0; eta = gamma omega.
+    Regime: a randomizer whose law is known.
+    Reference: BBGN19, Lemma 5.3; docs/maths/numeric.md for what is computed.
+    Rounding: every step up.
+    """
+
+    name: str = "numeric"
+    exact: bool = False
+    reference: str = cite("BBGN19", "Lemma 5.3") + ", evaluated"
+
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
+        """The certified value."""
+        if side == "lower":
+            return Claim(log_delta=NOTHING)
+        if is_local_guarantee(blanket, epsilon):
+            return CERTAINLY_PRIVATE
+        pairs = blanket.pairs()
+        if not pairs:
+            return outside(f"the law of {blanket.label} is not known. Use the generic bound.")
+        return upper_claim(*worst_pair(pairs, n, epsilon), name=self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class GenericBound:
+    """delta <= (1/n) E[(l_1 + ... + l_n)_+] for every epsilon0-LDP randomizer.
+
+    Formula: l = p - a and l = 1 - p a with probability r = 1 / (p + 1) each, else 0; a = e^epsilon, p = e^eps0.
+    This law is the largest in convex order over all pairs of all such randomizers (docs/maths/generic.md).
+    Regime: a finite epsilon0.
+    Reference: the clones of FMT21, with the parameters of WCLZ24.
+    Rounding: every step up.
+    """
+
+    name: str = "generic"
+    exact: bool = False
+    reference: str = f"{cite('FMT21', 'clones')} and {cite('WCLZ24', 'variation ratio')}, evaluated"
+
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
+        """The certified value."""
+        if side == "lower":
+            return Claim(log_delta=NOTHING)
+        epsilon0 = blanket.epsilon0()
+        if epsilon0 is None:
+            return outside("the generic bound needs a pure epsilon0-LDP randomizer, and this one has no epsilon0.")
+        if is_local_guarantee(blanket, epsilon):
+            return CERTAINLY_PRIVATE
+        return upper_claim(*worst_pair([[three_atoms(epsilon0)]], n, epsilon), name=self.name)
+
+
+def three_atoms(epsilon0: arb) -> Pair:
+    """The pair that is worst for some epsilon0-LDP randomizer."""
+    gain = epsilon0.expm1()
+    mass = 1 / (gain + 2)
+    return Pair(doubles([gain, -gain]), doubles([arb(1), 1 + gain]), doubles([mass, mass]), ulps=4.0)
+
+
+def worst_pair(pairs: Sequence[Sequence[Pair]], n: int, epsilon: float) -> tuple[float, Ledger]:
+    """An upper end of log delta over all pairs, each with its best measure; a pair that cannot win is not evaluated."""
+    if len(pairs) == 1:
+        return _best_measure(pairs[0], n, epsilon)
+    ranked = sorted(((_ceiling(options[0], n, epsilon), i) for i, options in enumerate(pairs)), reverse=True)
+    worst, ledger = -math.inf, Ledger()
+    for ceiling, index in ranked:
+        if ceiling <= worst:
+            break
+        found = _best_measure(pairs[index], n, epsilon)
+        if found[0] > worst:
+            worst, ledger = found
+    return worst, ledger
+
+
+def _best_measure(options: Sequence[Pair], n: int, epsilon: float) -> tuple[float, Ledger]:
+    """The smallest bound that one of the measures gives. Chernoff's minimum is a little before the true one."""
+    low, high = 0, len(options) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if _ceiling(options[middle], n, epsilon) <= _ceiling(options[middle + 1], n, epsilon):
+            high = middle
+        else:
+            low = middle + 1
+    best = _upper(options[low], n, epsilon)
+    for i in range(low + 1, len(options)):
+        found = _upper(options[i], n, epsilon)
+        if found[0] > best[0] - 1e-3:
+            return min(found, best, key=lambda pair: pair[0])
+        best = found
+    return best
+
+
+def _upper(pair: Pair, n: int, epsilon: float) -> tuple[float, Ledger]:
+    found: Expectation = log_expected_positive_part(pair.law(epsilon), n, tolerance=TOLERANCE)
+    return _with_uncovered(found.log.upper, pair, n, epsilon), found.ledger
+
+
+def _ceiling(pair: Pair, n: int, epsilon: float) -> float:
+    """A quick upper bound, by Chernoff."""
+    return _with_uncovered(chernoff(pair.law(epsilon), n), pair, n, epsilon)
+
+
+def _with_uncovered(log_expectation: float, pair: Pair, n: int, epsilon: float) -> float:
+    uncovered = pair.uncovered_up(epsilon)
+    log_delta = log_expectation - math.log(n)
+    log_delta += 4 * ULP * (abs(log_delta) + abs(math.log(n))) if math.isfinite(log_delta) else 0.0
+    if uncovered == 0:
+        return log_delta
+    return float(np.logaddexp(log_delta, math.log(uncovered))) + 1e-14
+
+
+def upper_claim(log_delta: float, ledger: Ledger, *, name: str) -> Claim:
+    """An upper bound on delta; one that reaches 1 says nothing."""
+    if not log_delta < 0:
+        return outside("the bound exceeds delta = 1 here and so says nothing. Use more users or a larger epsilon.")
+    return Claim(log_delta=Enclosure(-math.inf, log_delta), upper_by=name, ledger=ledger)

@@ -1,0 +1,48 @@
+"""Lower bounds: two explicit neighbouring datasets that are this far apart."""
+
+import math
+from dataclasses import dataclass
+
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Side, is_local_guarantee, outside
+from shuffledp.accounting.numeric import TOLERANCE
+from shuffledp.arithmetic.enclosure import Enclosure
+from shuffledp.arithmetic.kernel import chernoff, log_expected_positive_part
+from shuffledp.arithmetic.law import ULP
+from shuffledp.core.blanket import Blanket
+from shuffledp.references import cite
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """delta >= (1/n) E[(l_1 + ... + l_n)_+], the exact divergence when all other users hold one value x''.
+
+    Legend: l = (mu_x - e^epsilon mu_x') / mu_x'' under mu_x''.
+    For `Generic` it is a randomizer of that epsilon0: no bound that covers all of them can be lower.
+    Reference: the identity of BBGN19, Lemma A.3, which holds for any law of the others.
+    Rounding: every step down.
+    """
+
+    name: str = "witness"
+    exact: bool = False
+    reference: str = cite("BBGN19", "Lemma A.3") + ", evaluated"
+
+    def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
+        """The best of the blanket's witnesses."""
+        if side == "upper":
+            return Claim(log_delta=NOTHING)
+        if is_local_guarantee(blanket, epsilon):
+            return CERTAINLY_PRIVATE
+        laws = sorted(
+            ((chernoff(pair.law(epsilon), n), i, pair) for i, pair in enumerate(blanket.witnesses())), reverse=True
+        )
+        if not laws:
+            return outside(f"no witness is known for {blanket.label}.")
+        best, ledger = -math.inf, None
+        for ceiling, _, pair in laws[:4]:
+            if ceiling - math.log(n) > best:
+                found = log_expected_positive_part(pair.law(epsilon), n, tolerance=TOLERANCE)
+                low = found.log.lower - math.log(n)
+                low -= 4 * ULP * (abs(low) + math.log(n)) if math.isfinite(low) else 0.0
+                if low > best:
+                    best, ledger = low, found.ledger
+        return Claim(log_delta=Enclosure(min(best, 0.0), 0.0), lower_by=self.name, ledger=ledger)

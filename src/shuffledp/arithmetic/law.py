@@ -1,0 +1,41 @@
+"""The law of one bounded summand, as atoms."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.errors import InvalidInput
+
+Reals = NDArray[np.float64]
+ULP = 2.0**-53
+"""Relative error of one correctly rounded operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """Atoms of a random variable; the mass that they leave over sits at zero.
+
+    Attributes:
+        values: where the atoms are.
+        masses: their probabilities.
+        scales: value i may be off by ulps * scales[i] * 2^-53; at least |value|.
+        ulps: mass i may be off by ulps * masses[i] * 2^-53.
+    """
+
+    values: Reals = field(repr=False)
+    masses: Reals = field(repr=False)
+    scales: Reals = field(repr=False)
+    ulps: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not self.values.shape == self.masses.shape == self.scales.shape or self.values.ndim != 1:
+            raise InvalidInput("a law needs one mass and one scale a value.")
+        if not (np.isfinite(self.values).all() and (self.masses >= 0).all() and self.masses.sum() <= 1 + 1e-9):
+            raise InvalidInput("a law needs finite values and non-negative masses that sum to at most 1.")
+
+    @property
+    def zero_mass_down(self) -> float:
+        """A lower bound on the mass at zero that the atoms leave over."""
+        total = float(self.masses.sum())
+        return max(0.0, 1.0 - total - (len(self.masses) + self.ulps + 2) * 2 * ULP * total)

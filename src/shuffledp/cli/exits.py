@@ -1,0 +1,6 @@
+"""Exit codes."""
+
+from typing import Final
+
+BAD_INPUT: Final = 2
+NO_CLAIM: Final = 3

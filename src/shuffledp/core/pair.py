@@ -1,0 +1,61 @@
+"""What two inputs and a measure below all inputs say about each other: the raw material of the numeric bounds."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from flint import arb
+
+from shuffledp.arithmetic.law import Law, Reals
+
+
+def _none() -> Reals:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Messages y with l(y) = (mu_x(y) - e^epsilon mu_x'(y)) / eta(y), for a measure eta.
+
+    If eta <= mu_z for every input z, delta <= (1/n) E[(l_1 + ... + l_n)_+] + uncovered (upper bound). If eta = mu_x'' is
+    the law of one input, delta >= (1/n) E[(l_1 + ... + l_n)_+] (all other users hold x'').
+
+    Attributes:
+        difference: (mu_x - mu_x') / eta, nearest doubles: kept apart so that small epsilons lose nothing.
+        second: mu_x' / eta.
+        masses: eta.
+        bare_first: mu_x where eta is 0.
+        bare_second: mu_x' there.
+        ulps: how many units in the last place these may be off.
+    """
+
+    difference: Reals = field(repr=False)
+    second: Reals = field(repr=False)
+    masses: Reals = field(repr=False)
+    bare_first: Reals = field(default_factory=_none, repr=False)
+    bare_second: Reals = field(default_factory=_none, repr=False)
+    ulps: float = 2.0
+
+    def law(self, epsilon: float) -> Law:
+        """The law of l at this epsilon."""
+        rise = math.expm1(epsilon)
+        loss = self.second * rise
+        return Law(self.difference - loss, self.masses, np.abs(self.difference) + loss, self.ulps + 4)
+
+    def uncovered_up(self, epsilon: float) -> float:
+        """An upper bound on the sum of (mu_x - e^epsilon mu_x')_+ over messages outside eta."""
+        if len(self.bare_first) == 0:
+            return 0.0
+        gaps = self.bare_first * (1 + 1e-14) - math.exp(epsilon) * self.bare_second * (1 - 1e-14)
+        return math.fsum(np.maximum(gaps, 0.0).tolist()) * (1 + 1e-14)
+
+    @cached_property
+    def spread(self) -> float:
+        """E[l^2] at epsilon = 0: the larger, the less private."""
+        return float(self.masses @ self.difference**2)
+
+
+def doubles(balls: list[arb]) -> Reals:
+    """Nearest doubles of thin balls."""
+    return np.array([float(ball) for ball in balls], dtype=np.float64)
