@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, Side, is_local_guarantee, outside
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, Kind, Side, is_local_guarantee, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.law import ULP, Reals
@@ -46,7 +46,7 @@ class Binary:
     """
 
     name: str = "binary"
-    exact: bool = False
+    kind: Kind = "numeric"
     reference: str = cite("BBGN19", "Lemma A.2") + " and a cover of all datasets"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:

@@ -31,6 +31,7 @@ class Claim:
 
 
 Side = Literal["lower", "upper", "both"]
+Kind = Literal["formula", "numeric", "witness"]
 NOTHING = Enclosure(-math.inf, 0.0)
 CERTAINLY_PRIVATE = Claim(log_delta=Enclosure(-math.inf, -math.inf))
 
@@ -50,13 +51,13 @@ def at_most(log_delta: Enclosure) -> Claim:
 class Bound(Protocol):
     """A privacy bound for shuffled randomizers.
 
-    `exact` bounds are formulas and are solved to the last bit; the others are numeric, cost milliseconds, and are
-    solved to a relative precision.
+    A formula is cheap and solved to the last bit; a numeric bound costs milliseconds and is solved to a relative
+    precision; a witness only says how large delta is at least.
     """
 
     @property
-    def exact(self) -> bool:
-        """Whether a claim is cheap and sharp."""
+    def kind(self) -> Kind:
+        """How it is computed."""
         ...
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Side, is_local_guarantee, outside
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Kind, Side, is_local_guarantee, outside
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import Expectation, Ledger, chernoff, log_expected_positive_part
 from shuffledp.arithmetic.law import ULP
@@ -30,7 +30,7 @@ class Numeric:
     """
 
     name: str = "numeric"
-    exact: bool = False
+    kind: Kind = "numeric"
     reference: str = cite("BBGN19", "Lemma 5.3") + ", evaluated"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
@@ -57,7 +57,7 @@ class GenericBound:
     """
 
     name: str = "generic"
-    exact: bool = False
+    kind: Kind = "numeric"
     reference: str = f"{cite('FMT21', 'clones')} and {cite('WCLZ24', 'variation ratio')}, evaluated"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:

@@ -23,6 +23,8 @@ Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma"]
 
 _GRID = 1.5
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_LARGEST_IMPURE_EPSILON = 300.0
+"""Where the search ends for a randomizer without epsilon0; with one it ends there."""
 PRECISION = 2e-6
 """Relative precision to which numeric bounds are solved, beyond their own."""
 
@@ -98,9 +100,11 @@ def solve(bound: Bound, problem: Problem) -> Solution:
     if problem.unknown == "delta":
         return _solve_delta(bound, problem)
     target = _known(problem.delta)
-    safe: float | str = _exact(bound, problem, log_down(target)) if bound.exact else _numeric(bound, problem, target)
-    other = None if bound.exact else _refuted(bound, problem, log_up(target), safe)
-    value = None if isinstance(safe, str) else safe
+    safe: float | str | None = None
+    if bound.kind != "witness":
+        safe = (_exact if bound.kind == "formula" else _numeric)(bound, problem, log_down(target))
+    other = None if bound.kind == "formula" else _refuted(bound, problem, log_up(target), safe)
+    value = safe if isinstance(safe, float | int) else None
     if problem.unknown == "n":
         value = None if value is None else math.ceil(value)
         other = None if other is None else math.floor(other) + 1
@@ -116,7 +120,9 @@ def solve(bound: Bound, problem: Problem) -> Solution:
         bound=bound.name,
         reference=bound.reference,
         note=_note(problem, value),
-        claim=None if value is None else problem.claim(bound, value),
+        claim=None
+        if value is None and other is None
+        else problem.claim(bound, value if value is not None else other or 1),
     )
 
 
@@ -137,13 +143,13 @@ def _solve_delta(bound: Bound, problem: Problem) -> Solution:
     if isinstance(blanket, Family):
         raise InvalidInput("the randomizer's parameter is open. Give it, or leave nothing else open.")
     claim = bound.claim(blanket, n=n, epsilon=epsilon)
-    if bound.exact and epsilon > 0 and claim.log_delta.upper > -math.inf:
+    if bound.kind == "formula" and epsilon > 0 and claim.log_delta.upper > -math.inf:
         before = bound.claim(blanket, n=n, epsilon=epsilon * 0.999)
         if claim.regime is not None or (before.regime is None and before.log_delta.upper < claim.log_delta.upper):
             grid = _epsilon_grid(epsilon, epsilon, n)
             least = _least_claim(lambda e: bound.claim(blanket, n=n, epsilon=e), grid)[1]
             claim = least if least.regime is None else claim
-    value = None if claim.regime is not None else exp_up(claim.log_delta.upper)
+    value = None if claim.regime is not None or bound.kind == "witness" else exp_up(claim.log_delta.upper)
     low = exp_down(claim.log_delta.lower) if claim.log_delta.lower > -math.inf else None
     return Solution(
         unknown="delta",
@@ -245,9 +251,8 @@ def _least_claim(
 # Numeric bounds: a few evaluations from a good guess.
 
 
-def _numeric(bound: Bound, problem: Problem, delta: float) -> float | str:
+def _numeric(bound: Bound, problem: Problem, target: float) -> float | str:
     """The extreme value that the bound grants, to a relative precision."""
-    target = log_down(delta)
     reasons: dict[float, str] = {}
 
     def margin(value: float) -> float:
@@ -257,7 +262,7 @@ def _numeric(bound: Bound, problem: Problem, delta: float) -> float | str:
             return max(1.0, -target)
         return claim.log_delta.upper - target
 
-    found = search(margin, _axis(problem), _guess(problem, delta), PRECISION)
+    found = search(margin, _axis(problem), _guess(problem), PRECISION)
     if found is not None:
         return found
     if reasons:
@@ -265,21 +270,21 @@ def _numeric(bound: Bound, problem: Problem, delta: float) -> float | str:
     return f"{bound.name} does not grant this delta with any {problem.unknown} in range. Relax epsilon or delta."
 
 
-def _refuted(bound: Bound, problem: Problem, target: float, safe: float | str) -> float | None:
+def _refuted(bound: Bound, problem: Problem, target: float, safe: float | str | None) -> float | None:
     """The extreme value at which the bound proves that delta is larger than asked."""
 
     def margin(value: float) -> float:
         return target - problem.claim(bound, value, "lower").log_delta.lower
 
     axis = _axis(problem).mirrored()
-    start = _guess(problem, _known(problem.delta)) if isinstance(safe, str) else safe
+    start = safe if isinstance(safe, float | int) else _guess(problem)
     return search(margin, axis, start, PRECISION)
 
 
 def _axis(problem: Problem) -> Search:
     """Where the unknown lives and which way is more private."""
     if problem.unknown == "epsilon":
-        return Search(low=0.0, high=min(checks.LARGEST_EPSILON, _local(problem)), towards="larger")
+        return Search(low=0.0, high=_local(problem), towards="larger")
     if problem.unknown == "n":
         return Search(low=1.0, high=float(checks.LARGEST_N), towards="larger", whole=True)
     family = problem.randomizer
@@ -288,7 +293,7 @@ def _axis(problem: Problem) -> Search:
     return Search(low=family.low, high=family.high, towards=family.more_private)
 
 
-def _guess(problem: Problem, delta: float) -> float:
+def _guess(problem: Problem) -> float:
     """Where the normal approximation puts the unknown: epsilon^2 n = 2 log(1/delta) E[l^2]."""
     family = problem.randomizer
     if isinstance(family, Family):
@@ -296,18 +301,16 @@ def _guess(problem: Problem, delta: float) -> float:
     spread = max((options[0].spread for options in family.pairs()), default=0.0)
     if not spread > 0:
         spread = math.expm1(min(50.0, _local(problem))) ** 2 if family.epsilon0() is not None else 1.0
-    deviation = 2 * math.log(1 / delta) * spread
+    deviation = 2 * math.log(1 / _known(problem.delta)) * spread
     if problem.unknown == "n":
         return deviation / max(_known(problem.epsilon), 1e-12) ** 2
     return math.log1p(math.sqrt(deviation / _known(problem.n)))
 
 
 def _local(problem: Problem) -> float:
-    """epsilon0, rounded up, where the local guarantee takes over; 700 if there is none."""
+    """epsilon0, rounded up, where the local guarantee takes over; 300 if there is none."""
     epsilon0 = None if isinstance(problem.randomizer, Family) else problem.randomizer.epsilon0()
-    if epsilon0 is None:
-        return checks.LARGEST_EPSILON
-    return round_up(epsilon0)
+    return _LARGEST_IMPURE_EPSILON if epsilon0 is None else round_up(epsilon0)
 
 
 def _epsilon_grid(middle: float, high: float, n: int) -> list[float]:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Side, is_local_guarantee, outside
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Kind, Side, is_local_guarantee, outside
 from shuffledp.accounting.numeric import TOLERANCE
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import chernoff, log_expected_positive_part
@@ -23,7 +23,7 @@ class Witness:
     """
 
     name: str = "witness"
-    exact: bool = False
+    kind: Kind = "witness"
     reference: str = cite("BBGN19", "Lemma A.3") + ", evaluated"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:

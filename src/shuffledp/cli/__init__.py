@@ -6,6 +6,8 @@ import click
 
 from shuffledp import __version__
 from shuffledp.cli.account import account
+from shuffledp.cli.compose import compose_command
+from shuffledp.cli.curve import curve
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM
 from shuffledp.cli.figures import figures
 from shuffledp.errors import NoClaim, ShuffledpError
@@ -22,6 +24,8 @@ def cli() -> None:
 
 
 cli.add_command(account)
+cli.add_command(compose_command)
+cli.add_command(curve)
 cli.add_command(figures)
 
 

@@ -60,8 +60,8 @@ def epsilon(value: float, name: str = "epsilon", *, positive: bool = False) -> f
 def scale(value: float, name: str) -> float:
     """A noise scale within reason."""
     number = real(value, name)
-    if not 0.02 <= number <= 1e6:
-        raise InvalidInput(f"{name} must be from 0.02 to 1e6; got {number}. Usual values are 0.5 to 10.")
+    if not 0.1 <= number <= 1e6:
+        raise InvalidInput(f"{name} must be from 0.1 to 1e6; got {number}. Usual values are 0.5 to 10.")
     return number
 
 

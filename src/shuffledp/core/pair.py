@@ -39,7 +39,7 @@ class Pair:
 
     def law(self, epsilon: float) -> Law:
         """The law of l at this epsilon."""
-        rise = math.expm1(epsilon)
+        rise = math.expm1(min(epsilon, 300.0))  # a smaller epsilon is a larger l: still an upper bound
         loss = self.second * rise
         return Law(self.difference - loss, self.masses, np.abs(self.difference) + loss, self.ulps + 4)
 

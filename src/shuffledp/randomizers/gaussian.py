@@ -84,9 +84,9 @@ class GaussianBlanket:
 def _cells(sigma: float, deviations: float) -> tuple[Cells, list[list[arb]]]:
     """Cells of the log-likelihood ratio v = (1 - 2 y) / (2 sigma^2), up to so many standard deviations."""
     s = arb(sigma)
-    reach = min(600.0, 1 / (2 * sigma**2) + deviations / sigma)
+    reach = min(300.0, 1 / (2 * sigma**2) + deviations / sigma)
     step = _STEP * min(1.0, 1 / sigma)
-    above, below = math.ceil(reach / step), math.ceil(min(600.0, 1 / (2 * sigma**2) + 8.5 / sigma) / step)
+    above, below = math.ceil(reach / step), math.ceil(min(300.0, 1 / (2 * sigma**2) + 8.5 / sigma) / step)
     edges = [arb(reach) * j / above for j in range(-below, above + 1)]
 
     def masses(value: float) -> list[arb]:
@@ -153,7 +153,7 @@ class Gaussian:
         return Family(
             parameter="sigma",
             blanket=lambda sigma: GaussianBlanket(sigma=sigma),
-            low=0.02,
+            low=0.1,
             high=1e6,
             more_private="larger",
         )

@@ -1,0 +1,154 @@
+"""Several collections on the same users: certified curves, composed as privacy loss distributions.
+
+A mechanism's curve delta(epsilon) over all real epsilon determines a privacy loss distribution that dominates it. Replace-one
+neighbours are symmetric, so delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon)), and one symmetric distribution does for both
+directions. Composition is Google's dp_accounting, whose FFT round-off is not certified: deltas below 1e-12 are refused.
+docs/maths/composition.md has the argument.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from shuffledp.accounting.bound import Bound
+from shuffledp.arithmetic.balls import exp_up
+from shuffledp.arithmetic.law import Reals
+from shuffledp.core import checks
+from shuffledp.core.blanket import Blanket
+from shuffledp.errors import InvalidInput, NoClaim
+
+if TYPE_CHECKING:
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+SMALLEST_DELTA: Final = 1e-12
+_NEGLIGIBLE: Final = 1e-17
+"""Where a curve is cut off; what is left is charged as outright failure in every round."""
+_NODES: Final = 100
+_MOST_POINTS: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """n users report once a round, for some rounds.
+
+    Attributes:
+        blanket: of the randomizer.
+        n: honest reports a round.
+        rounds: how often the same users report with fresh randomness.
+        bound: the certified bound whose curve is used.
+    """
+
+    blanket: Blanket
+    n: int
+    rounds: int
+    bound: Bound
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= 10**6:
+            raise InvalidInput(f"rounds must be a whole number from 1 to 1e6; got {self.rounds!r}.")
+
+    def delta_up(self, epsilon: float) -> float:
+        """An upper bound on one round's delta; 1 where nothing is known."""
+        claim = self.bound.claim(self.blanket, n=self.n, epsilon=epsilon, side="upper")
+        return 1.0 if claim.regime is not None else min(1.0, exp_up(claim.log_delta.upper))
+
+    def reach(self) -> float:
+        """An epsilon at which one round's delta is negligible: by doubling, then halving the gap."""
+        high = 1e-6
+        while self.delta_up(high) > _NEGLIGIBLE:
+            high *= 2
+            if high > 300:
+                raise NoClaim("no epsilon up to 300 makes one round's delta negligible. Add users or local noise.")
+        low = high / 2
+        for _ in range(4):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self.delta_up(middle) <= _NEGLIGIBLE else (middle, high)
+        return high
+
+
+def compose(collections: Sequence[Collection]) -> "Composition":
+    """The joint guarantee of all rounds of all collections."""
+    reaches = [collection.reach() for collection in collections]
+    step = max(min(reaches) / _NODES, max(reaches) / _MOST_POINTS)
+    total: PrivacyLossDistribution | None = None
+    for collection, reach in zip(collections, reaches, strict=True):
+        one = to_pld(collection, step=step, reach=reach)
+        rounds = one.self_compose(collection.rounds, tail_mass_truncation=0) if collection.rounds > 1 else one
+        total = rounds if total is None else total.compose(rounds, tail_mass_truncation=0)
+    if total is None:
+        raise InvalidInput("there is nothing to compose. Give at least one collection.")
+    return Composition(distribution=total)
+
+
+def to_pld(
+    collection: Collection, *, step: float | None = None, reach: float | None = None
+) -> "PrivacyLossDistribution":
+    """One round as a pessimistic privacy loss distribution of dp_accounting."""
+    try:
+        from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+    except ImportError:
+        raise InvalidInput(
+            "composition needs dp_accounting, which is not installed. Install shuffledp[composition]."
+        ) from None
+    reach = collection.reach() if reach is None else reach
+    step = reach / _NODES if step is None else step
+    last = math.ceil(reach / step)
+    above = np.unique(np.round(np.linspace(0, last, min(_NODES, last) + 1)).astype(np.int64))
+    deltas = np.array([collection.delta_up(float(k * step)) for k in above])
+    deltas = np.minimum.accumulate(deltas)
+    mirrored = -np.expm1(-above[1:] * step) + np.exp(-above[1:] * step) * deltas[1:]
+    points = np.concatenate([-above[:0:-1], above])
+    values = np.concatenate([mirrored[::-1], deltas])
+    keep = _lower_hull(np.exp(points * step), values)
+    pmf = pld_pmf.create_pmf_pessimistic_connect_dots(
+        discretization=step, rounded_epsilons=points[keep], deltas=np.clip(values[keep], 0.0, 1.0)
+    )
+    return privacy_loss_distribution.PrivacyLossDistribution(pmf)
+
+
+def _lower_hull(x: Reals, y: Reals) -> list[int]:
+    """Indices of the lower convex hull of the points, (0, 1) among them; the true curve is convex, so it stays below."""
+    hull: list[tuple[float, float, int]] = [(0.0, 1.0, -1)]
+    for i, (px, py) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        while len(hull) > 1 and _turns_down(hull[-2], hull[-1], px, py):
+            hull.pop()
+        hull.append((px, py, i))
+    return [index for *_, index in hull[1:]]
+
+
+def _turns_down(first: tuple[float, float, int], second: tuple[float, float, int], x: float, y: float) -> bool:
+    """Whether the second point is on or above the chord from the first to (x, y)."""
+    return (second[1] - first[1]) * (x - first[0]) >= (y - first[1]) * (second[0] - first[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composition:
+    """The privacy of everything together."""
+
+    distribution: "PrivacyLossDistribution"
+
+    def epsilon(self, delta: float) -> float:
+        """An upper bound on epsilon at this delta."""
+        _refuse_tiny(checks.probability(delta, "delta"))
+        found = float(self.distribution.get_epsilon_for_delta(delta))
+        if not math.isfinite(found):
+            raise NoClaim(
+                "no epsilon is finite at this delta after so many rounds. Use a larger delta or fewer rounds."
+            )
+        return max(0.0, found) * (1 + 1e-9)
+
+    def delta(self, epsilon: float) -> float:
+        """An upper bound on delta at this epsilon."""
+        found = float(self.distribution.get_delta_for_epsilon(checks.epsilon(epsilon))) * (1 + 1e-9)
+        return max(found, SMALLEST_DELTA)
+
+
+def _refuse_tiny(delta: float) -> None:
+    if delta < SMALLEST_DELTA:
+        raise NoClaim(
+            f"composed deltas below {SMALLEST_DELTA:g} are not certified: dp_accounting's FFT works in double precision. "
+            "Use a larger delta."
+        )

@@ -1,0 +1,99 @@
+"""`shuffledp compose`: several collections on the same users."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.composition import Collection, compose
+from shuffledp.cli.numbers import Reals
+from shuffledp.cli.randomizer import Kind, local_parameter, read_channel
+from shuffledp.core.blanket import Family
+from shuffledp.core.digits import rounded_up
+from shuffledp.core.guarantee import ADJACENCY
+from shuffledp.errors import InvalidInput
+
+
+@click.command("compose", epilog="Exit code: 0 with a value, 3 if none can be given, 2 for bad input.")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--delta", type=Reals(), help="Solve for the total epsilon at this delta [default: the largest in the files]."
+)
+@click.option("--epsilon", type=Reals(), help="Solve for the total delta at this epsilon instead.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def compose_command(
+    files: tuple[Path, ...], delta: tuple[float, ...] | None, epsilon: tuple[float, ...] | None, as_json: bool
+) -> None:
+    """Total privacy of collections on the same users, each FILE the output of `shuffledp account --json`.
+
+    A file's rounds and honest fraction count. The collections may use different randomizers and be chosen adaptively.
+    """
+    if delta and epsilon:
+        raise InvalidInput("--delta and --epsilon exclude each other. Give the one that is known.")
+    documents = [_read(file) for file in files]
+    parts = [_collection(file, document) for file, document in zip(files, documents, strict=True)]
+    together = compose(parts)
+    solved = "delta" if epsilon else "epsilon"
+    if epsilon:
+        known, value = epsilon[0], together.delta(epsilon[0])
+    else:
+        known = delta[0] if delta else max((d["inputs"].get("delta", 0.0) for d in documents), default=0.0)
+        if not known:
+            raise InvalidInput("no file says which delta is meant. Add --delta.")
+        value = together.epsilon(known)
+    total = sum(part.rounds for part in parts)
+    if as_json:
+        result = {
+            "solved_for": solved,
+            "inputs": {"files": [str(f) for f in files], "rounds": total, ("epsilon" if epsilon else "delta"): known},
+            "adjacency": ADJACENCY,
+            "n_is_public": True,
+            "results": [{"bound": "composition", "value": value, "lower": None, "upper": value, "regime": None}],
+        }
+        click.echo(json.dumps(result, indent=2, allow_nan=False))
+    else:
+        click.echo(f"{total} rounds in {len(parts)} collections, {ADJACENCY} neighbours, n public")
+        click.echo(f"{'epsilon' if epsilon else 'delta'} = {known:g}: {solved} = {rounded_up(value)}")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and isinstance(document.get("inputs"), dict):
+            return document
+    except (OSError, ValueError, RecursionError):
+        pass
+    raise InvalidInput(f"{file.name} is not the output of `shuffledp account --json`. Make it with that command.")
+
+
+def _collection(file: Path, document: dict[str, Any]) -> Collection:
+    """The collection that an account describes; whatever it solved for is filled in from its result."""
+    inputs = dict(document["inputs"])
+    solved = document.get("solved_for")
+    results = [row for row in document.get("results", []) if isinstance(row, dict)]
+    if solved in ("n", "epsilon0", "gamma", "sigma") and results:
+        inputs[solved] = results[0].get("value")
+    values = {k: inputs[k] for k in ("size", "epsilon0", "gamma", "sigma", "n") if inputs.get(k) is not None}
+    if any(isinstance(value, list) for value in values.values()):
+        raise InvalidInput(f"{file.name} is a sweep. Make one file a collection.")
+    randomizer, matrix = inputs.get("randomizer"), inputs.get("matrix")
+    if not isinstance(randomizer, str) or "n" not in values:
+        raise InvalidInput(
+            f"{file.name} does not say which randomizer and how many users. Make it with shuffledp account."
+        )
+    if matrix is not None and not Path(matrix).is_absolute() and not Path(matrix).exists():
+        matrix = file.parent / matrix
+    kind = Kind(name=randomizer, matrix=None if matrix is None else read_channel(Path(matrix)))
+    blanket = kind.at(values, local_parameter(randomizer, {k: (v,) for k, v in values.items()}, None))
+    if isinstance(blanket, Family):
+        raise InvalidInput(f"{file.name} leaves the randomizer's parameter open. Give it to shuffledp account.")
+    honest = inputs.get("honest_fraction", 1.0)
+    name = results[0].get("bound", "best") if results else "best"
+    return Collection(
+        blanket=blanket,
+        n=max(1, int(values["n"] * honest)),
+        rounds=int(inputs.get("rounds", 1)),
+        bound=bound_named(name),
+    )

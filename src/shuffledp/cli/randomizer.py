@@ -1,0 +1,121 @@
+"""The randomizer on the command line: its options, and its blanket."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import click
+
+from shuffledp.cli.numbers import Reals, Wholes
+from shuffledp.core.blanket import Blanket, Family
+from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.channel import Channel
+from shuffledp.randomizers.gaussian import Gaussian
+from shuffledp.randomizers.generic import Generic
+from shuffledp.randomizers.laplace import Laplace
+from shuffledp.randomizers.response import RandomizedResponse
+
+LOCAL = {
+    "generic": ("epsilon0",),
+    "rr": ("epsilon0", "gamma"),
+    "laplace": ("epsilon0",),
+    "gaussian": ("sigma",),
+    "channel": (),
+}
+Given = dict[str, float | int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """The randomizer asked for, without its parameter."""
+
+    name: str
+    matrix: Channel | None
+
+    def at(self, given: Given, local: str | None) -> Blanket | Family:
+        """The blanket if its parameter is given, else the family to calibrate."""
+        value = None if local is None else given.get(local)
+        size = cast("int | None", given.get("size"))
+        if self.name == "rr":
+            if size is None:
+                raise InvalidInput("randomized response needs the number of symbols. Add --size.")
+            if value is None:
+                return RandomizedResponse.family(size=size, parameter=cast("Literal['epsilon0', 'gamma']", local))
+            if local == "gamma":
+                return RandomizedResponse(size=size, gamma=value).blanket()
+            return RandomizedResponse(size=size, epsilon0=value).blanket()
+        if self.name == "channel":
+            if self.matrix is None:
+                raise InvalidInput("a channel needs its probabilities. Add --matrix FILE.")
+            return self.matrix.blanket()
+        if self.name == "gaussian":
+            return Gaussian.family() if value is None else Gaussian(sigma=value).blanket()
+        if self.name == "laplace":
+            return Laplace.family() if value is None else Laplace(epsilon0=value).blanket()
+        return Generic.family() if value is None else Generic(epsilon0=value).blanket()
+
+
+def randomizer_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which randomizer is meant."""
+    for option in reversed(
+        [
+            click.option("--randomizer", type=click.Choice(list(LOCAL)), required=True, help="The local randomizer."),
+            click.option("--size", type=Wholes(), help="Number of symbols (rr)."),
+            click.option(
+                "--matrix",
+                type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                help="Channel probabilities, one row an input: JSON list of lists, or numbers with commas or blanks between.",
+            ),
+            click.option("--epsilon0", type=Reals(), help="Local privacy parameter (generic, rr, laplace)."),
+            click.option("--gamma", type=Reals(), help="Probability of ignoring the value (rr)."),
+            click.option("--sigma", type=Reals(), help="Noise standard deviation (gaussian)."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def local_parameter(randomizer: str, given: dict[str, tuple[float | int, ...]], solve_for: str | None) -> str | None:
+    """Which parameter of the randomizer is given, or to be solved for."""
+    possible = LOCAL[randomizer]
+    if solve_for in ("epsilon0", "gamma", "sigma") and solve_for not in possible:
+        raise InvalidInput(f"--randomizer {randomizer} has no {solve_for}. Leave out --solve-for.")
+    present = [name for name in ("epsilon0", "gamma", "sigma") if name in given]
+    for name in present:
+        if name not in possible:
+            takes = " or ".join(f"--{p}" for p in possible) or "--matrix"
+            raise InvalidInput(f"--randomizer {randomizer} has no --{name}. It takes {takes}.")
+    if len(present) > 1:
+        raise InvalidInput("--epsilon0 and --gamma say the same thing twice. Give one of them.")
+    if present:
+        return present[0]
+    if solve_for in possible:
+        return solve_for
+    return possible[0] if possible else None
+
+
+def refuse_strays(randomizer: str, given: dict[str, tuple[float | int, ...]], matrix: Path | None) -> None:
+    """An option of another randomizer is a mistake, not something to ignore."""
+    if "size" in given and randomizer != "rr":
+        raise InvalidInput(f"--size belongs to rr, not to {randomizer}. Leave it out.")
+    if matrix is not None and randomizer != "channel":
+        raise InvalidInput(f"--matrix belongs to channel, not to {randomizer}. Leave it out.")
+
+
+def read_channel(path: Path) -> Channel:
+    """A channel from a JSON list of lists, or from text with commas or blanks between numbers."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if text.lstrip().startswith("["):
+            rows = json.loads(text)
+        else:
+            rows = [
+                [float(cell) for cell in line.replace(",", " ").split()] for line in text.splitlines() if line.strip()
+            ]
+    except (OSError, ValueError, RecursionError):
+        raise InvalidInput(
+            f"{path.name} is not a table of numbers. Write one row a line with commas between, or a JSON list of lists."
+        ) from None
+    return Channel(rows)
