@@ -71,6 +71,8 @@ class Collection:
 
 def compose(collections: Sequence[Collection]) -> "Composition":
     """The joint guarantee of all rounds of all collections."""
+    if not collections:
+        raise InvalidInput("there is nothing to compose. Give at least one collection.")
     reaches = [collection.reach() for collection in collections]
     step = max(min(reaches) / _NODES, max(reaches) / _MOST_POINTS)
     total: PrivacyLossDistribution | None = None
@@ -78,8 +80,6 @@ def compose(collections: Sequence[Collection]) -> "Composition":
         one = to_pld(collection, step=step, reach=reach)
         rounds = one.self_compose(collection.rounds, tail_mass_truncation=0) if collection.rounds > 1 else one
         total = rounds if total is None else total.compose(rounds, tail_mass_truncation=0)
-    if total is None:
-        raise InvalidInput("there is nothing to compose. Give at least one collection.")
     return Composition(distribution=total)
 
 

@@ -127,6 +127,10 @@ def solve(bound: Bound, problem: Problem) -> Solution:
 
 
 def _note(problem: Problem, value: float | None) -> str | None:
+    family = problem.randomizer
+    caveat = family.blanket(family.high).caveat if isinstance(family, Family) else family.caveat
+    if caveat is not None:
+        return caveat
     if value is None or problem.unknown not in ("epsilon", "epsilon0"):
         return None
     if isinstance(problem.randomizer, Family):
@@ -159,6 +163,7 @@ def _solve_delta(bound: Bound, problem: Problem) -> Solution:
         regime=claim.regime,
         bound=bound.name,
         reference=bound.reference,
+        note=blanket.caveat,
         claim=claim,
     )
 

@@ -54,9 +54,6 @@ class Expectation:
     ledger: Ledger
 
 
-_ZERO: Final = Expectation(log=Enclosure(-math.inf, -math.inf), ledger=Ledger())
-
-
 def log_expected_positive_part(law: Law, n: int, *, tolerance: float = 1e-4) -> Expectation:
     """Encloses log E[(X_1 + ... + X_n)_+].
 
@@ -69,9 +66,9 @@ def log_expected_positive_part(law: Law, n: int, *, tolerance: float = 1e-4) -> 
     >>> math.exp(found.log.lower) <= 0.5 <= math.exp(found.log.upper)
     True
     """
-    top = law.values + law.ulps * ULP * law.scales
-    if not (law.masses[top > 0] > 0).any():
-        return _ZERO
+    ceiling = _negligible(law, n)
+    if ceiling is not None:
+        return Expectation(log=Enclosure(-math.inf, ceiling), ledger=Ledger(rounding=1.0))
     if n == 1:
         return _single(law)
     return _Tilted(law, n).enclose(tolerance)
@@ -79,12 +76,20 @@ def log_expected_positive_part(law: Law, n: int, *, tolerance: float = 1e-4) -> 
 
 def chernoff(law: Law, n: int) -> float:
     """A quick upper bound on log E[(X_1 + ... + X_n)_+]: s_+ <= e^(theta s) / (e theta) at the saddle point."""
-    top = law.values + law.ulps * ULP * law.scales
-    if not (law.masses[top > 0] > 0).any():
-        return -math.inf
+    ceiling = _negligible(law, n)
+    if ceiling is not None:
+        return ceiling
     tilted = _Tilted(law, n)
     slack = n * tilted.error_log_m + 16 * ULP * (1 + n * abs(tilted.log_m))
     return n * tilted.log_m - 1 - math.log(tilted.theta) + slack
+
+
+def _negligible(law: Law, n: int) -> float | None:
+    """If no value is positive but for rounding: an upper bound on log E[S_+] <= log(n E[X_+]). Else None."""
+    if (law.masses[law.values > 0] > 0).any():
+        return None
+    excess = float(np.maximum(law.values + law.ulps * ULP * law.scales, 0.0) @ law.masses)
+    return math.log(n * excess) if excess > 0 else -math.inf
 
 
 def _single(law: Law) -> Expectation:
@@ -124,9 +129,14 @@ class _Tilted:
         rises = np.expm1(exponents)
         m_less_1 = rises @ self.p
         spread = theta[:, None] * self.scales
-        per_atom = (6 + self.ulps + len(self.x)) * np.abs(rises) + (2 + self.ulps) * spread * (1 + rises)
-        log_m = np.log1p(m_less_1)
-        return log_m, 2 * ULP * ((per_atom @ self.p) / (1 + m_less_1) + 8 * np.abs(log_m))
+        # far below 1, M is summed from its positive terms instead; the mass at zero is then known to an absolute error
+        small = m_less_1 < -0.5
+        m = np.where(small, max(0.0, 1 - float(self.p.sum())) + (1 + rises) @ self.p, 1 + m_less_1)
+        log_m = np.where(small, np.log(np.maximum(m, 1e-300)), np.log1p(np.maximum(m_less_1, -0.5)))
+        terms = np.where(small[:, None], 1 + rises, np.abs(rises))
+        per_atom = (6 + self.ulps + len(self.x)) * terms + (2 + self.ulps) * spread * (1 + rises)
+        absolute = np.where(small, 4.0 + len(self.x), 0.0)
+        return log_m, 2 * ULP * ((per_atom @ self.p + absolute) / np.maximum(m, 1e-300) + 8 * np.abs(log_m))
 
     def enclose(self, tolerance: float) -> Expectation:
         """Refine the smoothing until the relative width is within the tolerance."""
@@ -262,7 +272,7 @@ def _saddle(x: Reals, p: Reals, n: int) -> float:
     """
     top = float(x.max())
     gains, losses = np.where(x > 0, p * x, 0.0), np.where(x < 0, -p * x, 0.0)
-    squares = p * x * x
+    squares, mass = p * x * x, float(p.sum())
 
     def excess(log_theta: float) -> float:
         """Positive once theta is large enough for both conditions."""
@@ -271,7 +281,7 @@ def _saddle(x: Reals, p: Reals, n: int) -> float:
         gain, loss, square = float(gains @ weights), float(losses @ weights), float(squares @ weights)
         balance = math.inf if loss == 0 else math.log(max(gain, 1e-300) / loss) * math.sqrt(n)
         # tilted second moment over M; the mass at zero and the untilted factor e^(-theta top) are put back
-        log_m = math.log1p(float(p @ np.expm1(theta * x)))
+        log_m = math.log(max(0.0, 1 - mass) + float(p @ np.exp(theta * x)) + 1e-300)
         log_deviation = log_theta + 0.5 * (math.log(n * max(square, 1e-300)) + theta * top - log_m)
         return min(balance, 4 * log_deviation)
 

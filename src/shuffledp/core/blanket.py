@@ -49,6 +49,11 @@ class Blanket(Protocol):
         """Whether L is bounded for every pair of inputs."""
         ...
 
+    @property
+    def caveat(self) -> str | None:
+        """What is assumed without a complete proof, for the reader of a numeric result; None if nothing is."""
+        ...
+
     def gamma(self) -> arb:
         """The total variation similarity, or a lower bound on it where the randomizer is not known."""
         ...

@@ -17,7 +17,8 @@ from shuffledp.core.pair import Pair, doubles
 from shuffledp.errors import InvalidInput, NotDefined
 
 _ROW_SUM_TOLERANCE = 1e-9
-_MOST_WITNESSES = 4
+_MOST_WITNESSES = 8
+_MOST_TRIPLES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,10 @@ class ChannelBlanket:
     def bounded(self) -> bool:
         """Whether every message that some input can send can be sent by all."""
         return all(min(column) > 0 or max(column) == 0 for column in zip(*self.rows, strict=True))
+
+    @property
+    def caveat(self) -> None:
+        """Nothing is assumed."""
 
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
@@ -133,10 +138,12 @@ def _channel_witnesses(rows: tuple[tuple[fmpq, ...], ...]) -> list[Pair]:
                 spread = float((gap[reach] / table[w][reach]).sum())
                 scored.append((spread, x, z, w))
     scored.sort(reverse=True)
-    return [
-        _exact_pair(tuple((u, v, low) for u, v, low in zip(rows[x], rows[z], rows[w], strict=True) if u or v))
-        for _, x, z, w in scored[:_MOST_WITNESSES]
-    ]
+    distinct: dict[tuple[tuple[fmpq, fmpq, fmpq], ...], None] = {}
+    for _, x, z, w in scored[:_MOST_TRIPLES]:
+        distinct[tuple(sorted((u, v, low) for u, v, low in zip(rows[x], rows[z], rows[w], strict=True) if u or v))] = (
+            None
+        )
+    return [_exact_pair(key) for key in list(distinct)[:_MOST_WITNESSES]]
 
 
 def _exact_pair(cells: tuple[tuple[fmpq, fmpq, fmpq], ...]) -> Pair:

@@ -41,6 +41,10 @@ class GenericBlanket:
         """Whether L is bounded."""
         return True
 
+    @property
+    def caveat(self) -> None:
+        """Nothing is assumed."""
+
     def gamma(self) -> arb:
         """The least total variation similarity."""
         return (-arb(self.local)).exp()

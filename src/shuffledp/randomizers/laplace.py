@@ -16,8 +16,8 @@ from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells, cell_masses
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
 
-_CELLS_PER_UNIT = 50
-"""Half as many cells as units of the log-likelihood ratio: adds about 1e-4 of its variance to l."""
+_STEP = 0.02
+"""Finest cell of the log-likelihood ratio: the cells add about 1e-4 of its variance to l."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,10 @@ class LaplaceBlanket:
     def bounded(self) -> bool:
         """Whether L is bounded."""
         return True
+
+    @property
+    def caveat(self) -> None:
+        """Nothing is assumed."""
 
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
@@ -73,13 +77,22 @@ class LaplaceBlanket:
         return [_cells(self.local)[0].contraction(others) for others in _cells(self.local)[1]]
 
 
+def _shares(epsilon0: float) -> list[float]:
+    """Depths below eps0, as shares of it, at which to cut: fine near the ends, where l is large, coarse in the middle."""
+    depth, depths = 0.0, []
+    while depth < epsilon0 * (1 - 1e-3):
+        depths.append(depth / epsilon0)
+        depth += min(0.4, _STEP * math.exp(depth / 2)) * min(1.0, epsilon0)
+    return depths
+
+
 @lru_cache(maxsize=64)
 def _cells(epsilon0: float) -> tuple[Cells, list[list[arb]]]:
     """Cells of the log-likelihood ratio v = eps0 (1 - 2 y), which is eps0 below 0 and -eps0 above 1."""
-    half = math.ceil(_CELLS_PER_UNIT * max(1.0, epsilon0))
     with ctx.workprec(128):
         e = arb(epsilon0)
-        edges = [e * j / half for j in range(-half, half + 1)]
+        half = [e * (1 - share) for share in _shares(epsilon0)]
+        edges = [*(-v for v in half), arb(0), *reversed(half)]
         at_0 = cell_masses([((v - e) / 2).exp() / 2 for v in edges])
         at_1 = cell_masses([1 - ((-v - e) / 2).exp() / 2 for v in edges])
         at_half = cell_masses([(v / 2).exp() / 2 if v <= 0 else 1 - (-v / 2).exp() / 2 for v in edges])

@@ -48,6 +48,10 @@ class ResponseBlanket:
         """Whether L is bounded."""
         return True
 
+    @property
+    def caveat(self) -> None:
+        """Nothing is assumed."""
+
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
         if self.given_epsilon0 is not None:

@@ -1,0 +1,113 @@
+"""The kernel encloses E[(X_1 + ... + X_n)_+]: against enumeration, high precision, and itself at other tolerances."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracles.enumeration import expected_positive_part
+from shuffledp.arithmetic.kernel import chernoff, log_expected_positive_part
+from shuffledp.arithmetic.law import Law
+
+
+def law_of(values: list[float], masses: list[float]) -> Law:
+    return Law(np.array(values), np.array(masses), np.abs(np.array(values)))
+
+
+@st.composite
+def small_laws(draw: st.DrawFn) -> tuple[list[float], list[float]]:
+    """Two or three atoms and the mass at zero, of any scale, with negative mean."""
+    count = draw(st.integers(2, 3))
+    weights = [draw(st.floats(1e-3, 1.0)) for _ in range(count + 1)]
+    masses = [w / math.fsum(weights) for w in weights[:count]]
+    scale = 10 ** draw(st.floats(-3, 3))
+    values = [draw(st.floats(0.05, 3)), *(-draw(st.floats(0.05, 3)) for _ in range(count - 1))]
+    mean = math.fsum(v * m for v, m in zip(values, masses, strict=True))
+    if mean > 0:
+        values[1] -= (mean + 0.01) / masses[1]
+    return [scale * v for v in values], masses
+
+
+@settings(max_examples=400, deadline=None)
+@given(small_laws(), st.integers(1, 14))
+def test_against_enumeration(law: tuple[list[float], list[float]], n: int) -> None:
+    values, masses = law
+    truth = math.log(expected_positive_part([*values, 0.0], [*masses, 1 - math.fsum(masses)], n))
+    found = log_expected_positive_part(law_of(values, masses), n)
+    assert found.log.lower <= truth + 1e-10
+    assert truth - 1e-10 <= found.log.upper
+    assert found.log.upper - found.log.lower < 0.02
+    assert truth <= chernoff(law_of(values, masses), n) + 1e-10
+
+
+def _mp_three_atoms(up: float, down: float, mass: float, n: int) -> mp.mpf:
+    """E[S_+] for X = up, -down with this mass each, else 0: summed at 50 digits."""
+    total = mp.mpf(0)
+    u, v, r = mp.mpf(up), mp.mpf(down), mp.mpf(mass)
+    for i in range(1, n + 1):
+        for j in range(n - i + 1):
+            amount = i * u - j * v
+            if amount <= 0:
+                break
+            ways = mp.binomial(n, i) * mp.binomial(n - i, j)
+            total += amount * ways * r ** (i + j) * (1 - 2 * r) ** (n - i - j)
+    return total
+
+
+@pytest.mark.parametrize("n", [2, 5, 12, 30, 60])
+@pytest.mark.parametrize("epsilon0", [0.001, 0.05, 0.5, 1.0, 2.0, 4.0, 8.0, 14.0])
+@pytest.mark.parametrize("fraction", [0.001, 0.1, 0.5, 0.8, 0.99])
+def test_two_hundred_points_at_fifty_digits(n: int, epsilon0: float, fraction: float) -> None:
+    """The generic law, down to expectations of 1e-100 and up to the edge of the support."""
+    p, a = math.exp(epsilon0), math.exp(fraction * epsilon0)
+    up, down, mass = p - a, p * a - 1, 1 / (p + 1)
+    with mp.workdps(50):
+        truth = mp.log(_mp_three_atoms(up, down, mass, n))
+        found = log_expected_positive_part(law_of([up, -down], [mass, mass]), n)
+        assert mp.mpf(found.log.lower) <= truth <= mp.mpf(found.log.upper)
+
+
+@settings(max_examples=200, deadline=None)
+@given(small_laws(), st.integers(2, 10**10), st.floats(1e-5, 1e-2))
+def test_tolerances_agree(law: tuple[list[float], list[float]], n: int, tolerance: float) -> None:
+    """Enclosures at two tolerances must overlap, and the finer one is not wider."""
+    coarse = log_expected_positive_part(law_of(*law), n, tolerance=tolerance)
+    fine = log_expected_positive_part(law_of(*law), n, tolerance=tolerance / 8)
+    assert coarse.log.lower <= fine.log.upper
+    assert fine.log.lower <= coarse.log.upper
+
+
+@settings(max_examples=200, deadline=None)
+@given(small_laws(), st.integers(1, 10**8))
+def test_scaling(law: tuple[list[float], list[float]], n: int) -> None:
+    """E[(c S)_+] = c E[S_+]: powers of two are exact, so the enclosures must match."""
+    values, masses = law
+    one = log_expected_positive_part(law_of(values, masses), n)
+    other = log_expected_positive_part(law_of([4 * v for v in values], masses), n)
+    assert other.log.upper - math.log(4) == pytest.approx(one.log.upper, abs=1e-6)
+
+
+def test_cost_does_not_grow_with_n() -> None:
+    law = law_of([1.7, -1.8], [0.1, 0.1])
+    nodes = [log_expected_positive_part(law, 10**k).ledger.nodes for k in (3, 5, 7, 9)]
+    assert max(nodes) < 20_000
+
+
+def test_nothing_positive_is_zero() -> None:
+    assert log_expected_positive_part(law_of([-1.0, -2.0], [0.5, 0.2]), 7).log.upper == -math.inf
+
+
+def test_elementary_functions_are_as_accurate_as_assumed() -> None:
+    """The ledger assumes 4 units in the last place of numpy's functions, here and on this machine."""
+    rng = np.random.default_rng(5)
+    x = np.concatenate([rng.uniform(-30, 30, 3000), rng.uniform(-1, 1, 3000) * 10.0 ** rng.uniform(-12, 0, 3000)])
+    angles = np.concatenate([x, rng.uniform(0, 1e6, 2000)])
+    with mp.workdps(40):
+        for name, points in (("exp", x), ("expm1", x), ("sin", angles), ("log1p", np.abs(x))):
+            ours = getattr(np, name)(points)
+            for point, value in zip(points.tolist(), ours.tolist(), strict=True):
+                truth = getattr(mp, name)(mp.mpf(point))
+                assert abs(mp.mpf(value) - truth) <= 4 * mp.mpf(2) ** -52 * abs(truth) + mp.mpf(10) ** -300
