@@ -6,7 +6,7 @@ RUN := .venv/bin/
 READY := .venv/.ready
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench format lock clean
+.PHONY: demo test test-all check bench format docs lock clean
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
@@ -39,6 +39,9 @@ $(READY): $(UV) requirements/lock.txt pyproject.toml
 	$(UV) pip sync --quiet --python .venv --require-hashes requirements/lock.txt
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	touch $@
+
+docs: $(READY)
+	$(RUN)python docs/regenerate.py
 
 lock: $(UV)
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade \

@@ -44,8 +44,12 @@ def test_console_blocks_show_what_happens(page: Path, tmp_path: Path) -> None:
                 (tmp_path / name).write_text(expected.replace("EOF\n", ""))
             else:
                 assert command.startswith("shuffledp "), command
-                done = run(command.removeprefix("shuffledp "), cwd=tmp_path)
+                arguments, _, target = command.removeprefix("shuffledp ").partition(" > ")
+                done = run(arguments, cwd=tmp_path)
                 shown = done.stdout + (done.stderr if done.returncode else "")
+                if target:
+                    (tmp_path / target).write_text(shown)
+                    shown = ""
                 assert checker.check_output(expected, shown, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), shown
 
 

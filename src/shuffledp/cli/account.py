@@ -260,12 +260,20 @@ def _table(unknown: Quantity, inputs: dict[str, object], sweep: str | None, runs
         for s in solutions:
             if s.regime:
                 reasons.setdefault(s.bound, s.regime)
+    other = "at most" if unknown == "epsilon0" else "at least"
     if sweep:
-        names = [solution.bound for solution in runs[0][1]]
-        rows = [[given(point[sweep]), *(_cell(s, unknown) for s in solutions)] for point, solutions in runs]
-        body = aligned([sweep, *names], rows)
+        two_sided = [any(_other_end(solutions[i]) != "-" for _, solutions in runs) for i in range(len(runs[0][1]))]
+
+        def across(cells: list[tuple[str, str]]) -> list[str]:
+            return [cell for pair, both in zip(cells, two_sided, strict=True) for cell in (pair if both else pair[:1])]
+
+        header = across([(s.bound, f"{s.bound} {other}") for s in runs[0][1]])
+        rows = [
+            [given(point[sweep]), *across([(_cell(s, unknown), _other_end(s)) for s in solutions])]
+            for point, solutions in runs
+        ]
+        body = aligned([sweep, *header], rows)
     else:
-        other = "at most" if unknown == "epsilon0" else "at least"
         rows = [
             [s.bound, _cell(s, unknown), _other_end(s), s.reference + (f" ({s.note})" if s.note else "")]
             for s in runs[0][1]
