@@ -1,6 +1,5 @@
 """Every command and every Python block shown in README and docs is executed, and shows what it says."""
 
-import doctest
 import re
 from pathlib import Path
 
@@ -14,6 +13,25 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*\.?\d*(?:e[+-]?\d+)?(?![\w])")
+
+
+def same(expected: str, shown: str) -> bool:
+    """Equal words, and numbers equal to 1e-4: the last digits of a numeric bound depend on the machine's libraries."""
+    if [NUMBER.sub("#", line).split() for line in expected.splitlines()] != [
+        NUMBER.sub("#", line).split() for line in shown.splitlines()
+    ]:
+        return False
+    pairs = zip(NUMBER.findall(expected), NUMBER.findall(shown), strict=True)
+    return all(float(a.replace(",", "")) == pytest.approx(float(b.replace(",", "")), rel=1e-4) for a, b in pairs)
+
+
+def test_the_comparison_itself() -> None:
+    assert same("best  0.1234567  1,000", "best 0.1234568 1,000")
+    assert not same("best 0.1234567", "best 0.1235")
+    assert not same("best 0.12", "rest 0.12")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -33,7 +51,6 @@ def test_python_blocks_run(page: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_console_blocks_show_what_happens(page: Path, tmp_path: Path) -> None:
-    checker = doctest.OutputChecker()
     for body in blocks(page, "console"):
         for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
             command, _, expected = part.partition("\n")
@@ -50,7 +67,7 @@ def test_console_blocks_show_what_happens(page: Path, tmp_path: Path) -> None:
                 if target:
                     (tmp_path / target).write_text(shown)
                     shown = ""
-                assert checker.check_output(expected, shown, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), shown
+                assert same(expected, shown), shown
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

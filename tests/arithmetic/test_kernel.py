@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.enumeration import expected_positive_part
-from shuffledp.arithmetic.kernel import chernoff, log_expected_positive_part
+from shuffledp.arithmetic.kernel import chernoff, chernoff_many, log_expected_positive_part
 from shuffledp.arithmetic.law import Law
 
 
@@ -70,7 +70,7 @@ def test_two_hundred_points_at_fifty_digits(n: int, epsilon0: float, fraction: f
         assert mp.mpf(found.log.lower) <= truth <= mp.mpf(found.log.upper)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(small_laws(), st.integers(2, 10**10), st.floats(1e-5, 1e-2))
 def test_tolerances_agree(law: tuple[list[float], list[float]], n: int, tolerance: float) -> None:
     """Enclosures at two tolerances must overlap, and the finer one is not wider."""
@@ -88,6 +88,14 @@ def test_scaling(law: tuple[list[float], list[float]], n: int) -> None:
     one = log_expected_positive_part(law_of(values, masses), n)
     other = log_expected_positive_part(law_of([4 * v for v in values], masses), n)
     assert other.log.upper - math.log(4) == pytest.approx(one.log.upper, abs=1e-6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(small_laws(), min_size=1, max_size=5), st.integers(2, 10**9))
+def test_chernoff_many_bounds_each(laws: list[tuple[list[float], list[float]]], n: int) -> None:
+    bounds = chernoff_many([law_of(*law) for law in laws], n)
+    for law, bound in zip(laws, bounds.tolist(), strict=True):
+        assert log_expected_positive_part(law_of(*law), n).log.lower <= bound
 
 
 def test_cost_does_not_grow_with_n() -> None:

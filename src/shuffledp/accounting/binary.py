@@ -113,7 +113,7 @@ class _Coins:
         total = ones + zeros
         _, _, mean, sd = self._tilted(ones, zeros, np.full(len(ones), self.theta))
         center = np.clip(np.ceil(mean + 0.5), 0, total + 1).astype(np.int64)
-        stride = np.maximum(1, np.minimum(2e-3 * sd, 0.2 / self.theta).astype(np.int64))
+        stride = np.maximum(1, np.minimum(2e-3 * sd, 0.2 / max(self.theta, 1e-9)).astype(np.int64))
         theta = self._raised(sd)
         low, high = self._enclose(ones, zeros, theta, center, stride)
         # D is unimodal in J: its maximum must not be at an end of the window, unless J can go no further

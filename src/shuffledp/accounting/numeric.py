@@ -9,7 +9,7 @@ from flint import arb
 
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Kind, Side, is_local_guarantee, outside
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import Expectation, Ledger, chernoff, log_expected_positive_part
+from shuffledp.arithmetic.kernel import Expectation, Ledger, chernoff, chernoff_many, log_expected_positive_part
 from shuffledp.arithmetic.law import ULP
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair, doubles
@@ -17,6 +17,7 @@ from shuffledp.references import cite
 
 TOLERANCE = 1e-4
 """Relative precision of epsilon that the kernel aims at (twice over)."""
+_ROUGH = 40 * TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +84,20 @@ def worst_pair(pairs: Sequence[Sequence[Pair]], n: int, epsilon: float) -> tuple
     """An upper end of log delta over all pairs, each with its best measure; a pair that cannot win is not evaluated."""
     if len(pairs) == 1:
         return _best_measure(pairs[0], n, epsilon)
-    ranked = sorted(((_ceiling(options[0], n, epsilon), i) for i, options in enumerate(pairs)), reverse=True)
+    ceilings = chernoff_many([options[0].law(epsilon) for options in pairs], n).tolist()
+    ranked = sorted(
+        (
+            (_with_uncovered(c, options[0], n, epsilon), i)
+            for i, (c, options) in enumerate(zip(ceilings, pairs, strict=True))
+        ),
+        reverse=True,
+    )
     worst, ledger = -math.inf, Ledger()
     for ceiling, index in ranked:
         if ceiling <= worst:
             break
+        if worst > -math.inf and len(pairs[index]) == 1 and _upper(pairs[index][0], n, epsilon, _ROUGH)[0] <= worst:
+            continue
         found = _best_measure(pairs[index], n, epsilon)
         if found[0] > worst:
             worst, ledger = found
@@ -112,8 +122,8 @@ def _best_measure(options: Sequence[Pair], n: int, epsilon: float) -> tuple[floa
     return best
 
 
-def _upper(pair: Pair, n: int, epsilon: float) -> tuple[float, Ledger]:
-    found: Expectation = log_expected_positive_part(pair.law(epsilon), n, tolerance=TOLERANCE)
+def _upper(pair: Pair, n: int, epsilon: float, tolerance: float = TOLERANCE) -> tuple[float, Ledger]:
+    found: Expectation = log_expected_positive_part(pair.law(epsilon), n, tolerance=tolerance)
     return _with_uncovered(found.log.upper, pair, n, epsilon), found.ledger
 
 

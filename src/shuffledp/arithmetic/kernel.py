@@ -17,6 +17,7 @@ docs/maths/kernel.md has the proofs. Assumption: numpy's exp, expm1, sin, cos, l
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -82,6 +83,38 @@ def chernoff(law: Law, n: int) -> float:
     tilted = _Tilted(law, n)
     slack = n * tilted.error_log_m + 16 * ULP * (1 + n * abs(tilted.log_m))
     return n * tilted.log_m - 1 - math.log(tilted.theta) + slack
+
+
+def chernoff_many(laws: Sequence[Law], n: int) -> Reals:
+    """`chernoff` for many laws at once, with a rougher saddle point (any is valid)."""
+    width = max(len(law.values) for law in laws)
+
+    def table(rows: list[Reals]) -> Reals:
+        return np.array([np.pad(row, (0, width - len(row))) for row in rows])
+
+    x, p, scales = table([w.values for w in laws]), table([w.masses for w in laws]), table([w.scales for w in laws])
+    ulps = max(law.ulps for law in laws)
+    top = np.where(p > 0, x, -np.inf).max(axis=1)
+    result = np.empty(len(laws))
+    for i in np.flatnonzero(top <= 0).tolist():
+        result[i] = chernoff(laws[i], n)
+    live = np.flatnonzero(top > 0)
+    x, p, scales, top = x[live], p[live], scales[live], top[live]
+    low = np.log(1e-3 / (math.sqrt(n) * np.abs(x).max(axis=1)))
+    high = np.log(600 / top)
+    for _ in range(24):
+        middle = 0.5 * (low + high)
+        theta = np.exp(middle)[:, None]
+        slope = (p * x * np.exp(theta * (x - top[:, None]))).sum(axis=1)
+        low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
+    theta = np.exp(high)
+    rises = np.expm1(theta[:, None] * x)
+    m_less_1 = np.maximum((p * rises).sum(axis=1), -1 + 1e-9)
+    per_atom = (6 + ulps + width) * np.abs(rises) + (2 + ulps) * theta[:, None] * scales * (1 + rises)
+    log_m = np.log1p(m_less_1)
+    error = 2 * ULP * (((p * per_atom).sum(axis=1) + width) / (1 + m_less_1) + 8 * np.abs(log_m))
+    result[live] = n * (log_m + error) - 1 - np.log(theta) + 16 * ULP * (1 + n * np.abs(log_m))
+    return result
 
 
 def _negligible(law: Law, n: int) -> float | None:

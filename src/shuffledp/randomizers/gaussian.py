@@ -1,9 +1,9 @@
 """The Gaussian mechanism on [0, 1]: value + N(0, sigma^2), as a continuous law. The paper's open case."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
@@ -88,20 +88,18 @@ class GaussianBlanket:
 
 def _cells(sigma: float, deviations: float) -> tuple[Cells, list[list[arb]]]:
     """Cells of the log-likelihood ratio v = (1 - 2 y) / (2 sigma^2), up to so many standard deviations."""
-    s = arb(sigma)
     reach = min(300.0, 1 / (2 * sigma**2) + deviations / sigma)
     below = _marks(sigma, min(300.0, 1 / (2 * sigma**2) + 8.5 / sigma), 1.08)
-    edges = [arb(v) for v in (*(-v for v in reversed(below)), 0.0, *_marks(sigma, reach, 1.02))]
+    edges = [*(-v for v in reversed(below)), 0.0, *_marks(sigma, reach, 1.02)]
 
     def masses(value: float) -> list[arb]:
-        # v is at most this where y >= 1/2 - sigma^2 v; tails are subtracted on the side where they are small
-        marks = [(arb(value) - 0.5) / s + s * v for v in edges]
-        left, right = [_normal_cdf(m) for m in marks], [_normal_cdf(-m) for m in marks]
-        inner = [left[j + 1] - left[j] if marks[j] < 0 else right[j] - right[j + 1] for j in range(len(marks) - 1)]
-        return [left[0], *inner, right[-1]]
+        # differences of tails, on the side where they are small
+        tails = [_tails(sigma, value, v) for v in edges]
+        inner = [b[0] - a[0] if a[0] < 0.5 else a[1] - b[1] for a, b in pairwise(tails)]
+        return [tails[0][0], *inner, tails[-1][1]]
 
     first, second = masses(0.0), masses(1.0)
-    return Cells(edges=edges, first=first, second=second), [first, second, masses(0.5)]
+    return Cells(edges=[arb(v) for v in edges], first=first, second=second), [first, second, masses(0.5)]
 
 
 class _Spreads(Sequence[Pair]):
@@ -129,6 +127,13 @@ def _spread(sigma: float, deviations: float) -> Pair:
         return _cells(sigma, deviations)[0].spread(cover_top=False)
 
 
+@lru_cache(maxsize=50_000)
+def _tails(sigma: float, value: float, v: float) -> tuple[arb, arb]:
+    """Probabilities that the log-likelihood ratio is below and above v: that y is above and below 1/2 - sigma^2 v."""
+    mark = (arb(value) - 0.5) / arb(sigma) + arb(sigma) * arb(v)
+    return _normal_cdf(mark), _normal_cdf(-mark)
+
+
 def _marks(sigma: float, reach: float, growth: float) -> list[float]:
     """Where to cut between 0 and reach: evenly as far as l^2 has its mass, then wider and wider."""
     step, busy = _STEP * min(1.0, 1 / sigma), 1.5 / sigma**2 + 2.5 / sigma
@@ -142,7 +147,7 @@ def _marks(sigma: float, reach: float, growth: float) -> list[float]:
 @lru_cache(maxsize=16)
 def _contractions(sigma: float) -> tuple[Pair, ...]:
     with ctx.workprec(256):
-        laws = (_cells(sigma, d) for d in (1.5, 3.5))
+        laws = (_cells(sigma, d) for d in (1.0, 2.0, 4.0))
         return tuple(cells.contraction(masses) for cells, others in laws for masses in others)
 
 
