@@ -12,10 +12,10 @@ demo: $(READY)
 	$(RUN)python examples/demo.py
 
 test: $(READY)
-	$(RUN)pytest -n auto -m "not slow"
+	$(RUN)pytest -n auto
 
 test-all: $(READY)
-	$(RUN)pytest -n auto
+	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto
 
 check: $(READY)
 	$(RUN)ruff format --check .

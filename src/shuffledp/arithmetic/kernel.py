@@ -320,11 +320,11 @@ def _saddle(x: Reals, p: Reals, n: int) -> float:
 
     limit = math.log(600 / top)
     low = math.log(1e-3 / (math.sqrt(n) * float(np.abs(x).max())))
-    high = min(limit, low + 2)
+    high = min(limit, low + 4)
     while excess(high) < 0 and high < limit:
-        low, high = high, min(limit, high + 2)
+        low, high = high, min(limit, high + 4)
     for _ in range(40):
-        if high - low < 1e-3:
+        if high - low < 8e-3:
             break
         middle = 0.5 * (low + high)
         if excess(middle) < 0:

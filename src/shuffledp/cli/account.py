@@ -68,7 +68,7 @@ class Request:
     def answer(self, bound: Bound, point: Given) -> Solution:
         """What the bound says at one point, composed over the rounds."""
         problem = self.problem(point)
-        if self.rounds > 1:
+        if self.rounds != 1:
             return _composed(bound, problem, self.rounds)
         solution = solve(bound, problem)
         if problem.unknown == "n" and _honest(point) < 1:

@@ -17,7 +17,7 @@ from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
 
-_STEP = 0.025
+_STEP = 0.035
 """Width of a cell of the log-likelihood ratio, relative to the smaller of 1 and its standard deviation 1 / sigma."""
 _CUTS = (*(0.5 * k for k in range(4, 19)), *(float(k) for k in range(10, 23)))
 """Where the upper tail may be cut off: that many standard deviations of the message away."""
@@ -123,7 +123,7 @@ class _Spreads(Sequence[Pair]):
 
 @lru_cache(maxsize=256)
 def _spread(sigma: float, deviations: float) -> Pair:
-    with ctx.workprec(256):
+    with ctx.workprec(128):
         return _cells(sigma, deviations)[0].spread(cover_top=False)
 
 
@@ -146,7 +146,7 @@ def _marks(sigma: float, reach: float, growth: float) -> list[float]:
 
 @lru_cache(maxsize=16)
 def _contractions(sigma: float) -> tuple[Pair, ...]:
-    with ctx.workprec(256):
+    with ctx.workprec(128):
         laws = (_cells(sigma, d) for d in (1.0, 2.0, 4.0))
         return tuple(cells.contraction(masses) for cells, others in laws for masses in others)
 

@@ -1,0 +1,110 @@
+"""Rounds, honest fractions, compose and curve on the command line."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from oracles.process import run
+
+RR = "account --randomizer rr --size 10 --epsilon0 2 --n 1e4 --delta 1e-6"
+
+
+def value(command: str, cwd: Path | None = None) -> float:
+    done = run(f"{command} --json", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return float(json.loads(done.stdout)["results"][0]["value"])
+
+
+def test_rounds_cost_more_and_less_than_their_sum() -> None:
+    one, ten = value(RR), value(f"{RR} --rounds 10")
+    assert one < ten < 10 * one
+    delta = value(f"account --randomizer rr --size 10 --epsilon0 2 --n 1e4 --epsilon {ten!r} --rounds 10")
+    assert delta == pytest.approx(1e-6, rel=0.05)
+
+
+def test_honest_fraction_is_fewer_users() -> None:
+    assert value(f"{RR} --honest-fraction 0.9") == value(RR.replace("1e4", "9000"))
+    assert value(f"{RR} --honest-fraction 0.7") == value(RR.replace("1e4", "7000"))
+    needed = "account --randomizer rr --size 10 --epsilon0 2 --epsilon 0.1 --delta 1e-6"
+    all_, nine_tenths = value(needed), value(f"{needed} --honest-fraction 0.9")
+    assert nine_tenths * 0.9 >= all_ > (nine_tenths - 1) * 0.9 - 1
+
+
+def test_compose_files(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(run(f"{RR} --rounds 3 --json").stdout)
+    (tmp_path / "b.json").write_text(
+        run("account --randomizer laplace --epsilon0 1 --n 1e4 --delta 1e-6 --json").stdout
+    )
+    solved = (
+        "account --randomizer rr --size 4 --n 1e4 --epsilon 0.1 --delta 1e-6 --json"  # epsilon0 comes from the result
+    )
+    (tmp_path / "c.json").write_text(run(solved).stdout)
+    total = value("compose a.json b.json --delta 1e-6", tmp_path)
+    assert total > value(f"{RR} --rounds 3")
+    assert value("compose a.json b.json c.json", tmp_path) > total
+    assert value("compose a.json --delta 1e-6", tmp_path) == pytest.approx(value(f"{RR} --rounds 3"), rel=1e-6)
+    assert value(f"compose a.json b.json --epsilon {total!r}", tmp_path) == pytest.approx(1e-6, rel=0.05)
+    assert "4 rounds in 2 collections" in run("compose a.json b.json", cwd=tmp_path).stdout
+
+
+def test_composed_deltas_that_are_too_small_are_refused() -> None:
+    done = run(f"{RR.replace('1e-6', '1e-13')} --rounds 2")
+    assert done.returncode == 3
+    assert "not certified" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (f"{RR} --rounds 0", "rounds must be"),
+        (f"{RR} --rounds 2,3", "takes one number"),
+        (f"{RR} --honest-fraction 0", "honest-fraction must be"),
+        (f"{RR} --honest-fraction 1.5", "honest-fraction must be"),
+        (f"{RR} --honest-fraction 0.00001", "no honest user is left"),
+        (
+            "account --randomizer rr --size 3 --n 10 --epsilon 0.1 --delta 0.1 --rounds 2",
+            "--rounds solves for epsilon or delta",
+        ),
+        ("compose missing.json", "does not exist"),
+        ("curve --randomizer rr --size 3 --n 100", "parameter is missing"),
+        ("curve --randomizer rr --size 3 --epsilon0 1 --n 100 --points 1", "--points must be"),
+        ("curve --randomizer rr --size 3 --epsilon0 1,2 --n 100", "no sweep"),
+        ("curve --randomizer rr --size 3 --epsilon0 1 --n 100 --points 3 --plot x.gif", ".png, .svg or .pdf"),
+    ],
+)
+def test_bad_input(command: str, why: str, tmp_path: Path) -> None:
+    done = run(command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "nonsense", '{"inputs": {"n": 10}}', '{"inputs": {"randomizer": "rr", "n": [1, 2]}}']
+)
+def test_compose_refuses_other_files(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    done = run("compose x.json --delta 1e-6", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "x.json" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_curve(tmp_path: Path) -> None:
+    command = (
+        "curve --randomizer rr --size 10 --epsilon0 2 --n 1e4 --points 9 --bound best --bound bennett --plot curve.png"
+    )
+    done = run(command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["bound"] == "best"]
+    uppers = [float(row["upper"]) for row in rows]
+    assert len(rows) == 9
+    assert uppers == sorted(uppers, reverse=True)
+    assert all(float(row["lower"]) <= float(row["upper"]) for row in rows)
+    assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    document = json.loads(run(command.replace(" --plot curve.png", " --json"), cwd=tmp_path).stdout)
+    assert {row["bound"] for row in document["curve"]} == {"best", "bennett"}
