@@ -5,6 +5,7 @@ omega is the blanket: what a user says independently of the value. Quantities ar
 caller's precision, so a bound's formula can be evaluated as exactly as it needs.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -31,52 +32,54 @@ class AmplificationVariable:
     second_moment: arb
 
 
-class Blanket(Protocol):
+class Blanket(ABC):
     """The privacy blanket of a local randomizer."""
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def label(self) -> str:
         """The randomizer in words, for messages and tables."""
-        ...
 
     @property
     def uniform_size(self) -> int | None:
         """The number of messages, if the blanket is uniform and nu_x a point (randomized response)."""
-        ...
+        return None
 
     @property
     def bounded(self) -> bool:
         """Whether L is bounded for every pair of inputs."""
-        ...
+        return True
 
     @property
     def caveat(self) -> str | None:
-        """What is assumed without a complete proof, for the reader of a numeric result; None if nothing is."""
-        ...
+        """What a numeric result assumes without a complete proof, for its reader; None if nothing."""
+        return None
 
+    @abstractmethod
     def gamma(self) -> arb:
         """The total variation similarity, or a lower bound on it where the randomizer is not known."""
-        ...
 
+    @abstractmethod
     def epsilon0(self) -> arb | None:
         """The local privacy parameter, or None if the randomizer has none (not pure)."""
-        ...
 
+    @abstractmethod
     def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
         """The laws of L to maximise over: their supremum covers every ordered pair of inputs."""
-        ...
 
+    @abstractmethod
     def pairs(self) -> Sequence[Sequence[Pair]]:
         """Pairs of inputs with eta below every input, for upper bounds.
 
         The supremum over the outer sequence covers all pairs of inputs; of each inner sequence (one pair, several
         measures eta) any one is valid and the best may be taken. Empty where the randomizer is not known.
         """
-        ...
 
+    @abstractmethod
     def witnesses(self) -> Sequence[Pair]:
         """Pairs of inputs with eta the law of a third, for lower bounds: any may be taken."""
-        ...
 
 
 class HasBlanket(Protocol):

@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
-from shuffledp.core.blanket import AmplificationVariable
+from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.errors import InvalidInput, NotDefined
 
@@ -22,7 +22,7 @@ _MOST_TRIPLES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelBlanket:
+class ChannelBlanket(Blanket):
     """Blanket of a finite channel, from its exact rational probabilities.
 
     Formula: eta(y) = min_x mu_x(y), gamma = sum eta, omega = eta / gamma, L(y) = gamma (mu_x - a mu_x')(y) / eta(y).
@@ -31,20 +31,17 @@ class ChannelBlanket:
     """
 
     rows: tuple[tuple[fmpq, ...], ...] = field(repr=False)
-    label: str
+    name: str
 
     @property
-    def uniform_size(self) -> None:
-        """Nothing is assumed about the shape of the blanket."""
+    def label(self) -> str:
+        """The channel in words."""
+        return self.name
 
     @property
     def bounded(self) -> bool:
         """Whether every message that some input can send can be sent by all."""
         return all(min(column) > 0 or max(column) == 0 for column in zip(*self.rows, strict=True))
-
-    @property
-    def caveat(self) -> None:
-        """Nothing is assumed."""
 
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
@@ -212,7 +209,7 @@ class Channel:
             exact = [Fraction(float(entry)) for entry in row]
             total = sum(exact)
             rows.append(tuple(fmpq((e / total).numerator, (e / total).denominator) for e in exact))
-        return ChannelBlanket(rows=tuple(rows), label=self.label)
+        return ChannelBlanket(rows=tuple(rows), name=self.label)
 
     @property
     def label(self) -> str:

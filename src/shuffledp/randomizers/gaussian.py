@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
@@ -28,7 +28,7 @@ def _normal_cdf(x: arb) -> arb:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianBlanket:
+class GaussianBlanket(Blanket):
     """Blanket of the Gaussian mechanism: the lower of the densities centred at 0 and at 1.
 
     L is unbounded, so neither Hoeffding's nor Bennett's inequality applies. Its second moment at the pair (0, 1) is
@@ -42,10 +42,6 @@ class GaussianBlanket:
     def label(self) -> str:
         """The randomizer in words."""
         return "Gaussian on [0, 1]"
-
-    @property
-    def uniform_size(self) -> None:
-        """The blanket is not uniform."""
 
     @property
     def bounded(self) -> bool:

@@ -7,13 +7,13 @@ from flint import arb
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.response import ResponseBlanket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenericBlanket:
+class GenericBlanket(Blanket):
     """What holds for the blanket of every epsilon0-LDP randomizer.
 
     Its gamma is somewhere in [e^-eps0, 1] (Lemma 5.2). A bound on delta decreases in the gamma of the binomial, so
@@ -31,19 +31,6 @@ class GenericBlanket:
     def label(self) -> str:
         """The randomizer in words."""
         return "any epsilon0-LDP randomizer"
-
-    @property
-    def uniform_size(self) -> None:
-        """Nothing is known about the shape of the blanket."""
-
-    @property
-    def bounded(self) -> bool:
-        """Whether L is bounded."""
-        return True
-
-    @property
-    def caveat(self) -> None:
-        """Nothing is assumed."""
 
     def gamma(self) -> arb:
         """The least total variation similarity."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells, cell_masses
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
@@ -21,7 +21,7 @@ _STEP = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceBlanket:
+class LaplaceBlanket(Blanket):
     """Blanket of the Laplace mechanism: the Laplace density centred at 1/2, with probability e^(-eps0/2).
 
     The laws of L over all pairs are dominated, in convex order, by the pair (0, 1) (docs/maths/blankets.md).
@@ -34,19 +34,6 @@ class LaplaceBlanket:
     def label(self) -> str:
         """The randomizer in words."""
         return "Laplace on [0, 1]"
-
-    @property
-    def uniform_size(self) -> None:
-        """The blanket is not uniform."""
-
-    @property
-    def bounded(self) -> bool:
-        """Whether L is bounded."""
-        return True
-
-    @property
-    def caveat(self) -> None:
-        """Nothing is assumed."""
 
     def gamma(self) -> arb:
         """The probability of ignoring the value."""

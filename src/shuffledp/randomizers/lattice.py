@@ -55,7 +55,7 @@ class LatticeChannel:
     def blanket(self) -> ChannelBlanket:
         """The blanket of the very probabilities that are sampled."""
         rows = tuple(tuple(fmpq(count, _WORD) for count in row) for row in self.counts)
-        return ChannelBlanket(rows=rows, label=self.label)
+        return ChannelBlanket(rows=rows, name=self.label)
 
     @property
     def gamma(self) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.core.words import Words, WordSource, rows_from, uniform_below
 from shuffledp.errors import InvalidInput
@@ -21,7 +21,7 @@ _WORD = 1 << 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseBlanket:
+class ResponseBlanket(Blanket):
     """Blanket of k-ary randomized response: uniform, with probability gamma.
 
     Formula: gamma = k / (e^eps0 + k - 1), equivalently eps0 = log(1 + k (1 - gamma) / gamma).
@@ -42,15 +42,6 @@ class ResponseBlanket:
     def uniform_size(self) -> int:
         """Every message is equally likely under the blanket."""
         return self.size
-
-    @property
-    def bounded(self) -> bool:
-        """Whether L is bounded."""
-        return True
-
-    @property
-    def caveat(self) -> None:
-        """Nothing is assumed."""
 
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
