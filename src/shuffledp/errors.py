@@ -3,6 +3,7 @@
 ShuffledpError
 ├── InvalidInput      an argument is wrong; the message says which and how to mend it (exit code 2)
 ├── NoClaim           the request is well formed but no bound can grant it; names the nearest (exit code 3)
+├── Contradiction     a proven lower end is above a proven upper end: a bug of ours, never shown as a number (exit code 2)
 └── NotDefined        the object has no such quantity, e.g. the density of "some" randomizer (exit code 2)
 
 A message is one sentence of fact and one of remedy. No message ever contains a user's value.
@@ -19,6 +20,10 @@ class InvalidInput(ShuffledpError, ValueError):  # noqa: N818 - reads as what it
 
 class NoClaim(ShuffledpError):  # noqa: N818
     """No privacy claim of the requested kind can be made."""
+
+
+class Contradiction(ShuffledpError):  # noqa: N818
+    """Two certified ends exclude each other, so one of them is wrong. Please report it: it is a privacy bug."""
 
 
 class NotDefined(ShuffledpError):  # noqa: N818

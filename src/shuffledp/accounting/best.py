@@ -9,6 +9,7 @@ from shuffledp.accounting.numeric import GenericBound, Numeric
 from shuffledp.accounting.witness import Witness
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.core.blanket import Blanket
+from shuffledp.errors import Contradiction
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,12 @@ class Best:
             upper = self._first(self._above(blanket), blanket, n, epsilon, "upper")
         if side != "upper":
             lower = self._first(self._below(blanket), blanket, n, epsilon, "lower")
-        low = min(lower.log_delta.lower, upper.log_delta.upper)
+        low, high = lower.log_delta.lower, upper.log_delta.upper
+        if low > high + 1e-9 * (1 + abs(high)):
+            raise Contradiction(
+                f"log delta is at least {low} and at most {high} at epsilon {epsilon}, n {n}. Please report this."
+            )
+        low = min(low, high)
         return Claim(
             log_delta=Enclosure(low, upper.log_delta.upper),
             regime=upper.regime,

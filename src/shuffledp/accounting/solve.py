@@ -17,7 +17,7 @@ from shuffledp.arithmetic.inversion import Search, first_double, first_integer, 
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, Family
 from shuffledp.core.digits import rounded_up
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import Contradiction, InvalidInput
 
 Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma"]
 
@@ -109,6 +109,10 @@ def solve(bound: Bound, problem: Problem) -> Solution:
         value = None if value is None else math.ceil(value)
         other = None if other is None else math.floor(other) + 1
     if other is not None and value is not None and (other > value) != (problem.unknown == "epsilon0"):
+        if abs(other - value) > 1e-5 * value + (problem.unknown == "n"):
+            raise Contradiction(
+                f"{problem.unknown} cannot be on both sides of {value} and {other}. Please report this."
+            )
         other = value  # the ends met within the precision of the search
     lower, upper = (value, other) if problem.unknown == "epsilon0" else (other, value)
     return Solution(
