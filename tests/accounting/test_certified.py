@@ -172,6 +172,39 @@ def test_the_channel_of_a_response_is_that_response() -> None:
         assert channel == pytest.approx(response, rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("rows", "n", "epsilon", "truth"),
+    [
+        ([[2.847402061482251e-17, 1.0], [1.6968030814653562e-17, 1.0]], 2, 0.41041529317795267, 8.245e-35),
+        ([[3.545588764776359e-17, 1.0], [6.07912051385877e-18, 1.0]], 10, 1.5211130711807654, 1.99e-136),
+        ([[1.5413329406037278e-19, 1.0], [3.843690999263983e-20, 1.0]], 7, 1.1715842850678528, 1.47e-115),
+    ],
+)
+def test_channels_with_almost_impossible_messages(
+    rows: list[list[float]], n: int, epsilon: float, truth: float
+) -> None:
+    """Found by review: truths by enumeration at high precision, once outside the enclosure."""
+    claim = bound_named("best").claim(Channel(rows).blanket(), n=n, epsilon=epsilon)
+    assert claim.log_delta.lower <= math.log(truth) + 1e-3
+    assert math.log(truth) - 1e-3 <= claim.log_delta.upper
+
+
+@pytest.mark.parametrize(("shift", "n"), [(1e-8, 1), (1e-12, 2), (1e-12, 1000)])
+def test_generic_is_not_below_a_witness_for_tiny_epsilon0(shift: float, n: int) -> None:
+    blanket = Channel([[0.5 + shift / 3, 0.5 - shift / 3], [0.5, 0.5]]).blanket()
+    upper = bound_named("generic").claim(blanket, n=n, epsilon=0.0).log_delta.upper
+    assert upper >= bound_named("witness").claim(blanket, n=n, epsilon=0.0).log_delta.lower
+
+
+def test_no_common_message_and_huge_ratios_are_answered() -> None:
+    disjoint = Channel([[0, 0.3, 0.7], [1, 0, 0]]).blanket()
+    assert bound_named("best").claim(disjoint, n=2, epsilon=0.1).regime is not None
+    for epsilon0 in (200.0, 400.0, 700.0):
+        found = best(RandomizedResponse(size=3, epsilon0=epsilon0), n=2)
+        assert found.value == epsilon0
+        assert found.lower is None
+
+
 # Gaussian.
 
 

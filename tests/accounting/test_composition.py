@@ -74,6 +74,15 @@ def test_tiny_deltas_are_refused() -> None:
     assert together.delta(600.0) == 1e-12
 
 
+def test_many_rounds_raise_the_smallest_certified_delta() -> None:
+    """What floating point can lose grows with the rounds, and is charged."""
+    few = compose([collection(RandomizedResponse(size=4, epsilon0=1.0), 1000, 2)])
+    many = compose([collection(RandomizedResponse(size=4, epsilon0=1.0), 10**6, 10**5)])
+    assert few.slack < 1e-12 < many.slack < 1e-8
+    with pytest.raises(NoClaim, match="fewer rounds"):
+        many.epsilon(2e-12)
+
+
 def test_bad_rounds() -> None:
     with pytest.raises(InvalidInput, match="rounds"):
         collection(RandomizedResponse(size=4, epsilon0=1.0), 1000, 0)

@@ -80,6 +80,28 @@ def test_tolerances_agree(law: tuple[list[float], list[float]], n: int, toleranc
     assert fine.log.lower <= coarse.log.upper
 
 
+@settings(max_examples=300, deadline=None)
+@given(st.floats(-22, -1), st.floats(0.1, 3), st.floats(0.1, 3), st.integers(2, 30))
+def test_when_almost_all_mass_is_on_the_loss(log10_mass: float, up: float, down: float, n: int) -> None:
+    """M(theta) far below 1: the error of its logarithm reaches the characteristic function and is charged there."""
+    mass = 10**log10_mass
+    rest = 1.0 - mass
+    if up * mass >= down * rest:
+        return
+    with mp.workdps(60):
+        zero = max(mp.mpf(0), 1 - mp.mpf(mass) - mp.mpf(rest))
+        truth = mp.mpf(0)
+        for i in range(1, n + 1):
+            for j in range(n - i + 1):
+                amount = i * mp.mpf(up) - j * mp.mpf(down)
+                if amount > 0 and (zero > 0 or i + j == n):
+                    ways = mp.binomial(n, i) * mp.binomial(n - i, j)
+                    truth += amount * ways * mp.mpf(mass) ** i * mp.mpf(rest) ** j * zero ** (n - i - j)
+        found = log_expected_positive_part(law_of([up, -down], [mass, rest]), n)
+        assert mp.mpf(found.log.lower) <= mp.log(truth) <= mp.mpf(found.log.upper)
+        assert mp.log(truth) <= chernoff(law_of([up, -down], [mass, rest]), n)
+
+
 @settings(max_examples=200, deadline=None)
 @given(small_laws(), st.integers(1, 10**8))
 def test_scaling(law: tuple[list[float], list[float]], n: int) -> None:

@@ -56,7 +56,8 @@ class Binary:
         if is_local_guarantee(blanket, epsilon):
             return CERTAINLY_PRIVATE
         if n == 1:
-            low = high = _single_user(blanket, epsilon)
+            alone = _single_user(blanket, epsilon)
+            low, high = alone.lower, alone.upper
         else:
             coins = _Coins(blanket, epsilon)
             others = n - 1
@@ -69,14 +70,14 @@ class Binary:
         )
 
 
-def _single_user(blanket: Blanket, epsilon: float) -> float:
+def _single_user(blanket: Blanket, epsilon: float) -> Enclosure:
     """One user: the divergence of the two coins, alpha."""
 
     def log_alpha() -> arb:
         p = (blanket.epsilon0() or arb(0)).exp()
         return ((p - arb(epsilon).exp()) / (p + 1)).log()
 
-    return evaluate(log_alpha).upper
+    return evaluate(log_alpha)
 
 
 def _cover(others: int) -> tuple[Counts, Counts]:
@@ -89,11 +90,9 @@ def _cover(others: int) -> tuple[Counts, Counts]:
 
 def _datasets(others: int) -> tuple[Counts, Counts]:
     """Some explicit datasets: near all ones, where the worst usually is, and spread out."""
-    ones = np.unique(
-        np.concatenate([np.arange(max(0, others - _DATASETS // 2), others + 1), np.linspace(0, others, _DATASETS // 2)])
-        .round()
-        .astype(np.int64)
-    )
+    half = _DATASETS // 2
+    spread = [others * k // half for k in range(half)]
+    ones = np.unique(np.array([*range(max(0, others - half), others + 1), *spread], dtype=np.int64))
     return ones, others - ones
 
 

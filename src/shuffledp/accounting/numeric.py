@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Kind, Side, is_local_guarantee, outside
+from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import Expectation, Ledger, chernoff, chernoff_many, log_expected_positive_part
 from shuffledp.arithmetic.law import ULP
@@ -18,6 +19,8 @@ from shuffledp.references import cite
 TOLERANCE = 1e-4
 """Relative precision of epsilon that the kernel aims at (twice over)."""
 _ROUGH = 40 * TOLERANCE
+LARGEST_LOG_RATIO = 170.0
+LARGEST_RATIO = math.exp(LARGEST_LOG_RATIO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Numeric:
         pairs = blanket.pairs()
         if not pairs:
             return outside(f"the law of {blanket.label} is not known. Use the generic bound.")
-        return upper_claim(*worst_pair(pairs, n, epsilon), name=self.name)
+        return out_of_range(pairs, epsilon) or upper_claim(*worst_pair(pairs, n, epsilon), name=self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +68,30 @@ class GenericBound:
         """The certified value."""
         if side == "lower":
             return Claim(log_delta=NOTHING)
-        epsilon0 = blanket.epsilon0()
-        if epsilon0 is None:
+        if blanket.epsilon0() is None:
             return outside("the generic bound needs a pure epsilon0-LDP randomizer, and this one has no epsilon0.")
         if is_local_guarantee(blanket, epsilon):
             return CERTAINLY_PRIVATE
-        return upper_claim(*worst_pair([[three_atoms(epsilon0)]], n, epsilon), name=self.name)
+        pairs = [[three_atoms(blanket)]]
+        return out_of_range(pairs, epsilon) or upper_claim(*worst_pair(pairs, n, epsilon), name=self.name)
 
 
-def three_atoms(epsilon0: arb) -> Pair:
-    """The pair that is worst for some epsilon0-LDP randomizer."""
-    gain = epsilon0.expm1()
-    mass = 1 / (gain + 2)
-    return Pair(doubles([gain, -gain]), doubles([arb(1), 1 + gain]), doubles([mass, mass]), ulps=4.0)
+def three_atoms(blanket: Blanket) -> Pair:
+    """The pair that is worst for some epsilon0-LDP randomizer; a larger epsilon0 is only worse."""
+    epsilon0 = evaluate(lambda: blanket.epsilon0() or arb(0)).upper
+    with ctx.workprec(128):
+        gain = arb(epsilon0).expm1()
+        mass = 1 / (gain + 2)
+        return Pair(doubles([gain, -gain]), doubles([arb(1), 1 + gain]), doubles([mass, mass]))
+
+
+def out_of_range(pairs: Sequence[Sequence[Pair]], epsilon: float) -> Claim | None:
+    """No claim where e^epsilon or a likelihood ratio would overflow a double when squared."""
+    if epsilon <= LARGEST_LOG_RATIO and all(options[0].largest_ratio <= LARGEST_RATIO for options in pairs):
+        return None
+    return outside(
+        "likelihood ratios above e^170 are beyond the numeric bounds. The local guarantee is all there is to claim."
+    )
 
 
 def worst_pair(pairs: Sequence[Sequence[Pair]], n: int, epsilon: float) -> tuple[float, Ledger]:
@@ -138,7 +152,8 @@ def _with_uncovered(log_expectation: float, pair: Pair, n: int, epsilon: float) 
     log_delta += 4 * ULP * (abs(log_delta) + abs(math.log(n))) if math.isfinite(log_delta) else 0.0
     if uncovered == 0:
         return log_delta
-    return float(np.logaddexp(log_delta, math.log(uncovered))) + 1e-14
+    total = float(np.logaddexp(log_delta, math.log(uncovered)))
+    return total + 8 * ULP * (1 + abs(total) + abs(math.log(uncovered)))
 
 
 def upper_claim(log_delta: float, ledger: Ledger, *, name: str) -> Claim:

@@ -23,7 +23,7 @@ Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma"]
 
 _GRID = 1.5
 _GOLDEN = (math.sqrt(5) - 1) / 2
-_LARGEST_IMPURE_EPSILON = 300.0
+_LARGEST_IMPURE_EPSILON = 170.0
 """Where the search ends for a randomizer without epsilon0; with one it ends there."""
 PRECISION = 2e-6
 """Relative precision to which numeric bounds are solved, beyond their own."""
@@ -317,7 +317,7 @@ def _guess(problem: Problem) -> float:
 
 
 def _local(problem: Problem) -> float:
-    """epsilon0, rounded up, where the local guarantee takes over; 300 if there is none."""
+    """epsilon0, rounded up, where the local guarantee takes over; 170 if there is none."""
     epsilon0 = None if isinstance(problem.randomizer, Family) else problem.randomizer.epsilon0()
     return _LARGEST_IMPURE_EPSILON if epsilon0 is None else round_up(epsilon0)
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Kind, Side, is_local_guarantee, outside
-from shuffledp.accounting.numeric import TOLERANCE
+from shuffledp.accounting.numeric import TOLERANCE, out_of_range
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import chernoff, log_expected_positive_part
 from shuffledp.arithmetic.law import ULP
@@ -32,9 +32,11 @@ class Witness:
             return Claim(log_delta=NOTHING)
         if is_local_guarantee(blanket, epsilon):
             return CERTAINLY_PRIVATE
-        laws = sorted(
-            ((chernoff(pair.law(epsilon), n), i, pair) for i, pair in enumerate(blanket.witnesses())), reverse=True
-        )
+        pairs = blanket.witnesses()
+        refusal = out_of_range([[pair] for pair in pairs], epsilon)
+        if refusal is not None:
+            return refusal
+        laws = sorted(((chernoff(pair.law(epsilon), n), i, pair) for i, pair in enumerate(pairs)), reverse=True)
         if not laws:
             return outside(f"no witness is known for {blanket.label}.")
         best, ledger = -math.inf, None

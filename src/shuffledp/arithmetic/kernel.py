@@ -88,6 +88,8 @@ def chernoff(law: Law, n: int) -> float:
 def chernoff_many(laws: Sequence[Law], n: int) -> Reals:
     """`chernoff` for many laws at once, with a rougher saddle point (any is valid)."""
     width = max(len(law.values) for law in laws)
+    if width == 0:
+        return np.full(len(laws), -np.inf)
 
     def table(rows: list[Reals]) -> Reals:
         return np.array([np.pad(row, (0, width - len(row))) for row in rows])
@@ -122,7 +124,7 @@ def _negligible(law: Law, n: int) -> float | None:
     if (law.masses[law.values > 0] > 0).any():
         return None
     excess = float(np.maximum(law.values + law.ulps * ULP * law.scales, 0.0) @ law.masses)
-    return math.log(n * excess) if excess > 0 else -math.inf
+    return math.log(n * excess) + 1e-12 if excess > 0 else -math.inf
 
 
 def _single(law: Law) -> Expectation:
@@ -154,7 +156,8 @@ class _Tilted:
         self.sd = math.sqrt(n * float(self.q @ self.x**2))
         # E_q[e^(itX)] - 1 is off by at most error_slope |t|: masses and tilt, angles, sines, the matrix product
         weight = (24 + 2 * self.ulps + 3 * len(self.x)) * (1 + self.theta * self.scales) * self.scales
-        self.error_slope = 2 * ULP * float(self.q @ weight)
+        # and the error of log M, which scales all of q: as if some of the mass at zero were misplaced
+        self.error_slope = 2 * ULP * float(self.q @ weight) + 2 * self.error_log_m * float(self.q @ self.scales)
 
     def _log_m(self, theta: Reals) -> tuple[Reals, Reals]:
         """Log M(theta) and a bound on its error."""
@@ -164,10 +167,11 @@ class _Tilted:
         spread = theta[:, None] * self.scales
         # far below 1, M is summed from its positive terms instead; the mass at zero is then known to an absolute error
         small = m_less_1 < -0.5
-        m = np.where(small, max(0.0, 1 - float(self.p.sum())) + (1 + rises) @ self.p, 1 + m_less_1)
+        growth = np.exp(exponents)
+        m = np.where(small, max(0.0, 1 - float(self.p.sum())) + growth @ self.p, 1 + m_less_1)
         log_m = np.where(small, np.log(np.maximum(m, 1e-300)), np.log1p(np.maximum(m_less_1, -0.5)))
-        terms = np.where(small[:, None], 1 + rises, np.abs(rises))
-        per_atom = (6 + self.ulps + len(self.x)) * terms + (2 + self.ulps) * spread * (1 + rises)
+        terms = np.where(small[:, None], growth, np.abs(rises))
+        per_atom = (6 + self.ulps + len(self.x)) * terms + (2 + self.ulps) * spread * growth
         absolute = np.where(small, 4.0 + len(self.x), 0.0)
         return log_m, 2 * ULP * ((per_atom @ self.p + absolute) / np.maximum(m, 1e-300) + 8 * np.abs(log_m))
 

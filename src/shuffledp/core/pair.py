@@ -9,6 +9,9 @@ from flint import arb
 
 from shuffledp.arithmetic.law import Law, Reals
 
+_TINY = arb(2) ** -1100
+"""Below every double: a ball around 0 this thin is 0."""
+
 
 def _none() -> Reals:
     return np.zeros(0)
@@ -39,7 +42,7 @@ class Pair:
 
     def law(self, epsilon: float) -> Law:
         """The law of l at this epsilon."""
-        rise = math.expm1(min(epsilon, 300.0))  # a smaller epsilon is a larger l: still an upper bound
+        rise = math.expm1(epsilon)
         loss = self.second * rise
         return Law(self.difference - loss, self.masses, np.abs(self.difference) + loss, self.ulps + 4)
 
@@ -51,11 +54,23 @@ class Pair:
         return math.fsum(np.maximum(gaps, 0.0).tolist()) * (1 + 1e-14)
 
     @cached_property
+    def largest_ratio(self) -> float:
+        """The largest likelihood ratio to eta."""
+        return float(max(np.abs(self.difference).max(initial=0.0), self.second.max(initial=0.0)))
+
+    @cached_property
     def spread(self) -> float:
         """E[l^2] at epsilon = 0: the larger, the less private."""
+        if self.largest_ratio > 1e150:
+            return math.inf
         return float(self.masses @ self.difference**2)
 
 
 def doubles(balls: list[arb]) -> Reals:
-    """Nearest doubles of thin balls."""
+    """Nearest doubles of balls, which must be thin enough for that: lost precision must not go unseen."""
+    for ball in balls:
+        if ball.rel_accuracy_bits() < 56 and not ball.rad() < _TINY:
+            raise ArithmeticError(
+                f"a quantity is known to {ball.rel_accuracy_bits()} bits only; compute it more precisely"
+            )
     return np.array([float(ball) for ball in balls], dtype=np.float64)

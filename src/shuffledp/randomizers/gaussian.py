@@ -84,8 +84,8 @@ class GaussianBlanket(Blanket):
 
 def _cells(sigma: float, deviations: float) -> tuple[Cells, list[list[arb]]]:
     """Cells of the log-likelihood ratio v = (1 - 2 y) / (2 sigma^2), up to so many standard deviations."""
-    reach = min(300.0, 1 / (2 * sigma**2) + deviations / sigma)
-    below = _marks(sigma, min(300.0, 1 / (2 * sigma**2) + 8.5 / sigma), 1.08)
+    reach = min(170.0, 1 / (2 * sigma**2) + deviations / sigma)
+    below = _marks(sigma, min(170.0, 1 / (2 * sigma**2) + 8.5 / sigma), 1.08)
     edges = [*(-v for v in reversed(below)), 0.0, *_marks(sigma, reach, 1.02)]
 
     def masses(value: float) -> list[arb]:

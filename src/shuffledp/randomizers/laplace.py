@@ -16,6 +16,7 @@ from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells, cell_masses
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
 
+_BITS = 256
 _STEP = 0.02
 """Finest cell of the log-likelihood ratio: the cells add about 1e-4 of its variance to l."""
 
@@ -57,11 +58,11 @@ class LaplaceBlanket(Blanket):
 
     def pairs(self) -> Sequence[Sequence[Pair]]:
         """The pair (0, 1), which dominates all others."""
-        return [[_cells(self.local)[0].spread(cover_top=True)]]
+        return [[_spread(self.local)]]
 
     def witnesses(self) -> Sequence[Pair]:
         """All others at 0, at 1, or at 1/2."""
-        return [_cells(self.local)[0].contraction(others) for others in _cells(self.local)[1]]
+        return list(_contractions(self.local))
 
 
 def _shares(epsilon0: float) -> list[float]:
@@ -76,7 +77,7 @@ def _shares(epsilon0: float) -> list[float]:
 @lru_cache(maxsize=64)
 def _cells(epsilon0: float) -> tuple[Cells, list[list[arb]]]:
     """Cells of the log-likelihood ratio v = eps0 (1 - 2 y), which is eps0 below 0 and -eps0 above 1."""
-    with ctx.workprec(128):
+    with ctx.workprec(_BITS):
         e = arb(epsilon0)
         half = [e * (1 - share) for share in _shares(epsilon0)]
         edges = [*(-v for v in half), arb(0), *reversed(half)]
@@ -84,6 +85,19 @@ def _cells(epsilon0: float) -> tuple[Cells, list[list[arb]]]:
         at_1 = cell_masses([1 - ((-v - e) / 2).exp() / 2 for v in edges])
         at_half = cell_masses([(v / 2).exp() / 2 if v <= 0 else 1 - (-v / 2).exp() / 2 for v in edges])
     return Cells(edges=edges, first=at_0, second=at_1), [at_0, at_1, at_half]
+
+
+@lru_cache(maxsize=64)
+def _spread(epsilon0: float) -> Pair:
+    with ctx.workprec(_BITS):
+        return _cells(epsilon0)[0].spread(cover_top=True)
+
+
+@lru_cache(maxsize=64)
+def _contractions(epsilon0: float) -> tuple[Pair, ...]:
+    with ctx.workprec(_BITS):
+        cells, laws = _cells(epsilon0)
+        return tuple(cells.contraction(others) for others in laws)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
