@@ -197,7 +197,7 @@ def test_generic_is_not_below_a_witness_for_tiny_epsilon0(shift: float, n: int) 
 
 
 def test_no_common_message_and_huge_ratios_are_answered() -> None:
-    disjoint = Channel([[0, 0.3, 0.7], [1, 0, 0]]).blanket()
+    disjoint = Channel([[0.0, 0.3, 0.7], [1.0, 0.0, 0.0]]).blanket()
     assert bound_named("best").claim(disjoint, n=2, epsilon=0.1).regime is not None
     for epsilon0 in (200.0, 400.0, 700.0):
         found = best(RandomizedResponse(size=3, epsilon0=epsilon0), n=2)
