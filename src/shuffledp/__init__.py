@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shuffledp.accounting.account import account, bounds, calibrate
     from shuffledp.accounting.accuracy import summation_error_floor
+    from shuffledp.accounting.composition import Collection, compose, to_pld
     from shuffledp.accounting.solve import Solution
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
-    from shuffledp.errors import InvalidInput, NoClaim, NotDefined, ShuffledpError
+    from shuffledp.errors import Contradiction, InvalidInput, NoClaim, NotDefined, ShuffledpError
     from shuffledp.randomizers.channel import Channel
     from shuffledp.randomizers.gaussian import Gaussian
     from shuffledp.randomizers.generic import Generic
@@ -24,6 +25,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Channel": "randomizers.channel",
+    "Collection": "accounting.composition",
+    "Contradiction": "errors",
     "Gaussian": "randomizers.gaussian",
     "Generic": "randomizers.generic",
     "Guarantee": "core.guarantee",
@@ -40,11 +43,15 @@ _HOME = {
     "account": "accounting.account",
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
+    "compose": "accounting.composition",
     "summation_error_floor": "accounting.accuracy",
+    "to_pld": "accounting.composition",
 }
 
 __all__ = [
     "Channel",
+    "Collection",
+    "Contradiction",
     "Gaussian",
     "Generic",
     "Guarantee",
@@ -61,7 +68,9 @@ __all__ = [
     "account",
     "bounds",
     "calibrate",
+    "compose",
     "summation_error_floor",
+    "to_pld",
 ]
 
 
