@@ -1,0 +1,50 @@
+"""The waist of the data path: a shuffled batch of finite messages *is* its counts."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import checks
+from shuffledp.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often each message occurred. A monoid: counts of parts add up to the counts of the whole."""
+
+    values: NDArray[np.int64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 1 or self.values.dtype != np.int64 or (self.values < 0).any():
+            raise InvalidInput(
+                "counts are a one-dimensional array of non-negative int64. Use Counts.of(messages, size)."
+            )
+
+    @classmethod
+    def of(cls, messages: NDArray[Any], size: int) -> Self:
+        """Count messages 0 ... size - 1; any other is refused."""
+        return cls(np.bincount(checks.symbols(messages, size), minlength=size).astype(np.int64))
+
+    @classmethod
+    def none(cls, size: int) -> Self:
+        """The counts of an empty batch."""
+        return cls(np.zeros(checks.size(size), dtype=np.int64))
+
+    @property
+    def total(self) -> int:
+        """Number of messages."""
+        return int(self.values.sum())
+
+    @property
+    def size(self) -> int:
+        """Number of possible messages."""
+        return len(self.values)
+
+    def __add__(self, other: Self) -> Self:
+        if self.size != other.size:
+            raise InvalidInput(
+                f"counts of {self.size} and {other.size} messages do not add. They belong to different protocols."
+            )
+        return type(self)(self.values + other.values)

@@ -1,0 +1,37 @@
+"""What an analyzer says: a value, how far it may be off, and the guarantee it came with."""
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import checks
+from shuffledp.core.guarantee import Guarantee
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """An unbiased estimate, one entry a quantity.
+
+    Attributes:
+        value: the estimate.
+        standard_error: its standard deviation, estimated from the same counts.
+        n: number of reports.
+        guarantee: what the release guarantees; None for a simulation.
+    """
+
+    value: Reals
+    standard_error: Reals
+    n: int
+    guarantee: Guarantee | None = None
+
+    def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[Reals, Reals]:
+        """Normal confidence limits, for each entry or (Bonferroni) for all of them at once."""
+        miss = 1 - checks.probability(confidence, "confidence")
+        if simultaneous:
+            miss /= max(1, self.value.size)
+        z = NormalDist().inv_cdf(1 - miss / 2)
+        return self.value - z * self.standard_error, self.value + z * self.standard_error
