@@ -61,7 +61,7 @@ def account(
     0.0023318206906962806
     """
     problem = Problem(randomizer=randomizer.blanket(), n=n, epsilon=epsilon, delta=delta)
-    solution = solve(bound_named(bound), problem)
+    solution = solve(bound_named(bound), problem, safe_end_only=problem.unknown != "delta")
     if solution.value is None:
         raise NoClaim(solution.regime or "no value")
     known = {"n": n, "epsilon": epsilon, "delta": delta, problem.unknown: solution.value}
@@ -82,7 +82,8 @@ def calibrate(family: Family, *, n: int, epsilon: float, delta: float, bound: st
     >>> round(epsilon0, 2)
     10.06
     """
-    solution = solve(bound_named(bound), Problem(randomizer=family, n=n, epsilon=epsilon, delta=delta))
+    problem = Problem(randomizer=family, n=n, epsilon=epsilon, delta=delta)
+    solution = solve(bound_named(bound), problem, safe_end_only=True)
     if solution.value is None:
         raise NoClaim(solution.regime or "no value")
     return float(solution.value)

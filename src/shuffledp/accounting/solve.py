@@ -95,15 +95,15 @@ class Solution:
     claim: Claim | None = None
 
 
-def solve(bound: Bound, problem: Problem) -> Solution:
-    """The best value of the unknown that the bound proves, and how far from the truth it can be."""
+def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Solution:
+    """The best value of the unknown that the bound proves, and (unless only that is wanted) how far from the truth it can be."""
     if problem.unknown == "delta":
         return _solve_delta(bound, problem)
     target = _known(problem.delta)
     safe: float | str | None = None
     if bound.kind != "witness":
         safe = (_exact if bound.kind == "formula" else _numeric)(bound, problem, log_down(target))
-    other = None if bound.kind == "formula" else _refuted(bound, problem, log_up(target), safe)
+    other = None if bound.kind == "formula" or safe_end_only else _refuted(bound, problem, log_up(target), safe)
     value = safe if isinstance(safe, float | int) else None
     if problem.unknown == "n":
         value = None if value is None else math.ceil(value)
@@ -126,7 +126,7 @@ def solve(bound: Bound, problem: Problem) -> Solution:
         note=_note(problem, value),
         claim=None
         if value is None and other is None
-        else problem.claim(bound, value if value is not None else other or 1),
+        else problem.claim(bound, value if value is not None else other or 1, "upper" if safe_end_only else "both"),
     )
 
 
@@ -306,7 +306,11 @@ def _guess(problem: Problem) -> float:
     """Where the normal approximation puts the unknown: epsilon^2 n = 2 log(1/delta) E[l^2]."""
     family = problem.randomizer
     if isinstance(family, Family):
-        return 1.0 if problem.unknown != "gamma" else 0.1
+        # E[l^2] is about 2 k / gamma, 2 e^eps0, or 1 / sigma^2
+        share = 4 * math.log(1 / _known(problem.delta)) / (max(_known(problem.epsilon), 1e-12) ** 2 * _known(problem.n))
+        if problem.unknown == "gamma":
+            return min(0.9, share * (family.blanket(0.5).uniform_size or 1))
+        return math.log1p(1 / share) if problem.unknown == "epsilon0" else max(0.3, math.sqrt(share / 2))
     spread = max((options[0].spread for options in family.pairs()), default=0.0)
     if not spread > 0:
         spread = math.expm1(min(50.0, _local(problem))) ** 2 if family.epsilon0() is not None else 1.0

@@ -10,6 +10,7 @@ from shuffledp.cli.compose import compose_command
 from shuffledp.cli.curve import curve
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM
 from shuffledp.cli.figures import figures
+from shuffledp.cli.plan import plan_command
 from shuffledp.errors import NoClaim, ShuffledpError
 
 
@@ -27,6 +28,7 @@ cli.add_command(account)
 cli.add_command(compose_command)
 cli.add_command(curve)
 cli.add_command(figures)
+cli.add_command(plan_command)
 
 
 def main() -> None:
