@@ -61,7 +61,8 @@ def test_a_plan_survives_its_file() -> None:
 @pytest.mark.parametrize(
     ("section", "key", "value"),
     [("guarantee", "epsilon", 0.1), ("guarantee", "delta", 1e-9), ("guarantee", "n", 10), ("protocol", "size", 4),
-     ("protocol", "epsilon0", 0.1), ("guarantee", "bound", "witness"), ("guarantee", "adjacency", "add-remove")],
+     ("protocol", "epsilon0", 0.1), ("guarantee", "bound", "witness"), ("guarantee", "adjacency", "add-remove"),
+     ("forecast", "mean_squared_error", 1.0)],
 )  # fmt: skip
 def test_an_edit_with_a_new_hash_is_refused_if_the_claim_does_not_follow(section: str, key: str, value: Any) -> None:
     document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()

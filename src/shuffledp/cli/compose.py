@@ -1,6 +1,7 @@
 """`shuffledp compose`: several collections on the same users."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def _collection(file: Path, document: dict[str, Any]) -> Collection:
     blanket = kind.at(values, local_parameter(randomizer, {k: (v,) for k, v in values.items()}, None))
     if isinstance(blanket, Family):
         raise InvalidInput(f"{file.name} leaves the randomizer's parameter open. Give it to shuffledp account.")
-    honest = inputs.get("honest_fraction", 1.0)
+    honest = Fraction(repr(inputs.get("honest_fraction", 1.0)))  # as written, like shuffledp account
     name = results[0].get("bound", "best") if results else "best"
     return Collection(
         blanket=blanket,

@@ -38,7 +38,6 @@ class Plan:
         high: greatest value (sum, mean).
         guarantee: what is promised once min_batch reports are shuffled; its n counts honest ones.
         min_batch: reports required before anything is released.
-        mean_squared_error: of the task's answer: summed over bins (histogram), worst case (sum, mean).
     """
 
     task: Task
@@ -48,7 +47,6 @@ class Plan:
     high: float
     guarantee: Guarantee
     min_batch: int
-    mean_squared_error: float
 
     @property
     def randomizer(self) -> RandomizedResponse:
@@ -61,6 +59,12 @@ class Plan:
         if self.task == "histogram":
             return Histogram(self.randomizer)
         return Summation(randomizer=self.randomizer, low=self.low, high=self.high)
+
+    @property
+    def mean_squared_error(self) -> float:
+        """Expected squared error of the task's answer: summed over bins (histogram), at the worst data (sum, mean)."""
+        error = self.protocol.mean_squared_error(self.min_batch)
+        return error / self.min_batch**2 if self.task == "mean" else error
 
     def document(self) -> dict[str, Any]:
         """The plan as JSON data, its hash included."""
@@ -101,7 +105,6 @@ class Plan:
                 high=protocol.get("high", 1.0),
                 guarantee=Guarantee(**promise, reference=bound_named("best").reference),
                 min_batch=body["min_batch"],
-                mean_squared_error=body["forecast"]["mean_squared_error"],
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             if isinstance(error, InvalidInput):
@@ -183,13 +186,6 @@ def _plan_at(task: Task, bins: int, n: int, honest: int, epsilon: float, delta: 
         raise InvalidInput(
             "only messages that say nothing would be private enough. Use more users or a larger epsilon."
         )
-    response = RandomizedResponse(size=bins, gamma=Fraction(threshold, _WORD))
-    if task == "histogram":
-        error = Histogram(response).mean_squared_error(n)
-    else:
-        error = Summation(randomizer=response, low=low, high=high).mean_squared_error(n) / (
-            n**2 if task == "mean" else 1
-        )
     bound = bound_named("best")
     found = Plan(
         task=task,
@@ -199,7 +195,6 @@ def _plan_at(task: Task, bins: int, n: int, honest: int, epsilon: float, delta: 
         high=float(high),
         guarantee=Guarantee(epsilon=epsilon, delta=delta, n=honest, bound=bound.name, reference=bound.reference),
         min_batch=n,
-        mean_squared_error=error,
     )
     if not found.holds():  # pragma: no cover - rounding gamma up only adds blanket
         raise InvalidInput("the plan could not be certified. Please report this.")
