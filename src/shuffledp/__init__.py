@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from shuffledp.accounting.solve import Solution
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
+    from shuffledp.engines.answer import Answer
+    from shuffledp.engines.intake import Policy
+    from shuffledp.engines.run import run, run_file
     from shuffledp.errors import Contradiction, InvalidInput, NoClaim, NotDefined, ShuffledpError
+    from shuffledp.planning.inverse import epsilon_possible, users_needed
+    from shuffledp.planning.plan import Plan, plan
+    from shuffledp.protocols.histogram import Histogram
+    from shuffledp.protocols.query import Query
+    from shuffledp.protocols.statistics import Statistics
+    from shuffledp.protocols.summation import Summation
     from shuffledp.randomizers.channel import Channel
     from shuffledp.randomizers.gaussian import Gaussian
     from shuffledp.randomizers.generic import Generic
@@ -24,53 +33,77 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Answer": "engines.answer",
     "Channel": "randomizers.channel",
     "Collection": "accounting.composition",
     "Contradiction": "errors",
     "Gaussian": "randomizers.gaussian",
     "Generic": "randomizers.generic",
     "Guarantee": "core.guarantee",
+    "Histogram": "protocols.histogram",
     "InvalidInput": "errors",
     "KeyedWords": "core.words",
     "Laplace": "randomizers.laplace",
     "LatticeChannel": "randomizers.lattice",
     "NoClaim": "errors",
     "NotDefined": "errors",
+    "Plan": "planning.plan",
+    "Policy": "engines.intake",
+    "Query": "protocols.query",
     "RandomizedResponse": "randomizers.response",
     "ShuffledpError": "errors",
     "Solution": "accounting.solve",
+    "Statistics": "protocols.statistics",
+    "Summation": "protocols.summation",
     "SystemWords": "core.words",
     "account": "accounting.account",
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
     "compose": "accounting.composition",
+    "epsilon_possible": "planning.inverse",
+    "plan": "planning.plan",
+    "run": "engines.run",
+    "run_file": "engines.run",
     "summation_error_floor": "accounting.accuracy",
     "to_pld": "accounting.composition",
+    "users_needed": "planning.inverse",
 }
 
 __all__ = [
+    "Answer",
     "Channel",
     "Collection",
     "Contradiction",
     "Gaussian",
     "Generic",
     "Guarantee",
+    "Histogram",
     "InvalidInput",
     "KeyedWords",
     "Laplace",
     "LatticeChannel",
     "NoClaim",
     "NotDefined",
+    "Plan",
+    "Policy",
+    "Query",
     "RandomizedResponse",
     "ShuffledpError",
     "Solution",
+    "Statistics",
+    "Summation",
     "SystemWords",
     "account",
     "bounds",
     "calibrate",
     "compose",
+    "epsilon_possible",
+    "plan",
+    "run",
+    "run_file",
     "summation_error_floor",
     "to_pld",
+    "users_needed",
 ]
 
 

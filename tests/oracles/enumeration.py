@@ -27,12 +27,13 @@ def divergence(first: dict[tuple[int, ...], float], second: dict[tuple[int, ...]
     return math.fsum(max(0.0, mass - a * second.get(seen, 0.0)) for seen, mass in first.items())
 
 
-def true_delta(rows: Rows, n: int, epsilon: float) -> float:
-    """The largest divergence over all neighbouring datasets of n users."""
+def true_delta(rows: Rows, n: int, epsilon: float, changed: int = 1) -> float:
+    """The largest divergence over all datasets of n users that differ in `changed` of them."""
     worst = 0.0
-    for others in combinations_with_replacement(range(len(rows)), n - 1):
-        views = [view(rows, [*others, x]) for x in range(len(rows))]
-        for x, z in permutations(range(len(rows)), 2):
+    groups = list(combinations_with_replacement(range(len(rows)), changed))
+    for others in combinations_with_replacement(range(len(rows)), n - changed):
+        views = {group: view(rows, [*others, *group]) for group in groups}
+        for x, z in permutations(groups, 2):
             worst = max(worst, divergence(views[x], views[z], epsilon))
     return worst
 

@@ -98,8 +98,8 @@ def test_command(tmp_path: Path) -> None:
     [
         ("plan histogram --n 1e4 --epsilon 1 --delta 1e-6", "number of bins"),
         ("plan histogram --size 1 --n 1e4 --epsilon 1 --delta 1e-6", "size must be"),
-        ("plan sum --size 3 --n 1e4 --epsilon 1 --delta 1e-6", "--size belongs to histogram"),
-        ("plan histogram --size 3 --low 1 --n 1e4 --epsilon 1 --delta 1e-6", "belong to sum"),
+        ("plan sum --size 3 --n 1e4 --epsilon 1 --delta 1e-6", "--size and --labels belong to histogram"),
+        ("plan histogram --size 3 --low 1 --n 1e4 --epsilon 1 --delta 1e-6", "both low and high"),
         ("plan sum --n 1e4 --epsilon 0 --delta 1e-6", "epsilon must be"),
         ("plan sum --n 1e4,1e5 --epsilon 1 --delta 1e-6", "one set of values"),
         ("plan sum --low 2 --high 1 --n 1e4 --epsilon 1 --delta 1e-6", "low must be below high"),

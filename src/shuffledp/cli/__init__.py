@@ -11,6 +11,8 @@ from shuffledp.cli.curve import curve
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM
 from shuffledp.cli.figures import figures
 from shuffledp.cli.plan import plan_command
+from shuffledp.cli.run import run_command
+from shuffledp.cli.simulate import simulate_command
 from shuffledp.errors import NoClaim, ShuffledpError
 
 
@@ -29,6 +31,8 @@ cli.add_command(compose_command)
 cli.add_command(curve)
 cli.add_command(figures)
 cli.add_command(plan_command)
+cli.add_command(run_command)
+cli.add_command(simulate_command)
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from shuffledp.accounting.numeric import TOLERANCE
 from shuffledp.accounting.solve import Problem, Quantity, Solution, solve
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Reals, Wholes, given, shown
+from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import Given, Kind, local_parameter, randomizer_options, read_channel, refuse_strays
 from shuffledp.cli.tables import aligned, comma_separated
 from shuffledp.core import checks
@@ -129,11 +130,10 @@ def account(
     if solve_for not in (None, unknown):
         raise InvalidInput(f"--solve-for {solve_for} but {unknown} is what is left out. Leave out {solve_for}.")
     runs: Runs = []
-    hidden = len(points) * len(chosen) < 4 or not sys.stderr.isatty()
-    with click.progressbar(length=len(points), label="Accounting", file=sys.stderr, hidden=hidden) as progress:
+    with progress(len(points), "Accounting") as bar:
         for point in points:
             runs.append((point, [request.answer(bound, point) for bound in chosen]))
-            progress.update(1)
+            bar.update(1)
 
     inputs: dict[str, object] = {"randomizer": randomizer}
     if matrix is not None:

@@ -12,6 +12,7 @@ from shuffledp.accounting.account import DEFAULT_BOUND, bound_named, bounds
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Reals, Wholes
+from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import Kind, local_parameter, randomizer_options, read_channel, refuse_strays
 from shuffledp.cli.tables import comma_separated
 from shuffledp.core.blanket import Family
@@ -52,14 +53,12 @@ def curve(
         end = float(solution.value or solution.lower or 1.0)
     rows: list[dict[str, Any]] = []
     grid = np.linspace(0.0, end, points[0]).tolist()
-    with click.progressbar(
-        length=len(grid), label="Curve", file=sys.stderr, hidden=not sys.stderr.isatty()
-    ) as progress:
+    with progress(len(grid), "Curve") as bar:
         for epsilon in grid:
             for bound in chosen:
                 found = solve(bound, Problem(randomizer=blanket, n=n[0], epsilon=epsilon))
                 rows.append({"epsilon": epsilon, "bound": bound.name, "lower": found.lower, "upper": found.upper})
-            progress.update(1)
+            bar.update(1)
     if plot is not None:
         from shuffledp.figures.curves import draw_curves
 

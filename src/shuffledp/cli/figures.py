@@ -1,10 +1,10 @@
 """`shuffledp figures`: the paper's figures, redrawn."""
 
-import sys
 from pathlib import Path
 
 import click
 
+from shuffledp.cli.progress import progress
 from shuffledp.errors import InvalidInput
 
 
@@ -22,12 +22,12 @@ def figures(out: Path, only: tuple[str, ...]) -> None:
 
     names = only or tuple(paper.FIGURES)
     paths: list[Path] = []
-    with click.progressbar(length=len(names), label="Drawing", file=sys.stderr) as progress:
+    with progress(len(names), "Drawing") as bar:
         for name in names:
             try:
                 paths.extend(paper.FIGURES[name](out))
             except OSError as error:
                 raise InvalidInput(f"cannot write to {out}: {error.strerror}. Choose another folder.") from None
-            progress.update(1)
+            bar.update(1)
     for path in paths:
         click.echo(str(path))

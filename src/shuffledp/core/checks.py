@@ -65,14 +65,18 @@ def scale(value: float, name: str) -> float:
     return number
 
 
-def symbols(values: NDArray[Any], size: int) -> NDArray[np.int64]:
-    """Symbols to randomize: a one-dimensional array of whole numbers below `size`. Their values are never shown."""
+def symbols(values: NDArray[Any], size: int) -> NDArray[np.unsignedinteger]:
+    """Symbols to randomize: a copy of a one-dimensional array of whole numbers below `size`, in the least type they fit.
+
+    Their values are never shown.
+    """
     array = np.asarray(values)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
         raise InvalidInput("symbols must be a one-dimensional array of whole numbers. Encode values first.")
-    if len(array) and not (int(array.min()) >= 0 and int(array.max()) < size):
+    signed = np.issubdtype(array.dtype, np.signedinteger)
+    if len(array) and ((signed and int(array.min()) < 0) or int(array.max()) >= size):
         raise InvalidInput(f"a symbol is outside 0..{size - 1}. Encode values before randomizing them.")
-    return array.astype(np.int64)
+    return array.astype(np.min_scalar_type(size - 1))
 
 
 def _whole(value: Any, name: str, remedy: str) -> int:

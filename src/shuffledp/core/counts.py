@@ -25,7 +25,13 @@ class Counts:
     @classmethod
     def of(cls, messages: NDArray[Any], size: int) -> Self:
         """Count messages 0 ... size - 1; any other is refused."""
-        return cls(np.bincount(checks.symbols(messages, size), minlength=size).astype(np.int64))
+        array = np.asarray(messages)
+        if array.dtype != np.uint8:
+            array = checks.symbols(array, size)
+        found = np.bincount(array, minlength=size)
+        if len(found) != size:
+            raise InvalidInput(f"a message is outside 0..{size - 1}. It belongs to another protocol.")
+        return cls(found.astype(np.int64, copy=False))
 
     @classmethod
     def none(cls, size: int) -> Self:

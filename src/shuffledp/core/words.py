@@ -1,13 +1,13 @@
 """Where random words come from. Randomness is an argument: every randomizer is a pure function of its words.
 
-A word is a uniform 64-bit integer with an address: (row, draw). Draw 0 is a row's first word; later draws are
-rarer (a blanket symbol, a rejection). Under one key every process that works on its own rows produces the same
-messages, so a repeated task never randomizes anyone twice.
+Words are addressed by row. Each row has one byte of a stream, which settles most rows, and blocks of 128 bits by draw
+number for what is rarer: a tie with a threshold, a blanket symbol, a rejection. Under one key every process that works on its
+own rows produces the same messages, however rows are partitioned, so a repeated task never randomizes anyone twice.
 """
 
 import hashlib
 import os
-from typing import Protocol, Self
+from typing import Final, Literal, Protocol, Self
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -15,19 +15,29 @@ from numpy.typing import NDArray
 
 from shuffledp.errors import InvalidInput
 
+Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
+Lane = Literal[0, 1]
+RESPONSE: Final[Lane] = 0
+"""The stream and draws (from 0) that randomizers use."""
+ROUNDING: Final[Lane] = 1
+"""The stream and draws (from 2^32) that stochastic rounding uses."""
 
 
 class WordSource(Protocol):
-    """Uniform independent 64-bit words by address."""
+    """Uniform independent bits by address."""
 
     @property
     def private(self) -> bool:
         """Whether the words are unpredictable, so that what they randomize carries a guarantee."""
         ...
 
-    def words(self, rows: Words, draw: int) -> Words:
-        """One word for each row's draw number `draw`."""
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
+        """One byte a row for rows first_row, first_row + 1, ..."""
+        ...
+
+    def blocks(self, rows: Words, draw: int) -> Words:
+        """Two words for each row's draw number `draw`: an array of shape (len(rows), 2)."""
         ...
 
 
@@ -36,41 +46,52 @@ class SystemWords:
 
     private = True
 
-    def words(self, rows: Words, draw: int) -> Words:  # noqa: ARG002 - the address does not matter here
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002 - the address does not matter here
+        """Fresh system bytes."""
+        return np.frombuffer(os.urandom(count), dtype=np.uint8)
+
+    def blocks(self, rows: Words, draw: int) -> Words:  # noqa: ARG002
         """Fresh system words."""
-        return np.frombuffer(os.urandom(8 * len(rows)), dtype="<u8").astype(np.uint64, copy=False)
+        return np.frombuffer(os.urandom(16 * len(rows)), dtype="<u8").reshape(-1, 2)
 
 
 class KeyedWords:
-    """AES-128 of the address (row, draw) under one key: random access, the same in every process that has the key."""
+    """Streams are AES-CTR under one key, blocks are AES of (row, draw) under another: the same in every process."""
 
-    __slots__ = ("_key", "private")
+    __slots__ = ("_block_key", "_stream_key", "private")
 
     def __init__(self, key: bytes, *, private: bool) -> None:
-        if len(key) != 16:
-            raise InvalidInput(f"a key has 16 bytes; got {len(key)}. Use KeyedWords.fresh().")
-        self._key = key
+        if len(key) != 32:
+            raise InvalidInput(f"a key has 32 bytes; got {len(key)}. Use KeyedWords.fresh().")
+        self._stream_key = key[:16]
+        self._block_key = key[16:]
         self.private = private
 
     @classmethod
     def fresh(cls) -> Self:
         """A new secret key for one run."""
-        return cls(os.urandom(16), private=True)
+        return cls(os.urandom(32), private=True)
 
     @classmethod
     def seeded(cls, seed: int) -> Self:
         """Repeatable words for simulation and tests; results randomized with them carry no guarantee."""
-        return cls(hashlib.sha256(f"shuffledp simulation {seed}".encode()).digest()[:16], private=False)
+        return cls(hashlib.sha256(f"shuffledp simulation {seed}".encode()).digest(), private=False)
 
-    def words(self, rows: Words, draw: int) -> Words:
-        """The first half of AES(row, draw), each half of the block a little-endian integer."""
-        blocks = np.empty((len(rows), 2), dtype="<u8")
-        blocks[:, 0] = rows
-        blocks[:, 1] = draw
-        # ECB on distinct addresses is a permutation used as a function: 2^-128-rare repeats are all it leaks.
-        encryptor = Cipher(algorithms.AES(self._key), modes.ECB()).encryptor()  # noqa: S305
-        stream = np.frombuffer(encryptor.update(blocks.tobytes()), dtype="<u8")
-        return stream.reshape(-1, 2)[:, 0].astype(np.uint64)
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
+        """Byte `row` of the keystream whose nonce is the lane."""
+        block, skip = divmod(_checked(first_row), 16)
+        start = lane.to_bytes(8, "big") + block.to_bytes(8, "big")
+        encryptor = Cipher(algorithms.AES(self._stream_key), modes.CTR(start)).encryptor()
+        return np.frombuffer(encryptor.update(bytes(skip + count)), dtype=np.uint8, offset=skip)
+
+    def blocks(self, rows: Words, draw: int) -> Words:
+        """AES(row, draw), each half of a block a little-endian integer."""
+        blocks = np.full(2 * len(rows), draw, dtype="<u8")
+        blocks[::2] = rows
+        # ECB on distinct addresses is a permutation used as a function: no two blocks under one key are equal, which is
+        # far from noticeable until about 2^64 of them.
+        encryptor = Cipher(algorithms.AES(self._block_key), modes.ECB()).encryptor()  # noqa: S305
+        return np.frombuffer(encryptor.update(blocks.view(np.uint8).data), dtype="<u8").reshape(-1, 2)
 
     def __repr__(self) -> str:
         return f"KeyedWords(private={self.private})"
@@ -78,28 +99,34 @@ class KeyedWords:
 
 def rows_from(first: int, count: int) -> Words:
     """The addresses of `count` consecutive rows."""
-    if not 0 <= first < 2**62:
-        raise InvalidInput("row numbers go from 0 to 2^62. Choose a smaller first_row.")
-    return np.arange(first, first + count, dtype=np.uint64)
+    return np.arange(_checked(first), first + count, dtype=np.uint64)
 
 
-def uniform_below(bound: int, rows: Words, source: WordSource, first_draw: int) -> Words:
-    """Exactly uniform integers below `bound` (at most 2^32), by multiply-shift with rejection (Lemire 2019)."""
-    high, low = _multiply(source.words(rows, first_draw), bound)
-    threshold = np.uint64((1 << 64) % bound)
-    rejected = np.flatnonzero(low < threshold)
-    draw = first_draw
+def uniform_below(bound: int, rows: Words, source: WordSource, blocks: Words, draw: int) -> NDArray[np.uint32]:
+    """Exactly uniform integers below `bound` (at most 2^32), by multiply-shift with rejection (Lemire 2019).
+
+    Uses 32 bits of the second words of `blocks`, the rows' blocks number `draw`; a rejected row goes on to its next draws.
+    """
+    threshold = (1 << 32) % bound
+    product = _multiply(blocks, bound)
+    rejected = np.flatnonzero(_low(product) < threshold)
     while len(rejected):
         draw += 1
-        high[rejected], low = _multiply(source.words(rows[rejected], draw), bound)
-        rejected = rejected[low < threshold]
-    return high
+        again = _multiply(source.blocks(rows[rejected], draw), bound)
+        product[rejected] = again
+        rejected = rejected[_low(again) < threshold]
+    return product.view("<u4")[1::2]
 
 
-def _multiply(words: Words, bound: int) -> tuple[Words, Words]:
-    """The 128-bit products word * bound as (high, low) halves, for bound <= 2^32."""
-    factor = np.uint64(bound)
-    shift = np.uint64(32)
-    upper = (words >> shift) * factor
-    lower = (words & np.uint64(0xFFFFFFFF)) * factor
-    return (upper + (lower >> shift)) >> shift, words * factor
+def _multiply(blocks: Words, bound: int) -> Words:
+    return blocks.view("<u4")[:, 2].astype("<u8") * np.uint64(bound)
+
+
+def _low(product: Words) -> NDArray[np.uint32]:
+    return product.view("<u4")[::2]
+
+
+def _checked(row: int) -> int:
+    if not 0 <= row < 2**62:
+        raise InvalidInput("row numbers go from 0 to 2^62. Choose a smaller first_row.")
+    return row

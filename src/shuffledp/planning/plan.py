@@ -7,22 +7,25 @@ one with a recomputed hash is refused if its claim does not follow.
 import hashlib
 import json
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self, get_args
 
-from shuffledp.accounting.account import bound_named, calibrate
-from shuffledp.accounting.solve import Problem, solve
+from shuffledp.accounting.account import account, bound_named, calibrate
 from shuffledp.arithmetic.balls import log_down
 from shuffledp.core import checks
 from shuffledp.core.guarantee import ADJACENCY, Guarantee
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.bins import Bins, interval
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.summation import Summation
 from shuffledp.randomizers.response import RandomizedResponse
 
-Task = Literal["histogram", "sum", "mean"]
+Task = Literal["histogram", "sum", "mean", "query"]
+TASKS: Final[tuple[Task, ...]] = get_args(Task)
+PAPER_BOUND: Final = "histogram-theorem"
 _WORD = 1 << 64
 
 
@@ -31,11 +34,12 @@ class Plan:
     """What to run.
 
     Attributes:
-        task: histogram, sum or mean.
+        task: histogram, sum, mean or query (the mean of a question answered in [0, 1]).
         size: number of messages: bins, or grid points (precision + 1).
         threshold: blanket probability in units of 2^-64; the guarantee is computed from it.
-        low: least value (sum, mean).
-        high: greatest value (sum, mean).
+        low: least value; None for a histogram that is not of numbers.
+        high: greatest value; likewise.
+        labels: names of a histogram's bins, if they have any.
         guarantee: what is promised once min_batch reports are shuffled; its n counts honest ones.
         min_batch: reports required before anything is released.
     """
@@ -43,8 +47,9 @@ class Plan:
     task: Task
     size: int
     threshold: int
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    labels: tuple[str, ...] | None
     guarantee: Guarantee
     min_batch: int
 
@@ -57,14 +62,49 @@ class Plan:
     def protocol(self) -> Histogram | Summation:
         """Randomizer and estimator."""
         if self.task == "histogram":
-            return Histogram(self.randomizer)
+            return Histogram(self.randomizer, Bins(size=self.size, labels=self.labels, low=self.low, high=self.high))
+        if self.low is None or self.high is None:
+            raise InvalidInput(f"a {self.task} needs a range of values. Give low and high.")
         return Summation(randomizer=self.randomizer, low=self.low, high=self.high)
 
     @property
     def mean_squared_error(self) -> float:
-        """Expected squared error of the task's answer: summed over bins (histogram), at the worst data (sum, mean)."""
+        """Expected squared error of the task's answer: summed over bins (histogram), at the worst data (the others)."""
         error = self.protocol.mean_squared_error(self.min_batch)
-        return error / self.min_batch**2 if self.task == "mean" else error
+        return error / self.min_batch**2 if self.is_mean else error
+
+    @property
+    def rmse(self) -> float:
+        """The root of the mean squared error."""
+        return math.sqrt(self.mean_squared_error)
+
+    @property
+    def rmse_share(self) -> float:
+        """The root mean squared error of the answer divided by the number of users."""
+        return self.rmse if self.is_mean else self.rmse / self.min_batch
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the answer is an average over users."""
+        return self.task in ("mean", "query")
+
+    @property
+    def paper_error(self) -> float | None:
+        """The bound on the mean squared error in the proof of Theorem 4.1, for a plan by the paper's recipe."""
+        if self.guarantee.bound != PAPER_BOUND or not isinstance(self.protocol, Summation):
+            return None
+        n, g, k = self.min_batch, self.protocol.gamma, self.protocol.precision
+        error = n / (1 - g) ** 2 * ((1 - g) / (4 * k**2) + g / 2) * (self.protocol.high - self.protocol.low) ** 2
+        return error / n**2 if self.is_mean else error
+
+    def honest_of(self, reports: int) -> int:
+        """How many of so many reports the plan relies on, at its honest fraction."""
+        return reports * self.guarantee.n // self.min_batch
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the plan's canonical form, its name."""
+        return _digest(self._body())
 
     def document(self) -> dict[str, Any]:
         """The plan as JSON data, its hash included."""
@@ -73,17 +113,19 @@ class Plan:
 
     def _body(self) -> dict[str, Any]:
         shape = {"size": self.size} if self.task == "histogram" else {"precision": self.size - 1}
-        span = {} if self.task == "histogram" else {"low": self.low, "high": self.high}
+        labels = {} if self.labels is None else {"labels": list(self.labels)}
+        span = {} if self.low is None else {"low": self.low, "high": self.high}
+        paper = {} if self.paper_error is None else {"paper_mean_squared_error_bound": self.paper_error}
         return {
             "protocol": {
-                "name": self.task, **shape, **span, "gamma": self.threshold / _WORD, "threshold": self.threshold,
-                "epsilon0": self.randomizer.epsilon0,
+                "name": self.task, **shape, **labels, **span, "gamma": self.threshold / _WORD,
+                "threshold": self.threshold, "epsilon0": self.randomizer.epsilon0,
             },
             "guarantee": {
                 "epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta, "n": self.guarantee.n,
                 "bound": self.guarantee.bound, "adjacency": self.guarantee.adjacency,
             },
-            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": math.sqrt(self.mean_squared_error)},
+            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **paper},
             "min_batch": self.min_batch,
         }  # fmt: skip
 
@@ -101,9 +143,10 @@ class Plan:
                 task=protocol["name"],
                 size=protocol["size"] if protocol["name"] == "histogram" else protocol["precision"] + 1,
                 threshold=protocol["threshold"],
-                low=protocol.get("low", 0.0),
-                high=protocol.get("high", 1.0),
-                guarantee=Guarantee(**promise, reference=bound_named("best").reference),
+                low=protocol.get("low"),
+                high=protocol.get("high"),
+                labels=tuple(protocol["labels"]) if "labels" in protocol else None,
+                guarantee=Guarantee(**promise, reference=bound_named(promise["bound"]).reference),
                 min_batch=body["min_batch"],
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -119,7 +162,9 @@ class Plan:
     def holds(self) -> bool:
         """Whether the accountant proves the guarantee from the threshold."""
         sensible = 1 <= self.guarantee.n <= self.min_batch and 0 < self.threshold < _WORD
-        if not sensible or self.guarantee.adjacency != ADJACENCY:
+        whole = all(type(x) is int for x in (self.size, self.threshold, self.guarantee.n, self.min_batch))
+        question = self.task != "query" or (self.low, self.high) == (0.0, 1.0)
+        if not (sensible and whole and question and self.task in TASKS and self.guarantee.adjacency == ADJACENCY):
             return False
         claim = bound_named(self.guarantee.bound).claim(
             self.randomizer.blanket(), n=self.guarantee.n, epsilon=self.guarantee.epsilon, side="upper"
@@ -134,77 +179,150 @@ def plan(
     epsilon: float,
     delta: float,
     size: int | None = None,
-    low: float = 0.0,
-    high: float = 1.0,
+    labels: Sequence[str] | None = None,
+    low: float | None = None,
+    high: float | None = None,
     precision: int | None = None,
     honest_fraction: float = 1.0,
+    paper: bool = False,
 ) -> Plan:
     """The most accurate protocol for a task with n users at (epsilon, delta).
 
-    gamma is the smallest that the certified accountant grants; the precision of a sum or mean minimises the exact
-    worst-case error.
+    gamma is the smallest that the certified accountant grants; the precision of a sum, mean or query minimises the exact
+    worst-case error. With `paper`, gamma is that of Theorem 3.1 and the precision that of Theorem 4.1.
 
     >>> plan("histogram", n=100_000, epsilon=0.5, delta=1e-6, size=10).protocol.gamma < 0.02
     True
     """
-    checks.users(n)
-    honest = int(Fraction(repr(checks.real(honest_fraction, "honest_fraction"))) * n)
-    if not (0 < honest_fraction <= 1 and honest >= 1):
-        raise InvalidInput(f"honest_fraction must be above 0 and at most 1 and leave a user; got {honest_fraction}.")
-    checks.epsilon(epsilon, positive=True)
-    checks.probability(delta, "delta")
+    question = Question(
+        task=task, n=n, epsilon=epsilon, delta=delta, size=size, labels=labels, low=low, high=high,
+        honest_fraction=honest_fraction, bound=PAPER_BOUND if paper else "best",
+    )  # fmt: skip
 
     @cache
-    def at(bins: int) -> Plan:
-        return _plan_at(task, bins, n, honest, epsilon, delta, low, high)
+    def at(steps: int) -> Plan:
+        return question.plan_with(steps + 1)
 
-    if task == "histogram":
-        if size is None:
-            raise InvalidInput("a histogram needs the number of bins. Give size.")
-        return at(checks.size(size))
-    if task not in ("sum", "mean"):
-        raise InvalidInput(f"there is no task {task!r}. Use histogram, sum or mean.")
+    if question.bins is not None:
+        return at(question.bins - 1)
     if precision is not None:
-        return at(checks.size(precision + 1, name="precision + 1"))
-    # The error falls with the precision (rounding) and then rises (more blanket): golden section on the logarithm
-    left, right = math.log(2), math.log(8 * n ** (1 / 3) + 8)
+        return at(checks.size(precision + 1, name="precision + 1") - 1)
+    if paper:
+        per_symbol = max(14 * math.log(2 / delta) / epsilon**2, 27 / epsilon)
+        return at(max(1, round((n / per_symbol) ** (1 / 3))))
+    return at(least(lambda steps: at(steps).mean_squared_error, 2, round(8 * n ** (1 / 3) + 8)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a plan is asked for, checked; `bins` is the number of them a histogram has."""
+
+    task: Task
+    n: int
+    epsilon: float
+    delta: float
+    size: int | None = None
+    labels: Sequence[str] | None = None
+    low: float | None = None
+    high: float | None = None
+    honest_fraction: float = 1.0
+    bound: str = "best"
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise InvalidInput(f"there is no task {self.task!r}. Use one of {', '.join(TASKS)}.")
+        checks.users(self.n)
+        checks.epsilon(self.epsilon, positive=True)
+        checks.probability(self.delta, "delta")
+        fraction = checks.real(self.honest_fraction, "honest_fraction")
+        if not (0 < fraction <= 1 and self.honest >= 1):
+            raise InvalidInput(f"honest_fraction must be above 0 and at most 1 and leave a user; got {fraction}.")
+        if self.task == "histogram":
+            if self.size is None and self.labels is None:
+                raise InvalidInput("a histogram needs the number of bins. Give size or labels.")
+            if self.size is not None and self.labels is not None:
+                raise InvalidInput("the number of bins is the number of labels. Give size or labels, not both.")
+            Bins(size=self.bins or 0, labels=self.names, low=self.low, high=self.high)
+        else:
+            if self.size is not None or self.labels is not None:
+                raise InvalidInput("size and labels belong to histograms. Use precision, or leave them out.")
+            if self.task == "query" and (self.low is not None or self.high is not None):
+                raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
+            interval(*self.span)
+
+    @property
+    def honest(self) -> int:
+        """Honest reports relied on."""
+        return int(Fraction(repr(float(self.honest_fraction))) * self.n)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The labels, frozen."""
+        return None if self.labels is None else tuple(self.labels)
+
+    @property
+    def bins(self) -> int | None:
+        """A histogram's number of bins."""
+        if self.task != "histogram":
+            return None
+        return self.size if self.labels is None else len(self.labels)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The range of values, [0, 1] unless told."""
+        return float(0.0 if self.low is None else self.low), float(1.0 if self.high is None else self.high)
+
+    def plan_with(self, messages: int) -> Plan:
+        """The least blanket on that many messages."""
+        family = RandomizedResponse.family(size=messages, parameter="gamma")
+        gamma = calibrate(family, n=self.honest, epsilon=self.epsilon, delta=self.delta, bound=self.bound)
+        return self.certified(messages, RandomizedResponse(size=messages, gamma=gamma).threshold)
+
+    def certified(self, messages: int, threshold: int) -> Plan:
+        """The plan with these parameters, proved."""
+        if threshold >= _WORD:
+            raise InvalidInput(
+                "only messages that say nothing would be private enough. Use more users or a larger epsilon."
+            )
+        bound = bound_named(self.bound)
+        numbers = self.task != "histogram" or self.low is not None
+        found = Plan(
+            task=self.task,
+            size=messages,
+            threshold=threshold,
+            low=self.span[0] if numbers else None,
+            high=self.span[1] if numbers else None,
+            labels=self.names,
+            guarantee=Guarantee(
+                epsilon=self.epsilon, delta=self.delta, n=self.honest, bound=bound.name, reference=bound.reference
+            ),
+            min_batch=self.n,
+        )
+        if not found.holds():  # pragma: no cover - rounding gamma up only adds blanket
+            raise InvalidInput("the plan could not be certified. Please report this.")
+        return found
+
+
+def least(cost: Callable[[int], float], low: int, high: int) -> int:
+    """The whole number where a cost that falls and then rises is least: golden section on the logarithm.
+
+    The cost of a precision falls (less rounding error) and then rises (more blanket). One below `low` is tried too.
+    """
+    left, right = math.log(low), math.log(high)
     ratio = (math.sqrt(5) - 1) / 2
     while math.exp(right) - math.exp(left) > 2:
         first, second = (round(math.exp(x)) for x in (right - ratio * (right - left), left + ratio * (right - left)))
-        if at(first + 1).mean_squared_error <= at(second + 1).mean_squared_error:
+        if cost(first) <= cost(second):
             right = left + ratio * (right - left)
         else:
             left = right - ratio * (right - left)
     around = range(max(1, math.floor(math.exp(left)) - 1), math.ceil(math.exp(right)) + 2)
-    return min((at(k + 1) for k in around), key=lambda candidate: candidate.mean_squared_error)
-
-
-def _plan_at(task: Task, bins: int, n: int, honest: int, epsilon: float, delta: float, low: float, high: float) -> Plan:
-    gamma = calibrate(RandomizedResponse.family(size=bins, parameter="gamma"), n=honest, epsilon=epsilon, delta=delta)
-    threshold = RandomizedResponse(size=bins, gamma=gamma).threshold
-    if threshold == _WORD:
-        raise InvalidInput(
-            "only messages that say nothing would be private enough. Use more users or a larger epsilon."
-        )
-    bound = bound_named("best")
-    found = Plan(
-        task=task,
-        size=bins,
-        threshold=threshold,
-        low=float(low),
-        high=float(high),
-        guarantee=Guarantee(epsilon=epsilon, delta=delta, n=honest, bound=bound.name, reference=bound.reference),
-        min_batch=n,
-    )
-    if not found.holds():  # pragma: no cover - rounding gamma up only adds blanket
-        raise InvalidInput("the plan could not be certified. Please report this.")
-    return found
+    return min(around, key=cost)
 
 
 def epsilon_at(plan_: Plan, n: int) -> float:
-    """The epsilon of the plan's protocol at its delta with another number of honest reports."""
-    problem = Problem(randomizer=plan_.randomizer.blanket(), n=n, delta=plan_.guarantee.delta)
-    return float(solve(bound_named(plan_.guarantee.bound), problem).value or 0.0)
+    """The epsilon of the plan's protocol at its delta with another number of honest reports, by the plan's bound."""
+    return account(plan_.randomizer, n=n, delta=plan_.guarantee.delta, bound=plan_.guarantee.bound).epsilon
 
 
 def _digest(body: dict[str, Any]) -> str:

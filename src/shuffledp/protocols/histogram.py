@@ -1,6 +1,7 @@
 """Histograms by shuffled randomized response."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,9 @@ from numpy.typing import NDArray
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
+from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.bins import Bins, Symbols
 from shuffledp.randomizers.response import RandomizedResponse
 
 Reals = NDArray[np.float64]
@@ -26,8 +29,11 @@ class Histogram:
     """
 
     randomizer: RandomizedResponse
+    given_bins: Bins | None = None
 
     def __post_init__(self) -> None:
+        if self.bins.size != self.size:
+            raise InvalidInput(f"{self.bins.size} bins for {self.size} symbols. Give as many.")
         if not self.gamma < 1:
             raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
 
@@ -37,9 +43,18 @@ class Histogram:
         return self.randomizer.size
 
     @property
+    def bins(self) -> Bins:
+        """What each symbol stands for."""
+        return self.given_bins or Bins(size=self.size)
+
+    @property
     def gamma(self) -> float:
         """The blanket probability that is actually sampled."""
         return self.randomizer.threshold / 2**64
+
+    def encode(self, values: Any, words: WordSource | None = None, *, first_row: int = 0) -> Symbols:  # noqa: ARG002
+        """The bins of the values; nothing is random here."""
+        return self.bins.encode(values)
 
     def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
         """Unbiased counts of users; standard errors by plugging the estimates, clipped to what is possible, into the variance."""
@@ -47,11 +62,15 @@ class Histogram:
             raise InvalidInput(
                 f"counts of {counts.size} messages for {self.size} bins. They belong to another protocol."
             )
-        n, g = counts.total, self.gamma
-        value: Reals = (counts.values.astype(np.float64) - n * g / self.size) / (1 - g)
+        n, value = counts.total, self.debias(counts.values)
         return Estimate(
             value=value, standard_error=np.sqrt(self.variance(np.clip(value, 0, n), n)), n=n, guarantee=guarantee
         )
+
+    def debias(self, counts: NDArray[np.int64]) -> Reals:
+        """The unbiased histogram for counts of messages, one run a row."""
+        n = counts.sum(axis=-1, keepdims=True)
+        return np.asarray((counts - n * (self.gamma / self.size)) / (1 - self.gamma))
 
     def variance(self, users: Reals, n: int) -> Reals:
         """The exact variance of each bin's estimate when it holds that many of the n users."""
@@ -72,11 +91,11 @@ class Histogram:
         q1, q0, scale = self._chances()
         return n * (q1 * (1 - q1) + (self.size - 1) * q0 * (1 - q0)) / scale
 
-    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator) -> Counts:
-        """The counts of one run, exact in law, from the true histogram alone. For simulation: no guarantee."""
-        kept = generator.binomial(users, 1 - self.gamma)
-        blanket = generator.multinomial(int((users - kept).sum()), np.full(self.size, 1 / self.size))
-        return Counts(kept.astype(np.int64) + blanket.astype(np.int64))
+    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+        """Counts of runs, exact in law, from true histograms alone, one a row. For simulation: no guarantee."""
+        blanket = generator.binomial(users, self.gamma)
+        replies = generator.multinomial(blanket.sum(axis=-1), np.full(self.size, 1 / self.size))
+        return np.asarray(users - blanket + replies)
 
     def _chances(self) -> tuple[float, float, float]:
         g = self.gamma

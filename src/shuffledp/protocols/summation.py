@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.core.words import WordSource, rows_from
+from shuffledp.core.words import ROUNDING, WordSource
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.bins import interval
+from shuffledp.protocols.histogram import Histogram
 from shuffledp.randomizers.response import RandomizedResponse
 
 Reals = NDArray[np.float64]
@@ -34,8 +36,7 @@ class Summation:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise InvalidInput(f"low must be below high; got {self.low} and {self.high}. Give the range of the values.")
+        interval(self.low, self.high)
         if not self.gamma < 1:
             raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
 
@@ -49,25 +50,33 @@ class Summation:
         """The blanket probability that is actually sampled."""
         return self.randomizer.threshold / 2**64
 
-    def encode(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.int64]:
-        """Grid points, rounded up with exactly the probability that keeps the mean. A value outside the range is refused."""
+    def encode(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
+        """Grid points, rounded up with the probability that keeps the mean, to within 2^-136.
+
+        A value outside the range is refused.
+        """
         array = np.asarray(values, dtype=np.float64)
-        if array.ndim != 1 or not ((array >= self.low) & (array <= self.high)).all():
+        if array.ndim != 1 or (len(array) and not (array.min() >= self.low and array.max() <= self.high)):
             raise InvalidInput(f"a value is outside [{self.low}, {self.high}] or not a number. Clamp or drop it first.")
-        scaled = (array - self.low) / (self.high - self.low) * self.precision
-        floor = np.minimum(np.floor(scaled), self.precision - 1)
-        # fraction 2^64 is exact; a word below its whole part rounds up, and a tie (2^-64) is settled by what is left of it
-        target = (scaled - floor) * 2.0**64
-        rows = rows_from(first_row, len(array))
-        up = target >= 2.0**64
-        whole = np.where(up, 0.0, np.floor(target)).astype(np.uint64)
-        drawn = words.words(rows, _ROUNDING_DRAW)
-        tie = np.flatnonzero((drawn == whole) & ~up)
-        up |= drawn < whole
-        if len(tie):
-            left = (target[tie] - np.floor(target[tie])) * 2.0**64
-            up[tie] = words.words(rows[tie], _ROUNDING_DRAW + 1) < left.astype(np.uint64)
-        return floor.astype(np.int64) + up
+        fraction = (array - self.low) / (self.high - self.low)
+        fraction *= self.precision
+        floor = np.minimum(np.floor(fraction), self.precision - 1)
+        fraction -= floor
+        # A byte below the fraction's first eight bits rounds up; a byte equal to them leaves it to the next 128 bits.
+        fraction *= 256
+        first_bits = fraction.astype(np.uint16)
+        drawn = words.stream(first_row, len(array), ROUNDING)
+        symbols = floor.astype(np.min_scalar_type(self.precision))
+        symbols += drawn < first_bits
+        tied = np.flatnonzero(drawn == first_bits)
+        blocks = words.blocks(tied.view(np.uint64) + np.uint64(first_row), _ROUNDING_DRAW)
+        rest = (fraction[tied] - first_bits[tied]) * 2.0**64
+        whole = np.floor(rest)
+        last = np.floor((rest - whole) * 2.0**64)
+        even = blocks[:, 0] == whole.astype(np.uint64)
+        up = (blocks[:, 0] < whole.astype(np.uint64)) | (even & (blocks[:, 1] < last.astype(np.uint64)))
+        symbols[tied] += up
+        return symbols
 
     def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
         """The sum and the mean of the values, unbiased, as entries 0 and 1; standard errors at the worst-case variance."""
@@ -75,15 +84,20 @@ class Summation:
             raise InvalidInput(
                 f"counts of {counts.size} messages for {self.randomizer.size} grid points. Another protocol's?"
             )
-        n, g, width = counts.total, self.gamma, self.high - self.low
+        n = counts.total
         if n == 0:
             raise InvalidInput("there are no reports to estimate from. Collect some first.")
-        total = float(counts.values @ np.arange(counts.size)) / self.precision
-        value = n * self.low + width * (total - n * g / 2) / (1 - g)
+        value = float(self.debias(counts.values))
         error = math.sqrt(self.mean_squared_error(n))
         return Estimate(
             value=np.array([value, value / n]), standard_error=np.array([error, error / n]), n=n, guarantee=guarantee
         )
+
+    def debias(self, counts: NDArray[np.int64]) -> Reals:
+        """The unbiased sum for counts of messages, one run a row."""
+        n, g = counts.sum(axis=-1), self.gamma
+        total = counts @ np.arange(self.precision + 1) / self.precision
+        return np.asarray(n * self.low + (self.high - self.low) * (total - n * g / 2) / (1 - g))
 
     def user_error(self, value: Reals | float) -> Reals:
         """What one user with this value adds to the mean squared error of the sum."""
@@ -92,6 +106,10 @@ class Summation:
         f = x * k - np.floor(x * k)
         variance = (1 - g) * f * (1 - f) / k**2 + g * (k + 2) / (12 * k) + g * (1 - g) * (x - 0.5) ** 2
         return np.asarray((self.high - self.low) ** 2 * variance / (1 - g) ** 2)
+
+    def error_at(self, values: Reals) -> float:
+        """The exact mean squared error of the sum of these very values; data-dependent, so itself private."""
+        return float(self.user_error(values).sum())
 
     @property
     def worst_value(self) -> float:
@@ -103,3 +121,16 @@ class Summation:
     def mean_squared_error(self, n: int) -> float:
         """The worst-case mean squared error of the sum of n values: everybody at the worst value."""
         return n * float(self.user_error(self.worst_value))
+
+    def simulate(
+        self, values: Reals, users: NDArray[np.int64], generator: np.random.Generator, trials: int = 1
+    ) -> NDArray[np.int64]:
+        """Counts of runs, exact in law, from how many users hold each value, one run a row. No guarantee."""
+        scaled = (np.asarray(values, dtype=np.float64) - self.low) / (self.high - self.low) * self.precision
+        floor = np.minimum(np.floor(scaled), self.precision - 1)
+        up = generator.binomial(users, scaled - floor, size=(trials, len(users)))
+        at = floor.astype(np.int64)
+        rounded = np.zeros((self.precision + 1, trials), dtype=np.int64)
+        np.add.at(rounded, at, (users - up).T)  # several values may share a grid point
+        np.add.at(rounded, at + 1, up.T)
+        return Histogram(self.randomizer).simulate(rounded.T, generator)

@@ -77,7 +77,7 @@ class LatticeChannel:
         Under one key no row may be used for two people or two questions: they would share their coins.
         """
         symbols = checks.symbols(symbols, len(self.counts))
-        drawn = words.words(rows_from(first_row, len(symbols)), 0)
+        drawn = words.blocks(rows_from(first_row, len(symbols)), 0)[:, 0]
         messages = np.empty(len(symbols), dtype=np.int64)
         for symbol in np.unique(symbols):
             mine = symbols == symbol

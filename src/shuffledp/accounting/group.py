@@ -1,0 +1,59 @@
+"""One person with several reports: group privacy, by changing them one at a time."""
+
+import math
+
+from flint import arb
+
+from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.bound import Bound
+from shuffledp.arithmetic.balls import evaluate, log_down
+from shuffledp.core import checks
+from shuffledp.core.blanket import Blanket, HasBlanket
+from shuffledp.core.guarantee import Guarantee
+from shuffledp.errors import InvalidInput, NoClaim
+
+
+def group(randomizer: HasBlanket, *, n: int, delta: float, rows: int, bound: str = "best") -> Guarantee:
+    """The guarantee for a person who may have up to `rows` of the n reports.
+
+    Formula: (e, d)-DP for one report gives (m e, d (e^(m e) - 1) / (e^e - 1))-DP for m of them; e is the least, to a
+    thousandth, for which the second is at most delta. Never more than m eps0.
+    Legend: m = rows, d = delta(e) of the bound at n.
+    Rounding: epsilon up.
+
+    >>> from shuffledp import RandomizedResponse
+    >>> one, three = (group(RandomizedResponse(size=4, epsilon0=2.0), n=10**5, delta=1e-6, rows=m).epsilon for m in (1, 3))
+    >>> 3 < three / one < 3.5
+    True
+    """
+    if rows < 1:
+        raise InvalidInput(f"a person has at least one row; got {rows}. Give the most rows a person may have.")
+    checks.users(n)
+    most = log_down(checks.probability(delta, "delta"))
+    blanket, judge = randomizer.blanket(), bound_named(bound)
+    local = math.inf if blanket.epsilon0() is None else evaluate(lambda: blanket.epsilon0() or arb(0)).upper
+    high = min(1.0, local)
+    while high < min(local, checks.LARGEST_EPSILON) and not _enough(judge, blanket, n, high, rows, most):
+        high *= 2
+    high = min(high, local)
+    low = high / 2
+    while low > 1e-9 and _enough(judge, blanket, n, low, rows, most):
+        low, high = low / 2, low
+    while high > low * 1.001:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _enough(judge, blanket, n, middle, rows, most) else (middle, high)
+    if not high <= checks.LARGEST_EPSILON:
+        raise NoClaim("no claim can be made for so many rows a person. Allow fewer.")
+    epsilon = evaluate(lambda: arb(rows) * arb(high)).upper
+    return Guarantee(
+        epsilon=epsilon, delta=delta, n=n, bound=f"{judge.name}, group of {rows}" if rows > 1 else judge.name,
+        reference=judge.reference, adjacency=f"replace one person's rows, at most {rows}" if rows > 1 else "replace-one",
+    )  # fmt: skip
+
+
+def _enough(judge: Bound, blanket: Blanket, n: int, epsilon: float, rows: int, most: float) -> bool:
+    claim = judge.claim(blanket, n=n, epsilon=epsilon, side="upper")
+    if claim.regime is not None:
+        return False
+    grown = evaluate(lambda: ((arb(epsilon) * rows).expm1() / arb(epsilon).expm1()).log()).upper
+    return evaluate(lambda: arb(claim.log_delta.upper) + arb(grown)).upper <= most

@@ -1,0 +1,41 @@
+"""Files on the command line: plans in, results out, whole or not at all."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from shuffledp.errors import InvalidInput
+from shuffledp.planning.plan import Plan
+
+
+def read_plan(path: Path) -> Plan:
+    """A plan, proved again."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}. Give a plan made by shuffledp plan -o.") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is not a plan. Make one with shuffledp plan -o.") from None
+    try:
+        document: Any = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        raise InvalidInput(f"{path} is not a plan. Make one with shuffledp plan -o.") from None
+    return Plan.from_document(document)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that a reader never sees half of it."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None

@@ -1,0 +1,63 @@
+"""Which data were answered before on this machine: a second answer about the same people spends their budget again."""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One answer that was given."""
+
+    data: str
+    plan: str
+    epsilon: float
+    delta: float
+    when: str
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def earlier(data: str) -> list[Release]:
+    """Answers about the same data; lines that cannot be read are somebody else's."""
+    found = []
+    try:
+        lines = _file().read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+    for line in lines:
+        try:
+            release = Release(**json.loads(line))
+        except (TypeError, ValueError):
+            continue
+        if release.data == data:
+            found.append(release)
+    return found
+
+
+def remember(data: str, plan: str, epsilon: float, delta: float) -> bool:
+    """Write an answer down, before it is shown. Says whether that worked."""
+    release = Release(
+        data=data, plan=plan, epsilon=epsilon, delta=delta, when=datetime.now(UTC).isoformat(timespec="seconds")
+    )
+    try:
+        _file().parent.mkdir(parents=True, exist_ok=True)
+        with _file().open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(release)) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        return False
+    return True
+
+
+def _file() -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state) / "shuffledp" / "releases.jsonl"

@@ -1,0 +1,69 @@
+"""What the operator asked to read off a histogram, as JSON data."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shuffledp.core.estimate import Estimate
+from shuffledp.engines.answer import Answer
+from shuffledp.errors import InvalidInput
+
+
+def derived(
+    answer: Answer,
+    *,
+    confidence: float = 0.95,
+    project: bool = False,
+    frequencies: bool = False,
+    cdf: bool = False,
+    quantiles: Sequence[float] = (),
+    top: int | None = None,
+    ranges: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Only what is asked for; a range is two names of bins with .. between them."""
+    wanted = bool(project or frequencies or cdf or quantiles or top is not None or ranges)
+    statistics = answer.statistics
+    if statistics is None:
+        if wanted:
+            raise InvalidInput(f"a {answer.plan.task} is one number: nothing is derived from it. Plan a histogram.")
+        return {}
+    names = answer.names
+    found: dict[str, Any] = {}
+    if project:
+        found["projected"] = statistics.projected().tolist()
+    if frequencies:
+        found["frequencies"] = _entries(statistics.frequencies(), confidence)
+    if cdf:
+        found["cumulative"] = _entries(statistics.cumulative(), confidence)
+    if quantiles:
+        found["quantiles"] = [
+            dict(zip(("share", "bin", "interval"), (share, names[at], [names[low], names[high]]), strict=True))
+            for share in quantiles
+            for at, low, high in [statistics.quantile(share, confidence)]
+        ]
+    if top is not None:
+        found["top"] = [{"bin": names[j], "value": float(answer.estimate.value[j])} for j in statistics.top(top)]
+    if ranges:
+        found["ranges"] = [{"range": text} | _range(answer, text, confidence) for text in ranges]
+    return found
+
+
+def _range(answer: Answer, text: str, confidence: float) -> dict[str, Any]:
+    first, dots, last = text.partition("..")
+    bins = {name: j for j, name in enumerate(answer.names)}
+    if not dots or first not in bins or last not in bins:
+        raise InvalidInput(f"{text!r} is not a range of bins. Write two names of bins with .. between them.")
+    statistics = answer.statistics
+    if statistics is None:  # pragma: no cover - asked above
+        return {}
+    return {key: value[0] for key, value in _entries(statistics.in_range(bins[first], bins[last]), confidence).items()}
+
+
+def _entries(estimate: Estimate, confidence: float) -> dict[str, list[Any]]:
+    low, high = estimate.interval(confidence)
+    return {
+        "value": estimate.value.tolist(),
+        "standard_error": estimate.standard_error.tolist(),
+        "interval": np.stack([low, high], axis=1).tolist(),
+    }

@@ -1,0 +1,50 @@
+"""An answer as a picture: estimates with their intervals, beside the truth if it is known."""
+
+from pathlib import Path
+
+import numpy as np
+
+from shuffledp.engines.answer import Answer
+from shuffledp.errors import InvalidInput
+from shuffledp.figures.style import BLACK, BLUE, ORANGE, canvas
+
+
+def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: bool = False, title: str = "") -> None:
+    """Write the picture; its kind follows from the file's ending."""
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InvalidInput(f"{path.name} is not a kind of picture we draw. Use .png, .svg or .pdf.")
+    low, high = answer.estimate.interval(confidence, simultaneous=simultaneous)
+    value, names = answer.estimate.value, answer.names
+    few = len(names) <= 30
+    with canvas(max(4.0, min(10.0, 1.2 + 0.55 * len(names))), 3.6, 1, 1) as (figure, axes):
+        axis, at = axes[0], np.arange(len(names))
+        bars = answer.truth is not None and few
+        width = 0.38 if bars else 0.7
+        if answer.truth is not None:
+            if bars:
+                axis.bar(at - 0.2, answer.truth, width, color=ORANGE, label="truth (not private)")
+            else:
+                axis.plot(at, answer.truth, color=ORANGE, label="truth (not private)")
+        offset = at + (0.2 if bars else 0.0)
+        limits = np.stack([value - low, high - value])
+        label = f"private estimate, {100 * confidence:g} % interval"
+        if few:
+            axis.bar(offset, value, width, color=BLUE, label=label)
+            axis.errorbar(offset, value, limits, fmt="none", ecolor=BLACK, elinewidth=1.0, capsize=3)
+        else:
+            axis.fill_between(at, low, high, color=BLUE, alpha=0.3, linewidth=0)
+            axis.plot(at, value, color=BLUE, label=label)
+        axis.set_xticks(at if few else at[:: max(1, len(at) // 10)])
+        long = max(len(name) for name in names) > 6
+        axis.set_xticklabels(
+            [names[int(j)] for j in axis.get_xticks()], rotation=30 if long else 0, ha="right" if long else "center"
+        )
+        axis.set_ylabel("users" if answer.plan.task == "histogram" else answer.plan.task)
+        axis.set_title(
+            title or (str(answer.guarantee).split(" (")[0] if answer.guarantee else "simulation: no guarantee")
+        )
+        axis.legend(loc="best")
+        try:
+            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        except OSError as error:
+            raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None

@@ -1,0 +1,89 @@
+"""What people read off a histogram: frequencies, ranges, the distribution function, quantiles, the largest bins.
+
+All of it is post-processing of the same estimate, so it costs no privacy. Counts of unions of bins are estimated as one
+bin of a coarser histogram: exact variances, no covariance matrix.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import checks
+from shuffledp.core.estimate import Estimate
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.histogram import Histogram
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Statistics of one estimated histogram.
+
+    Formula: with s of K bins in a set S holding f of the n users, the set's count has variance
+    (f q1 (1 - q1) + (n - f) q0 (1 - q0)) / (1 - g)^2, q1 = 1 - g + g s / K, q0 = g s / K.
+    Legend: g = gamma of the law that is sampled.
+    Reference: BBGN19, Algorithm 1.
+    """
+
+    protocol: Histogram
+    counts: Estimate
+
+    def frequencies(self) -> Estimate:
+        """The share of users in each bin."""
+        n = max(1, self.counts.n)
+        return self._like(self.counts.value / n, self.counts.standard_error / n)
+
+    def in_range(self, first: int, last: int) -> Estimate:
+        """The number of users in bins first ... last, both included."""
+        if not 0 <= first <= last < self.protocol.size:
+            raise InvalidInput(
+                f"a range is of bins 0 to {self.protocol.size - 1}, the first one first. Check its ends."
+            )
+        value = np.array([self.counts.value[first : last + 1].sum()])
+        return self._like(value, self._error(value, np.array([last - first + 1])))
+
+    def cumulative(self) -> Estimate:
+        """The number of users in each bin or one before it."""
+        value = np.cumsum(self.counts.value)
+        value[-1] = self.counts.n  # every user is in some bin: no error there
+        return self._like(value, self._error(value, np.arange(1, self.protocol.size + 1)))
+
+    def quantile(self, share: float, confidence: float = 0.95) -> tuple[int, int, int]:
+        """The bin where `share` of the users is reached, and the least and greatest that the confidence allows.
+
+        The interval inverts the pointwise limits of the distribution function (Woodruff 1952).
+        """
+        wanted = checks.probability(share, "the share of a quantile") * self.counts.n
+        below = self.cumulative()
+        low, high = below.interval(confidence)
+        return tuple(self._reached(curve, wanted) for curve in (below.value, high, low))  # type: ignore[return-value]
+
+    def top(self, count: int) -> NDArray[np.intp]:
+        """The bins with the largest estimates, the largest first."""
+        if not 1 <= count <= self.protocol.size:
+            raise InvalidInput(f"the largest bins can be 1 to {self.protocol.size}; got {count}. Ask for fewer.")
+        return np.argsort(-self.counts.value, kind="stable")[:count]
+
+    def projected(self) -> Reals:
+        """The nearest possible histogram: no negative counts, n in all. Closer to the truth, but no longer unbiased."""
+        ordered = np.sort(self.counts.value)[::-1]
+        excess = (np.cumsum(ordered) - self.counts.n) / np.arange(1, len(ordered) + 1)
+        shift = excess[np.flatnonzero(ordered > excess)[-1]] if self.counts.n else np.inf
+        return np.maximum(self.counts.value - shift, 0.0)
+
+    def _reached(self, curve: Reals, wanted: float) -> int:
+        at = np.flatnonzero(np.maximum.accumulate(curve) >= wanted)
+        return int(at[0]) if len(at) else self.protocol.size - 1
+
+    def _error(self, value: Reals, bins: NDArray[np.integer]) -> Reals:
+        n, g = self.counts.n, self.protocol.gamma
+        q0 = g * bins / self.protocol.size
+        q1 = 1 - g + q0
+        users = np.clip(value, 0, n)
+        variance = (users * q1 * (1 - q1) + (n - users) * q0 * (1 - q0)) / (1 - g) ** 2
+        return np.sqrt(np.maximum(variance, 0.0))
+
+    def _like(self, value: Reals, error: Reals) -> Estimate:
+        return Estimate(value=value, standard_error=error, n=self.counts.n, guarantee=self.counts.guarantee)

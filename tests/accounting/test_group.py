@@ -1,0 +1,36 @@
+"""A person with several reports: group privacy against brute force."""
+
+import math
+
+import pytest
+
+from oracles.enumeration import response_rows, true_delta
+from shuffledp import InvalidInput, RandomizedResponse, account
+from shuffledp.accounting.group import group
+
+
+def test_one_row_is_the_plain_guarantee() -> None:
+    randomizer = RandomizedResponse(size=5, epsilon0=2.0)
+    plain = account(randomizer, n=10**4, delta=1e-6).epsilon
+    assert plain <= group(randomizer, n=10**4, delta=1e-6, rows=1).epsilon <= plain * 1.002
+
+
+def test_more_rows_cost_more_and_never_more_than_locally() -> None:
+    randomizer = RandomizedResponse(size=5, epsilon0=2.0)
+    found = [group(randomizer, n=10**4, delta=1e-6, rows=rows).epsilon for rows in (1, 2, 5, 20)]
+    assert found == sorted(found)
+    assert found[1] > 2 * found[0] * 0.999
+    assert group(randomizer, n=30, delta=1e-9, rows=3).epsilon <= 6.0 + 1e-12
+    with pytest.raises(InvalidInput):
+        group(randomizer, n=30, delta=1e-9, rows=0)
+
+
+@pytest.mark.parametrize("n", [4, 6])
+@pytest.mark.parametrize("rows", [2, 3])
+def test_the_truth_is_below(n: int, rows: int) -> None:
+    """Over all datasets at small n: the delta of changing `rows` reports at the claimed epsilon is at most the claimed delta."""
+    randomizer = RandomizedResponse(size=3, gamma=0.5)
+    for delta in (0.3, 0.05, 0.01):
+        claim = group(randomizer, n=n, delta=delta, rows=rows)
+        assert true_delta(response_rows(3, randomizer.epsilon0), n, claim.epsilon, rows) <= delta
+        assert math.isfinite(claim.epsilon)

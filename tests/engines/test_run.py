@@ -1,0 +1,354 @@
+"""Engines: the same bits however the rows are cut, every row accounted for, files of every kind."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import csv, feather, ipc, parquet
+
+from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run, run_file
+from shuffledp.engines import count as count_module
+from shuffledp.engines import people, table
+from shuffledp.engines.count import count
+
+WORDS = KeyedWords.seeded(1)
+
+
+@pytest.fixture(scope="module")
+def mean() -> Plan:
+    return plan("mean", n=1000, epsilon=1.0, delta=1e-6, low=0.0, high=10.0)
+
+
+@pytest.fixture(scope="module")
+def histogram() -> Plan:
+    return plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["red", "green", "blue"])
+
+
+@pytest.fixture(scope="module")
+def query() -> Plan:
+    return plan("query", n=1000, epsilon=1.0, delta=1e-6)
+
+
+def write(path: Path, columns: dict[str, Any]) -> Path:
+    data = pa.table(columns)
+    if path.suffix == ".csv":
+        csv.write_csv(data, path)
+    elif path.suffix == ".gz":
+        with pa.CompressedOutputStream(str(path), "gzip") as out:
+            csv.write_csv(data, out)
+    elif path.suffix == ".parquet":
+        parquet.write_table(data, path, row_group_size=700)
+    elif path.suffix == ".feather":
+        feather.write_feather(data, str(path))
+    else:
+        with pa.OSFile(str(path), "wb") as out, ipc.new_stream(out, data.schema) as writer:
+            writer.write_table(data, max_chunksize=300)
+    return path
+
+
+NUMBERS = np.round(np.random.default_rng(0).uniform(0, 10, 2000), 3)
+COLOURS = np.random.default_rng(1).choice(["red", "green", "blue"], 2000, p=[0.5, 0.3, 0.2])
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".feather", ".arrow"])
+def test_every_kind_of_file_and_memory_agree_bit_for_bit(
+    tmp_path: Path, mean: Plan, histogram: Plan, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / f"people{ending}", {"number": NUMBERS, "colour": COLOURS})
+    monkeypatch.setattr(table, "ROWS", 128)
+    monkeypatch.setattr(table, "_BLOCK", 1 << 12)
+    found = run_file(mean, path, column="number", words=WORDS)
+    assert (found.estimate.value == run(mean, NUMBERS, words=WORDS).estimate.value).all()
+    colours = run_file(histogram, path, column="colour", words=WORDS, truth=True)
+    assert (colours.estimate.value == run(histogram, list(COLOURS), words=WORDS).estimate.value).all()
+    assert colours.truth is not None
+    assert colours.truth.tolist() == [(name == COLOURS).sum() for name in ("red", "green", "blue")]
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=8), st.integers(1, 64))
+def test_any_partitioning_gives_the_same_counts(parts: list[int], block: int) -> None:
+    protocol = plan("mean", n=1000, epsilon=1.0, delta=1e-6).protocol
+    values = np.random.default_rng(2).uniform(0, 1, sum(parts))
+    whole = count(protocol, values, WORDS).values
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(count_module, "BLOCK", block)
+        pieces, row = np.zeros_like(whole), 0
+        for part in parts:
+            pieces += count(protocol, values[row : row + part], WORDS, first_row=row).values
+            row += part
+    assert (pieces == whole).all()
+
+
+def test_estimates_are_near_the_truth_and_carry_the_guarantee(tmp_path: Path, mean: Plan) -> None:
+    path = write(tmp_path / "people.csv", {"number": NUMBERS})
+    found = run_file(mean, path, column="number", truth=True)
+    assert found.truth is not None
+    assert found.truth[0] == pytest.approx(NUMBERS.mean())
+    low, high = found.estimate.interval(1 - 1e-9)
+    assert low[0] <= found.truth[0] <= high[0]
+    assert found.guarantee == mean.guarantee
+    assert found.realised_epsilon is not None
+    assert found.realised_epsilon < 1.0
+    assert found.unit == "one row = one person"
+    document = found.document()
+    assert document["n"] == 2000
+    assert document["estimate"]["interval"][0] < document["estimate"]["value"] < document["estimate"]["interval"][1]
+
+
+def test_seeded_randomness_carries_no_guarantee(mean: Plan) -> None:
+    found = run(mean, NUMBERS, words=WORDS)
+    assert found.guarantee is None
+    assert found.estimate.guarantee is None
+    assert found.document()["guarantee"] is None
+    assert "simulation" in found.notes[0]
+
+
+def test_too_few_rows_release_nothing(mean: Plan) -> None:
+    with pytest.raises(InvalidInput, match=r"500 reports are fewer than the plan's 1,000.*epsilon would be 1\.[3-9]"):
+        run(mean, NUMBERS[:500])
+
+
+def test_numeric_bins_and_whole_numbers(tmp_path: Path) -> None:
+    path = write(tmp_path / "people.csv", {"number": NUMBERS, "whole": np.arange(2000) % 4})
+    binned = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=5, low=0.0, high=10.0)
+    found = run_file(binned, path, column="number", truth=True)
+    assert found.truth is not None
+    assert found.truth.tolist() == np.histogram(NUMBERS, bins=5, range=(0, 10))[0].tolist()
+    plain = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=4)
+    counted = run_file(plain, path, column="whole", truth=True)
+    assert counted.truth is not None
+    assert counted.truth.tolist() == [500] * 4
+
+
+# Policies
+
+
+def test_missing_values(tmp_path: Path, mean: Plan, histogram: Plan) -> None:
+    holes: list[float | None] = [*NUMBERS[:1500].tolist(), None, math.nan, *NUMBERS[1500:].tolist()]
+    for ending in (".csv", ".parquet"):
+        path = write(tmp_path / f"holes{ending}", {"number": holes})
+        with pytest.raises(InvalidInput, match="data row 1,501 the value is missing"):
+            run_file(mean, path, column="number")
+        skipped = run_file(mean, path, column="number", policy=Policy(missing="skip"), words=WORDS, truth=True)
+        assert skipped.n == 2000
+        assert skipped.rejected == {"missing": 2}
+        assert skipped.truth is not None
+        assert skipped.truth[0] == pytest.approx(NUMBERS.mean())
+        assert any("not covered" in note for note in skipped.notes)
+        counted = run_file(mean, path, column="number", policy=Policy(missing_as="5"), truth=True)
+        assert (counted.n, counted.adjusted, counted.rejected) == (2002, {"missing": 2}, {})
+        assert counted.truth is not None
+        assert counted.truth[0] == pytest.approx((NUMBERS.sum() + 10) / 2002)
+    colours = write(tmp_path / "colours.csv", {"colour": [*COLOURS.tolist(), None]})
+    as_blue = run_file(histogram, colours, column="colour", policy=Policy(missing_as="blue"), truth=True)
+    assert as_blue.truth is not None
+    assert as_blue.truth[2] == (COLOURS == "blue").sum() + 1
+
+
+def test_numbers_outside_the_range(tmp_path: Path, mean: Plan) -> None:
+    path = write(tmp_path / "people.csv", {"number": [*NUMBERS.tolist(), 98765.0, -98765.0, math.inf]})
+    with pytest.raises(InvalidInput, match=r"data row 2,001 the value is outside \[0, 10\]") as refused:
+        run_file(mean, path, column="number")
+    assert "98765" not in str(refused.value)
+    clamped = run_file(mean, path, column="number", policy=Policy(outside="clamp"), truth=True)
+    assert clamped.adjusted == {"clamped": 3}
+    assert clamped.truth is not None
+    assert clamped.truth[0] == pytest.approx((NUMBERS.sum() + 20) / 2003)
+
+
+def test_unknown_labels(tmp_path: Path, histogram: Plan) -> None:
+    path = write(tmp_path / "people.parquet", {"colour": [*COLOURS.tolist(), "ultraviolet", "infrared"]})
+    with pytest.raises(InvalidInput, match="data row 2,001 the value is none of the plan's bins") as refused:
+        run_file(histogram, path, column="colour")
+    assert "ultraviolet" not in str(refused.value)
+    found = run_file(histogram, path, column="colour", policy=Policy(other="blue"), truth=True)
+    assert found.adjusted == {"other": 2}
+    assert found.truth is not None
+    assert found.truth[2] == (COLOURS == "blue").sum() + 2
+
+
+def test_one_more_skipped_row_changes_nobody_elses_message(tmp_path: Path, mean: Plan) -> None:
+    """Addresses are rows of the file, so a gap shifts no one."""
+    holes: list[float | None] = NUMBERS.tolist()
+    holes[7] = None
+    path = write(tmp_path / "people.parquet", {"number": holes})
+    found = run_file(mean, path, column="number", policy=Policy(missing="skip"), words=WORDS)
+    keep = np.ones(2000, dtype=bool)
+    keep[7] = False
+    counts = count(mean.protocol, NUMBERS, WORDS, keep=keep)
+    assert found.estimate.value[0] == mean.protocol.estimate(counts).value[1]
+
+
+@pytest.mark.parametrize(
+    ("policy", "task"),
+    [
+        (Policy(other="blue"), "mean"),
+        (Policy(outside="clamp"), "histogram"),
+        (Policy(missing="skip", missing_as="5"), "mean"),
+        (Policy(missing_as="50"), "mean"),
+        (Policy(missing_as="five"), "mean"),
+        (Policy(other="mauve"), "histogram"),
+    ],
+)
+def test_policies_that_make_no_sense(tmp_path: Path, mean: Plan, histogram: Plan, policy: Policy, task: str) -> None:
+    path = write(tmp_path / "people.csv", {"number": NUMBERS, "colour": COLOURS})
+    with pytest.raises(InvalidInput):
+        run_file(
+            mean if task == "mean" else histogram, path, column="number" if task == "mean" else "colour", policy=policy
+        )
+
+
+# People
+
+
+def test_a_repeated_user_is_refused_without_being_named(tmp_path: Path, mean: Plan) -> None:
+    users = [f"user-{j}" for j in range(2000)]
+    users[1999] = "user-17"
+    path = write(tmp_path / "people.csv", {"who": users, "number": NUMBERS})
+    with pytest.raises(InvalidInput, match="data row 2,000 a user appears again") as refused:
+        run_file(mean, path, column="number", user="who")
+    assert "user-17" not in str(refused.value)
+    users[1999] = "user-1999"
+    path = write(tmp_path / "people.csv", {"who": users, "number": NUMBERS})
+    assert run_file(mean, path, column="number", user="who").unit == "one row = one person (checked)"
+
+
+@pytest.mark.parametrize("rows", [128, 1 << 18])
+def test_rows_beyond_a_persons_share_are_left_out_and_the_rest_accounted_for(
+    tmp_path: Path, mean: Plan, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "ROWS", rows)
+    users = np.random.default_rng(3).integers(0, 700, 2000)
+    turn = [int((users[:j] == users[j]).sum()) for j in range(2000)]
+    path = write(tmp_path / "people.parquet", {"who": users, "number": NUMBERS})
+    found = run_file(mean, path, column="number", user="who", max_rows_per_user=2, truth=True)
+    kept = np.array(turn) < 2
+    assert found.n == kept.sum()
+    assert found.rejected == {"more rows than allowed": 2000 - kept.sum()}
+    assert found.truth is not None
+    assert found.truth[0] == pytest.approx(NUMBERS[kept].mean())
+    assert found.guarantee is not None
+    assert found.guarantee.epsilon > 2 * 0.9 * mean.guarantee.epsilon * 1000 / 1300
+    assert "at most 2" in found.guarantee.adjacency
+    assert found.unit == "one person = at most 2 rows"
+
+
+def test_surplus_rows_come_in_order() -> None:
+    batches = iter([np.array([1, 5, 9]), np.array([], dtype=np.int64), np.array([12, 40])])
+    left = people.Surplus(batches)
+    assert [left.before(row).tolist() for row in (1, 2, 10, 13, 14, 100, 200)] == [[], [1], [5, 9], [12], [], [40], []]
+
+
+def test_a_row_of_nobody_is_refused(tmp_path: Path, mean: Plan) -> None:
+    path = write(tmp_path / "people.csv", {"who": ["a", None], "number": [1.0, 2.0]})
+    with pytest.raises(InvalidInput, match="who a row belongs to"):
+        run_file(mean, path, column="number", user="who")
+
+
+# Queries
+
+
+def test_sql_and_python_queries_agree(tmp_path: Path, query: Plan) -> None:
+    path = write(tmp_path / "people.csv", {"number": NUMBERS, "Favourite Colour": COLOURS})
+    by_sql = run_file(query, path, query="number > 5 AND \"favourite colour\" <> 'red'", words=WORDS, truth=True)
+    people_ = list(zip(NUMBERS.tolist(), COLOURS.tolist(), strict=True))
+    by_python = run(query, people_, query=lambda p: p[0] > 5 and p[1] != "red", words=WORDS)
+    assert (by_sql.estimate.value == by_python.estimate.value).all()
+    assert by_sql.truth is not None
+    assert by_sql.truth[0] == pytest.approx(((NUMBERS > 5) & (COLOURS != "red")).mean())
+
+
+def test_a_query_can_make_values_for_any_plan(tmp_path: Path, mean: Plan, histogram: Plan) -> None:
+    path = write(tmp_path / "people.parquet", {"number": NUMBERS})
+    assert run_file(mean, path, query="number / 2 + 1", truth=True).truth == pytest.approx([NUMBERS.mean() / 2 + 1])
+    colours = run_file(histogram, path, query="CASE WHEN number < 3 THEN 'red' ELSE 'blue' END", truth=True)
+    assert colours.truth is not None
+    assert colours.truth[0] == (NUMBERS < 3).sum()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "avg(number) OVER ()", "sum(number)", "(SELECT max(number) FROM people)", "random()", "now() IS NULL",
+        "number) , (number", "number) FROM people WHERE (true", "read_text('/etc/passwd')", "COLUMNS('n.*')", "*",
+        "unnest([0, 1])", "number; SELECT 1", "people.number", "rank() OVER (ORDER BY number)", "list_sum([number])",
+        "weighted_avg(number, 1)", "nextval('x')", "getvariable('x')", "$1", "number >", "",
+        "EXISTS (SELECT 1)", "number) FROM read_csv('/etc/passwd'", "number) UNION ALL SELECT (1", "row_number() over ()",
+        "number ORDER BY 1", "max(number) FILTER (WHERE true)", "error('x')", "uuid()", "lag(number) OVER ()",
+    ],
+)  # fmt: skip
+def test_queries_beyond_one_row_are_refused(tmp_path: Path, query: Plan, text: str) -> None:
+    path = write(tmp_path / "people.csv", {"number": NUMBERS / 10})
+    with pytest.raises(InvalidInput, match="query"):
+        run_file(query, path, query=text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["number > 5", "number BETWEEN 1 AND 5", "abs(number - 5) / 5", "coalesce(number, 0) / 10", "number IN (1, 2, 3)",
+     "CASE WHEN number > 5 THEN 1 ELSE 0.5 END", "TRY_CAST(colour AS DOUBLE) IS NULL", "lower(colour) LIKE 'r%'",
+     "length(colour) / 10.0", "number > 5 -- a comment", "NOT (number > 5)", "sqrt(number) < 2", "colour || 'x' = 'redx'",
+     "least(number / 10, 0.5)", "number % 2 < 1", "number::INTEGER = 3"],
+)  # fmt: skip
+def test_plain_queries_are_allowed(tmp_path: Path, query: Plan, text: str) -> None:
+    path = write(tmp_path / "people.csv", {"number": NUMBERS, "colour": COLOURS})
+    assert run_file(query, path, query=text, words=WORDS).n == 2000
+
+
+def test_a_query_that_fails_on_a_row_shows_no_cell(tmp_path: Path, query: Plan) -> None:
+    path = write(tmp_path / "people.csv", {"colour": COLOURS})
+    with pytest.raises(InvalidInput, match="fails on a row") as refused:
+        run_file(query, path, query="colour::INTEGER > 3")
+    assert not any(colour in str(refused.value) for colour in ("red", "green", "blue"))
+    with pytest.raises(InvalidInput, match=r"outside \[0, 1\]"):
+        run_file(query, path, query="length(colour)")
+    with pytest.raises(InvalidInput, match="does not work"):
+        run_file(query, path, query="sqrt(colour > 'a', 3)")
+    with pytest.raises(InvalidInput, match="ZeroDivisionError"):
+        run(query, [0.0] * 1000, query=lambda x: 1 / x)
+
+
+# Bad files
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("empty.csv", b"", "is empty"),
+        ("header.csv", b"number\n", "no rows"),
+        ("ragged.csv", b"number,x\n1,2\n31337\n", "different lengths"),
+        ("text.csv", b"number\n1\nsecret31337\n", "data row 2 the value is not a number"),
+        ("other.csv", b"name\n1\n", "no column 'number'"),
+        ("broken.parquet", b"31337 is not parquet", "cannot be read"),
+        ("broken.arrow", b"31337 is not arrow", "cannot be read"),
+        ("people.xlsx", b"31337", "not a kind of file"),
+    ],
+)
+def test_bad_files(tmp_path: Path, mean: Plan, name: str, content: bytes, why: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInput, match=why) as refused:
+        run_file(mean, tmp_path / name, column="number")
+    assert "31337" not in str(refused.value)
+
+
+def test_wrong_types_and_arguments(tmp_path: Path, mean: Plan, histogram: Plan, query: Plan) -> None:
+    path = write(tmp_path / "people.parquet", {"list": [[1.0]] * 1000, "number": NUMBERS[:1000]})
+    with pytest.raises(InvalidInput, match="has no numbers"):
+        run_file(mean, path, column="list")
+    with pytest.raises(InvalidInput, match="has no labels"):
+        run_file(histogram, path, column="list")
+    with pytest.raises(InvalidInput, match="either a column or a query"):
+        run_file(mean, path)
+    with pytest.raises(InvalidInput, match="Give the user column"):
+        run_file(mean, path, column="number", max_rows_per_user=2)
+    with pytest.raises(InvalidInput, match="at least one row"):
+        run_file(mean, path, column="number", user="number", max_rows_per_user=0)
+    with pytest.raises(InvalidInput, match="no file"):
+        run_file(mean, tmp_path / "nowhere.csv", column="number")
+    with pytest.raises(InvalidInput, match="Give the function"):
+        run(query, [1.0] * 1000)
