@@ -67,7 +67,7 @@ def test_every_kind_of_file_and_memory_agree_bit_for_bit(
     colours = run_file(histogram, path, column="colour", words=WORDS, truth=True)
     assert (colours.estimate.value == run(histogram, list(COLOURS), words=WORDS).estimate.value).all()
     assert colours.truth is not None
-    assert colours.truth.tolist() == [(name == COLOURS).sum() for name in ("red", "green", "blue")]
+    assert colours.truth.tolist() == [int(np.sum(name == COLOURS)) for name in ("red", "green", "blue")]
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=8), st.integers(1, 64))

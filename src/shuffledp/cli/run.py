@@ -69,6 +69,9 @@ def run_command(
     for name, given in (("--max-rows-per-user", max_rows_per_user), ("--confidence", confidence), ("--top", top)):
         if given is not None and len(given) > 1:
             raise InvalidInput(f"{name} takes one number. Give one.")
+    for path in (plot, out):
+        if path is not None and not path.parent.is_dir():
+            raise InvalidInput(f"cannot write {path}: there is no folder {path.parent}. Choose another place.")
     chosen = read_plan(plan)
     level = confidence[0] if confidence else 0.95
     with progress(1000, "Randomizing") as bar:
@@ -85,11 +88,11 @@ def run_command(
     )  # fmt: skip
     if extra:
         document["derived"] = extra
-    document["notes"] += _spend(answer, data)
     if plot is not None:
         from shuffledp.figures.answers import draw
 
         draw(answer, plot, confidence=level, simultaneous=simultaneous)
+    document["notes"] += _spend(answer, data)
     if out is not None:
         write_text(out, json.dumps(document, indent=2, allow_nan=False) + "\n")
     click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else _words(answer, document))

@@ -105,7 +105,7 @@ class Table:
     def _parquet(self, pa: Any, columns: list[str] | None) -> "Iterator[tuple[pa.RecordBatch, float]]":
         from pyarrow import parquet
 
-        with parquet.ParquetFile(self.path, memory_map=True) as file:
+        with parquet.ParquetFile(self.path) as file:
             done, total = 0, max(1, file.metadata.num_rows)
             for batch in file.iter_batches(batch_size=ROWS, columns=columns, use_threads=False):
                 done += batch.num_rows

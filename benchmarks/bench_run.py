@@ -1,0 +1,102 @@
+"""How fast values become messages, against what bounds it: the cipher's keystream and numpy's counting, in the same run.
+
+Rates are per CPU-second of one process, the best of several interleaved repetitions.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import psutil
+import pyarrow as pa
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from pyarrow import parquet
+
+from shuffledp import Histogram, KeyedWords, RandomizedResponse, Summation, plan, run_file
+from shuffledp.core.counts import Counts
+from shuffledp.engines.count import settle_allocator
+
+CHUNK = 1 << 20
+REPEATS = 40
+WORDS = KeyedWords.fresh()
+GENERATOR = np.random.default_rng(0)
+
+
+def rates(*jobs: Callable[[int], object], chunk: int = CHUNK) -> list[float]:
+    """Values a CPU-second of each job."""
+    best = [float("inf")] * len(jobs)
+    for turn in range(REPEATS):
+        for j, job in enumerate(jobs):
+            start = time.process_time()
+            for step in range(4):
+                job(4 * turn + step)
+            best[j] = min(best[j], time.process_time() - start)
+    return [4 * chunk / seconds for seconds in best]
+
+
+def keystream(turn: int) -> bytes:
+    """AES-128-CTR as the library offers it."""
+    start = turn.to_bytes(16, "big")
+    return Cipher(algorithms.AES(bytes(16)), modes.CTR(start)).encryptor().update(bytes(CHUNK))
+
+
+def main() -> None:
+    """Print each rate and its ratio."""
+    settle_allocator()
+    response = RandomizedResponse(size=100, gamma=0.05)
+    symbols = GENERATOR.integers(0, 100, CHUNK, dtype=np.uint8)
+    cipher, randomized = rates(keystream, lambda turn: response.randomize(symbols, WORDS, first_row=turn * CHUNK))
+    print(f"AES-128-CTR keystream: {cipher / 1e6:,.0f} MB/s")
+    print(f"100-ary response, gamma 0.05: {randomized / 1e6:,.0f} M values/s, {randomized / cipher:.1%} of the keystream (12 % wanted)")
+
+    block = 1 << 18
+    summation = Summation(randomizer=plan("sum", n=10**6, epsilon=1.0, delta=1e-6).randomizer)
+    values = GENERATOR.random(block)
+
+    def add(turn: int) -> object:
+        row = turn * block
+        return summation.randomizer.randomize(summation.encode(values, WORDS, first_row=row), WORDS, first_row=row)
+
+    print(f"real-valued sum: {rates(add, chunk=block)[0] / 1e6:,.0f} M values/s (80 wanted)")
+
+    messages = response.randomize(symbols, WORDS, first_row=0)
+    ours, numpys = rates(lambda _: Counts.of(messages, 100), lambda _: np.bincount(messages, minlength=100))
+    print(f"count: {ours / 1e6:,.0f} M values/s, {ours / numpys:.0%} of numpy.bincount (85 % wanted)")
+
+    protocol = Histogram(RandomizedResponse(size=1000, gamma=1e-5))
+    users = np.full(1000, 10**6)
+    simulator = np.random.default_rng(1)
+    start = time.perf_counter()
+    for _ in range(100):
+        protocol.debias(protocol.simulate(users, simulator))
+    print(f"simulate 1e9 users, size 1,000: {10 * (time.perf_counter() - start):.2f} ms (50 wanted)")
+
+    for task, shape in (("histogram", {"size": 100}), ("sum", {})):
+        start = time.process_time()
+        plan(task, n=10**9, epsilon=1.0, delta=1e-6, **shape)  # type: ignore[arg-type]
+        print(f"plan {task}, n = 1e9: {time.process_time() - start:.2f} s")
+
+    mean = plan("mean", n=10**6, epsilon=1.0, delta=1e-6)
+    with TemporaryDirectory() as folder:
+        for rows in (10**6, 16 * 10**6):
+            path = Path(folder) / f"{rows}.parquet"
+            with parquet.ParquetWriter(path, pa.schema([("x", pa.float64())])) as writer:
+                for _ in range(rows // 10**6):
+                    writer.write_table(pa.table({"x": GENERATOR.random(10**6)}))
+            process, peak = psutil.Process(), 0
+            before = process.memory_info().rss
+
+            def watch(_: float) -> None:
+                nonlocal peak
+                peak = max(peak, process.memory_info().rss - before)
+
+            start = time.process_time()
+            run_file(mean, path, column="x", progress=watch)
+            seconds = time.process_time() - start
+            print(f"run, {rows:,} rows of Parquet: {rows / seconds / 1e6:,.0f} M rows/s, {peak / 1e6:,.0f} MB more memory")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""`shuffledp run` and `shuffledp simulate` as a user meets them."""
+
+import json
+import os
+import pty
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from oracles.process import command, run
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Plans made by the command, once."""
+    folder = tmp_path_factory.mktemp("plans")
+    for name, line in {
+        "poll": "plan histogram --labels no,yes,unsure --n 1500 --epsilon 1 --delta 1e-6",
+        "income": "plan mean --low 0 --high 100 --n 1500 --epsilon 1 --delta 1e-6",
+        "query": "plan query --n 1500 --epsilon 1 --delta 1e-6",
+    }.items():
+        assert run(f"{line} -o {name}.json", cwd=folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def home(plans: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with plans and data, and a state folder of its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shutil.copytree(plans, tmp_path, dirs_exist_ok=True)
+    generator = random.Random(1)
+    rows = [
+        f"u{j},{generator.choices(['no', 'yes', 'unsure'], [6, 3, 1])[0]},{generator.uniform(0, 100):.2f}" for j in range(2000)
+    ]
+    (tmp_path / "people.csv").write_text("\n".join(["id,answer,income", *rows]) + "\n")
+    (tmp_path / "small.csv").write_text("\n".join(["id,answer,income", *rows[:700]]) + "\n")
+    return tmp_path
+
+
+def test_json(home: Path) -> None:
+    done = run("run poll.json people.csv --column answer --json --truth --plot poll.png", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    document = json.loads(done.stdout)
+    assert document["n"] == 2000
+    assert document["rejected"] == {}
+    assert document["guarantee"]["epsilon"] == 1
+    assert document["guarantee"]["realised_epsilon"] < 1
+    assert document["guarantee"]["unit"] == "one row = one person"
+    assert document["estimate"]["labels"] == ["no", "yes", "unsure"]
+    for value, (low, high), truth in zip(
+        document["estimate"]["value"], document["estimate"]["interval"], document["truth"], strict=True
+    ):
+        assert low < value < high
+        assert abs(value - truth) < 4 * (high - low)
+    assert (home / "poll.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_words(home: Path) -> None:
+    done = run("run income.json people.csv --column income --user id", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert "differentially private after shuffling 1,500 reports" in done.stdout
+    assert "2,000 reports, one row = one person (checked)" in done.stdout
+    assert "truth" not in done.stdout
+
+
+def test_query(home: Path) -> None:
+    done = run(["run", "query.json", "people.csv", "--query", "income > 50 AND answer = 'yes'", "--json"], cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert 0.05 < json.loads(done.stdout)["estimate"]["value"] < 0.25
+
+
+def test_derived(home: Path) -> None:
+    done = run(
+        "run poll.json people.csv --column answer --json --project --frequencies --cdf --quantile 0.5,0.99 --top 2 "
+        "--range no..yes --simultaneous --confidence 0.99 -o out.json",
+        cwd=home,
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert json.loads((home / "out.json").read_text()) == document
+    found = document["derived"]
+    assert sum(found["projected"]) == pytest.approx(2000)
+    assert sum(found["frequencies"]["value"]) == pytest.approx(1)
+    assert found["cumulative"]["value"][-1] == 2000
+    assert found["quantiles"][0]["bin"] == "no"
+    assert [entry["bin"] for entry in found["top"]] == ["no", "yes"]
+    assert found["ranges"][0]["value"] == pytest.approx(
+        document["estimate"]["value"][0] + document["estimate"]["value"][1]
+    )
+
+
+def test_a_second_run_warns(home: Path) -> None:
+    line = "run poll.json people.csv --column answer --json"
+    assert "spent again" not in run(line, cwd=home).stderr
+    again = run(line, cwd=home)
+    assert again.returncode == 0
+    assert "spent again: this file was answered 1 time(s) before (1 with this plan)" in again.stderr
+    assert "(2, 2e-6)" in again.stderr
+    assert "spent again" in json.loads(again.stdout)["notes"][-1]
+    other = run("run income.json people.csv --column income", cwd=home)
+    assert "2 time(s) before (0 with this plan)" in other.stderr
+
+
+def test_a_run_that_cannot_be_written_down_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "people.csv"))
+    done = run("run poll.json people.csv --column answer", cwd=home)
+    assert done.returncode == 0
+    assert "could not be written down" in done.stderr
+
+
+def test_too_few_rows(home: Path) -> None:
+    done = run("run poll.json small.csv --column answer --json --plot never.png", cwd=home)
+    assert done.returncode == 2
+    assert "700 reports are fewer than the plan's 1,500" in done.stderr
+    assert "epsilon would be 1." in done.stderr
+    assert done.stdout == ""
+    assert not (home / "never.png").exists()
+    assert not (home / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "row", "why"),
+    [
+        ("run income.json DATA --column income", "u9999,no,31337.5", "data row 2,001 the value is outside [0, 100]"),
+        (
+            "run poll.json DATA --column answer",
+            "u9999,secret31337,5",
+            "data row 2,001 the value is none of the plan's bins",
+        ),
+        ("run income.json DATA --column income", "u9999,no,NaN", "data row 2,001 the value is missing"),
+        ("run income.json DATA --column income", "u9999,no,", "data row 2,001 the value is missing"),
+        ("run income.json DATA --column income", "u9999,no,x31337", "data row 2,001 the value is not a number"),
+        ("run income.json DATA --column income --user id", "u17,no,5", "data row 2,001 a user appears again"),
+        ("run income.json DATA --column salary", "u9999,no,5", "no column 'salary'"),
+        ("run income.json DATA", "u9999,no,5", "either a column or a query"),
+        ("run income.json DATA --column income --top 2", "u9999,no,5", "nothing is derived"),
+        ("run poll.json DATA --column answer --range no..maybe", "u9999,no,5", "not a range of bins"),
+        ("run poll.json DATA --column answer --quantile 2", "u9999,no,5", "share of a quantile"),
+        ("run poll.json DATA --column answer --confidence 1.5", "u9999,no,5", "confidence must be"),
+        ("run poll.json DATA --column answer --plot out.doc", "u9999,no,5", "not a kind of picture"),
+        ("run poll.json DATA --column answer -o nowhere/out.json", "u9999,no,5", "cannot write"),
+        ("run poll.json DATA --column answer --max-rows-per-user 2", "u9999,no,5", "Give the user column"),
+        ("run people.csv DATA --column answer", "u9999,no,5", "is not a plan"),
+        ("run nowhere.json DATA --column answer", "u9999,no,5", "cannot read"),
+        ("run poll.json nowhere.csv --column answer", "u9999,no,5", "no file"),
+    ],
+)
+def test_bad_input(home: Path, line: str, row: str, why: str) -> None:
+    """Exit code 2, a reason, no traceback, nothing printed or spent, and no private value."""
+    (home / "bad.csv").write_text((home / "people.csv").read_text() + row + "\n")
+    done = run(line.replace("DATA", "bad.csv"), cwd=home)
+    assert done.returncode == 2, done.stderr
+    assert why in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    for secret in ("31337", "u17"):
+        assert secret not in done.stderr
+    assert not (home / "state").exists()
+
+
+def test_an_empty_file(home: Path) -> None:
+    (home / "empty.csv").write_text("")
+    done = run("run poll.json empty.csv --column answer", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "empty.csv is empty" in done.stderr
+
+
+def test_an_edited_plan(home: Path) -> None:
+    text = (home / "poll.json").read_text()
+    (home / "poll.json").write_text(text.replace('"min_batch": 1500', '"min_batch": 15'))
+    done = run("run poll.json people.csv --column answer", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "it was edited" in done.stderr
+
+
+def test_a_bar_is_shown_to_people(home: Path) -> None:
+    controller, terminal = pty.openpty()
+    done = subprocess.run(
+        [command(), "run", "poll.json", "people.csv", "--column", "answer", "--json"],
+        cwd=home, stdout=subprocess.PIPE, stderr=terminal, check=True,
+    )  # fmt: skip
+    os.close(terminal)
+    shown = os.read(controller, 100_000).decode()
+    os.close(controller)
+    assert "Randomizing" in shown
+    assert json.loads(done.stdout)["n"] == 2000
+
+
+# Simulation
+
+
+def test_simulate(home: Path) -> None:
+    (home / "truth.csv").write_text("label,count\nno,900\nyes,500\nunsure,100\n")
+    done = run("simulate poll.json --truth truth.csv --trials 20000 --seed 1 --json", cwd=home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["n"] == 1500
+    assert found["rmse"] == pytest.approx(found["forecast_rmse"], rel=0.02)
+    assert found["coverage"] == pytest.approx(0.95, abs=0.01)
+    assert found["guarantee"] is None
+    assert run("simulate poll.json --truth truth.csv --trials 20000 --seed 1 --json", cwd=home).stdout == done.stdout
+
+
+def test_simulate_numbers(home: Path) -> None:
+    (home / "truth.csv").write_text("value,count\n0,1e9\n12.5,500\n100,3\n")
+    done = run("simulate income.json --truth truth.csv --trials 500 --seed 2", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert "1,000,000,503 users, 500 simulated runs of a mean" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "why"),
+    [
+        ("label,count\nmaybe,3\n", "", "not a bin of the plan"),
+        ("label,count\nno,-3\n", "", "not a whole number"),
+        ("label,count\nno\n", "", "not a value and a count"),
+        ("label,count\n", "", "no users"),
+        ("label,count\nno,3\n", "--trials 0", "at least 1"),
+    ],
+)
+def test_bad_simulations(home: Path, text: str, options: str, why: str) -> None:
+    (home / "truth.csv").write_text(text)
+    done = run(f"simulate poll.json --truth truth.csv {options}", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
