@@ -3,13 +3,13 @@
 Rates are per CPU-second of one process, the best of several interleaved repetitions.
 """
 
+import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import psutil
 import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from pyarrow import parquet
@@ -42,6 +42,11 @@ def keystream(turn: int) -> bytes:
     return Cipher(algorithms.AES(bytes(16)), modes.CTR(start)).encryptor().update(bytes(CHUNK))
 
 
+def _most_memory() -> int:
+    """The most bytes this process ever held."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def main() -> None:
     """Print each rate and its ratio."""
     settle_allocator()
@@ -49,7 +54,10 @@ def main() -> None:
     symbols = GENERATOR.integers(0, 100, CHUNK, dtype=np.uint8)
     cipher, randomized = rates(keystream, lambda turn: response.randomize(symbols, WORDS, first_row=turn * CHUNK))
     print(f"AES-128-CTR keystream: {cipher / 1e6:,.0f} MB/s")
-    print(f"100-ary response, gamma 0.05: {randomized / 1e6:,.0f} M values/s, {randomized / cipher:.1%} of the keystream (12 % wanted)")
+    print(
+        f"100-ary response, gamma 0.05: {randomized / 1e6:,.0f} M values/s, "
+        f"{randomized / cipher:.1%} of the keystream (12 % wanted)"
+    )
 
     block = 1 << 18
     summation = Summation(randomizer=plan("sum", n=10**6, epsilon=1.0, delta=1e-6).randomizer)
@@ -85,17 +93,12 @@ def main() -> None:
             with parquet.ParquetWriter(path, pa.schema([("x", pa.float64())])) as writer:
                 for _ in range(rows // 10**6):
                     writer.write_table(pa.table({"x": GENERATOR.random(10**6)}))
-            process, peak = psutil.Process(), 0
-            before = process.memory_info().rss
-
-            def watch(_: float) -> None:
-                nonlocal peak
-                peak = max(peak, process.memory_info().rss - before)
-
-            start = time.process_time()
-            run_file(mean, path, column="x", progress=watch)
-            seconds = time.process_time() - start
-            print(f"run, {rows:,} rows of Parquet: {rows / seconds / 1e6:,.0f} M rows/s, {peak / 1e6:,.0f} MB more memory")
+            before, start = _most_memory(), time.process_time()
+            run_file(mean, path, column="x")
+            seconds, peak = time.process_time() - start, _most_memory() - before
+            print(
+                f"run, {rows:,} rows of Parquet: {rows / seconds / 1e6:,.0f} M rows/s, {peak / 1e6:,.0f} MB more memory"
+            )
 
 
 if __name__ == "__main__":

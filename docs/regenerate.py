@@ -1,13 +1,18 @@
 """Rewrite the output shown under every `$ shuffledp` command in README and docs (`make docs`)."""
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tests"))
+from oracles.survey import survey  # noqa: E402
+
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -16,12 +21,15 @@ def regenerated(block: "re.Match[str]", folder: str) -> str:
     text = ""
     for part in re.split(r"^\$ ", block.group(1), flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
+        if command.startswith("cat > "):
+            (Path(folder) / command.split()[2]).write_text(output.replace("EOF\n", ""))
         if command.startswith("shuffledp ") and "..." not in output:
             program = str(Path(sys.executable).with_name("shuffledp"))
-            arguments, _, target = command.removeprefix("shuffledp ").partition(" > ")
+            arguments, target = re.fullmatch(r"shuffledp (.*?)(?: > ([\w.-]+))?", command).groups()  # type: ignore[union-attr]
             done = subprocess.run(
-                [program, *shlex.split(arguments)], capture_output=True, text=True, cwd=folder, check=False
-            )
+                [program, *shlex.split(arguments)], capture_output=True, text=True, cwd=folder, check=False,
+                env=os.environ | {"XDG_STATE_HOME": f"{folder}/state"},
+            )  # fmt: skip
             output = done.stdout + (done.stderr if done.returncode else "")
             if target:
                 (Path(folder) / target).write_text(output)
@@ -32,6 +40,7 @@ def regenerated(block: "re.Match[str]", folder: str) -> str:
 
 for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
     with tempfile.TemporaryDirectory() as scratch:
+        shutil.copy(survey(), Path(scratch) / "survey.csv")
         old = page.read_text(encoding="utf-8")
         new = BLOCK.sub(lambda block, scratch=scratch: regenerated(block, scratch), old)  # type: ignore[misc]
         if new != old:

@@ -33,7 +33,8 @@ def home(plans: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(plans, tmp_path, dirs_exist_ok=True)
     generator = random.Random(1)
     rows = [
-        f"u{j},{generator.choices(['no', 'yes', 'unsure'], [6, 3, 1])[0]},{generator.uniform(0, 100):.2f}" for j in range(2000)
+        f"u{j},{generator.choices(['no', 'yes', 'unsure'], [6, 3, 1])[0]},{generator.uniform(0, 100):.2f}"
+        for j in range(2000)
     ]
     (tmp_path / "people.csv").write_text("\n".join(["id,answer,income", *rows]) + "\n")
     (tmp_path / "small.csv").write_text("\n".join(["id,answer,income", *rows[:700]]) + "\n")

@@ -60,7 +60,7 @@ def surplus(table: Table, user: str, most: int) -> Iterator[Surplus]:
     salt = secrets.token_hex(16)
     schema = pa.schema([("person", pa.string()), ("number", pa.int64())])
     with tempfile.TemporaryDirectory(prefix="shuffledp-") as folder:
-        settings: dict[str, Any] = {"memory_limit": "128MB", "temp_directory": folder, "threads": "1"}
+        settings: dict[str, Any] = {"memory_limit": "64MB", "temp_directory": folder, "threads": "1"}
         database = duckdb.connect(":memory:", config=settings)
         try:
             database.execute("CREATE TABLE rows (person UHUGEINT, number BIGINT)")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from shuffledp.core.digits import rounded_up
 from shuffledp.engines.answer import Answer
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, canvas
@@ -16,7 +17,7 @@ def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: 
     low, high = answer.estimate.interval(confidence, simultaneous=simultaneous)
     value, names = answer.estimate.value, answer.names
     few = len(names) <= 30
-    with canvas(max(4.0, min(10.0, 1.2 + 0.55 * len(names))), 3.6, 1, 1) as (figure, axes):
+    with canvas(max(5.0, min(10.0, 1.2 + 0.55 * len(names))), 3.6, 1, 1) as (figure, axes):
         axis, at = axes[0], np.arange(len(names))
         bars = answer.truth is not None and few
         width = 0.38 if bars else 0.7
@@ -40,11 +41,17 @@ def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: 
             [names[int(j)] for j in axis.get_xticks()], rotation=30 if long else 0, ha="right" if long else "center"
         )
         axis.set_ylabel("users" if answer.plan.task == "histogram" else answer.plan.task)
-        axis.set_title(
-            title or (str(answer.guarantee).split(" (")[0] if answer.guarantee else "simulation: no guarantee")
-        )
+        axis.set_axisbelow(True)
+        axis.set_title(title or _promise(answer))
         axis.legend(loc="best")
         try:
             figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
         except OSError as error:
             raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None
+
+
+def _promise(answer: Answer) -> str:
+    if answer.guarantee is None:
+        return "simulation: no guarantee"
+    epsilon, delta = rounded_up(answer.guarantee.epsilon), rounded_up(answer.guarantee.delta)
+    return f"({epsilon}, {delta})-differentially private, {answer.n:,} reports"
