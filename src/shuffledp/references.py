@@ -50,6 +50,43 @@ PAPERS: dict[str, Paper] = {
         venue="SODA 2019; arXiv:1811.12469",
         labels=frozenset({"as stated in BBGN19, Theorem 5.1"}),
     ),
+    "RAPPOR14": Paper(
+        authors="Úlfar Erlingsson, Vasyl Pihur, Aleksandra Korolova",
+        title="RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response",
+        venue="CCS 2014; arXiv:1407.6981",
+        labels=frozenset(),
+    ),
+    "DKY17": Paper(
+        authors="Bolin Ding, Janardhan Kulkarni, Sergey Yekhanin",
+        title="Collecting Telemetry Data Privately",
+        venue="NeurIPS 2017; arXiv:1712.01524",
+        labels=frozenset(),
+    ),
+    "Apple17": Paper(
+        authors="Differential Privacy Team, Apple",
+        title="Learning with Privacy at Scale",
+        venue="Apple Machine Learning Journal 1(8), 2017",
+        labels=frozenset(),
+    ),
+    "CSUZZ19": Paper(
+        authors="Albert Cheu, Adam Smith, Jonathan Ullman, David Zeber, Maxim Zhilyaev",
+        title="Distributed Differential Privacy via Shuffling",
+        venue="EUROCRYPT 2019; arXiv:1808.01394",
+        labels=frozenset(),
+    ),
+    "IKOS06": Paper(
+        authors="Yuval Ishai, Eyal Kushilevitz, Rafail Ostrovsky, Amit Sahai",
+        title="Cryptography from Anonymity",
+        venue="FOCS 2006; with the analysis of Balle, Bell, Gascón, Nissim, Private Summation in the Multi-Message Shuffle "
+        "Model, CCS 2020, arXiv:2002.00817",
+        labels=frozenset(),
+    ),
+    "DMNS06": Paper(
+        authors="Cynthia Dwork, Frank McSherry, Kobbi Nissim, Adam Smith",
+        title="Calibrating Noise to Sensitivity in Private Data Analysis",
+        venue="TCC 2006",
+        labels=frozenset(),
+    ),
 }
 
 
@@ -61,4 +98,4 @@ def cite(paper: str, *labels: str) -> str:
     """
     if paper not in PAPERS or not PAPERS[paper].labels.issuperset(labels):
         raise InvalidInput(f"{paper}, {labels} is not in the reference list. Add it to shuffledp.references.")
-    return f"{paper}, {' with '.join(labels)}"
+    return f"{paper}, {' with '.join(labels)}" if labels else paper

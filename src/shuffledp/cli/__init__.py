@@ -6,6 +6,7 @@ import click
 
 from shuffledp import __version__
 from shuffledp.cli.account import account
+from shuffledp.cli.compare import compare_command
 from shuffledp.cli.compose import compose_command
 from shuffledp.cli.curve import curve
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM
@@ -27,6 +28,7 @@ def cli() -> None:
 
 
 cli.add_command(account)
+cli.add_command(compare_command)
 cli.add_command(compose_command)
 cli.add_command(curve)
 cli.add_command(figures)

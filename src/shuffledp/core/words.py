@@ -118,6 +118,16 @@ def uniform_below(bound: int, rows: Words, source: WordSource, blocks: Words, dr
     return product.view("<u4")[1::2]
 
 
+def coins(threshold: int, count: int, rows: Words, source: WordSource, first_draw: int) -> NDArray[np.bool_]:
+    """`count` independent coins a row, each True with probability threshold / 2^64, from draws first_draw, first_draw + 1, ..."""
+    if threshold >= 1 << 64:
+        return np.ones((len(rows), count), dtype=np.bool_)
+    thrown = np.empty((len(rows), count + 1), dtype=np.bool_)
+    for j in range(0, count, 2):
+        thrown[:, j : j + 2] = source.blocks(rows, first_draw + j // 2) < np.uint64(threshold)
+    return thrown[:, :count]
+
+
 def _multiply(blocks: Words, bound: int) -> Words:
     return blocks.view("<u4")[:, 2].astype("<u8") * np.uint64(bound)
 

@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.core.words import ROUNDING, WordSource
+from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.bins import interval
 from shuffledp.protocols.histogram import Histogram
+from shuffledp.protocols.rounding import to_grid
 from shuffledp.randomizers.response import RandomizedResponse
 
 Reals = NDArray[np.float64]
-_ROUNDING_DRAW = 1 << 32
-"""Draws of a row's words that rounding uses; the randomizer's own draws are far below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,28 +54,7 @@ class Summation:
 
         A value outside the range is refused.
         """
-        array = np.asarray(values, dtype=np.float64)
-        if array.ndim != 1 or (len(array) and not (array.min() >= self.low and array.max() <= self.high)):
-            raise InvalidInput(f"a value is outside [{self.low}, {self.high}] or not a number. Clamp or drop it first.")
-        fraction = (array - self.low) / (self.high - self.low)
-        fraction *= self.precision
-        floor = np.minimum(np.floor(fraction), self.precision - 1)
-        fraction -= floor
-        # A byte below the fraction's first eight bits rounds up; a byte equal to them leaves it to the next 128 bits.
-        fraction *= 256
-        first_bits = fraction.astype(np.uint16)
-        drawn = words.stream(first_row, len(array), ROUNDING)
-        symbols = floor.astype(np.min_scalar_type(self.precision))
-        symbols += drawn < first_bits
-        tied = np.flatnonzero(drawn == first_bits)
-        blocks = words.blocks(tied.view(np.uint64) + np.uint64(first_row), _ROUNDING_DRAW)
-        rest = (fraction[tied] - first_bits[tied]) * 2.0**64
-        whole = np.floor(rest)
-        last = np.floor((rest - whole) * 2.0**64)
-        even = blocks[:, 0] == whole.astype(np.uint64)
-        up = (blocks[:, 0] < whole.astype(np.uint64)) | (even & (blocks[:, 1] < last.astype(np.uint64)))
-        symbols[tied] += up
-        return symbols
+        return to_grid(values, words, low=self.low, high=self.high, steps=self.precision, first_row=first_row)
 
     def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
         """The sum and the mean of the values, unbiased, as entries 0 and 1; standard errors at the worst-case variance."""

@@ -1,0 +1,63 @@
+"""The error of every protocol against the number of users: local n^(1/2), shuffled n^(1/6), curator constant."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from shuffledp.core.digits import rounded_up
+from shuffledp.errors import InvalidInput
+from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, canvas
+from shuffledp.planning.compare import Candidate
+
+SIZES: Final = tuple(10**j for j in range(3, 10))
+_COLOURS: Final = {"nobody": VERMILION, "the curator": BLACK, "the shuffler": SKY}
+_LINES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
+_MULTI: Final = ("Cheu et al., many messages", "IKOS split and mix")
+
+
+def check(path: Path) -> None:
+    """Refuse a picture that cannot be drawn, before the work."""
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InvalidInput(f"{path.name} is not a kind of picture we draw. Use .png, .svg or .pdf.")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"cannot write {path}: there is no folder {path.parent}. Choose another place.")
+
+
+def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, epsilon: float, delta: float) -> None:
+    """One line a protocol; colours say whom users trust."""
+    names = list(dict.fromkeys(row.name for rows in curves.values() for row in rows))
+    with canvas(8.0, 4.6, 1, 1) as (figure, axes):
+        axis = axes[0]
+        used: dict[str, int] = {}
+        for name in names:
+            points = [
+                (n, row) for n, rows in curves.items() for row in rows if row.name == name and row.rmse is not None
+            ]
+            if not points:
+                continue
+            trust = points[0][1].trust
+            colour = _COLOURS[trust]
+            if name == "shuffledp":
+                colour = BLUE
+            elif name in _MULTI:
+                colour = GREEN
+            elif name == "lower bound":
+                colour = PURPLE
+            elif "paper" in name:
+                colour = ORANGE
+            style = _LINES[used.get(colour, 0) % len(_LINES)]
+            used[colour] = used.get(colour, 0) + 1
+            axis.plot(
+                [n for n, _ in points], [row.rmse for _, row in points], color=colour, linestyle=style, marker="o", markersize=2.5,
+                linewidth=2.4 if name == "shuffledp" else 1.4, label=f"{name} ({trust})",
+            )  # fmt: skip
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_xlabel("users n")
+        axis.set_ylabel(f"root mean squared error of the {task}")
+        axis.set_title(f"epsilon = {rounded_up(epsilon)}, delta = {rounded_up(delta)}; in brackets whom users trust")
+        figure.legend(loc="outside right upper")
+        try:
+            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        except OSError as error:
+            raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None

@@ -1,0 +1,103 @@
+"""Discrete Laplace noise: exact from OpenDP's sampler, its law for simulation, and its infinitely divisible parts."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.words import Words, WordSource, coins
+from shuffledp.errors import InvalidInput
+
+Wholes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace:
+    """P(k) proportional to a^|k|, a = e^(-1/scale). Variance 2 a / (1 - a)^2."""
+
+    scale: float
+
+    @property
+    def stop(self) -> float:
+        """1 - a, without cancellation."""
+        return -math.expm1(-1 / self.scale)
+
+    @property
+    def variance(self) -> float:
+        """Of one sample."""
+        return 2 * math.exp(-1 / self.scale) / self.stop**2
+
+    def add_to(self, values: Wholes) -> Wholes:
+        """Private sums: OpenDP's exact sampler adds the noise."""
+        try:
+            import opendp.prelude as dp
+        except ImportError:
+            raise InvalidInput(
+                "the curator's noise needs opendp, which is not installed. Install shuffledp[compare]."
+            ) from None
+        dp.enable_features("contrib")
+        domain: Any = dp.vector_domain(dp.atom_domain(T=int))
+        measurement = dp.m.make_laplace(domain, dp.l1_distance(T=int), float(self.scale))
+        return np.array(measurement(values.tolist()), dtype=np.int64)
+
+    def simulate(self, generator: np.random.Generator, size: int | tuple[int, ...], users: int = 1) -> Wholes:
+        """Sums of `users` samples each: differences of two negative binomials."""
+        if users == 1:
+            first, second = generator.geometric(self.stop, size), generator.geometric(self.stop, size)
+        else:
+            first = generator.negative_binomial(users, self.stop, size)
+            second = generator.negative_binomial(users, self.stop, size)
+        return np.asarray(first - second)
+
+
+class PolyaShare:
+    """One of h users' parts of discrete Laplace noise: the difference of two Polya(1/h, a) numbers, from 64-bit words.
+
+    A number is 0 with probability (1 - a)^(1/h); otherwise it comes from a table of the conditional law in units of 2^-64.
+    `distance` bounds the total variation of one part from the ideal law: what the table rounds, cuts off and miscalculates.
+    """
+
+    def __init__(self, scale: float, honest: int) -> None:
+        if honest < 1:
+            raise InvalidInput("noise is shared by at least one honest user. Give how many are.")
+        shape = 1 / honest
+        length = math.ceil(scale * 60) + 64
+        k = np.arange(1, length + 1, dtype=np.longdouble)
+        # P(k) / P(0) = a^k (shape)(shape + 1)...(shape + k - 1) / k!
+        steps = np.log((k - 1 + np.longdouble(shape)) / k) - 1 / np.longdouble(scale)
+        weights = np.exp(np.cumsum(steps))
+        total = weights.sum()
+        ends = np.floor(np.cumsum(weights / total) * np.longdouble(2) ** 64)
+        self._marks = np.minimum(ends, np.longdouble(2) ** 64 - 1).astype(np.uint64)
+        self._some = math.ceil(-math.expm1(shape * math.log(-math.expm1(-1 / scale))) * 2**64)
+        self.scale, self.honest = scale, honest
+        slips = 64 * length * float(np.finfo(np.longdouble).eps)
+        cut = float(weights[-1] / total) * scale * 2
+        chance = self._some / 2**64
+        self.distance = 2 * (2**-51 * chance + chance * (length * 2**-63 + slips + cut) + 2**-64)
+
+    def sample(self, rows: Words, words: WordSource, first_draw: int) -> Wholes:
+        """One part a row."""
+        return self._number(rows, words, first_draw) - self._number(rows, words, first_draw + 2)
+
+    def _number(self, rows: Words, words: WordSource, draw: int) -> Wholes:
+        found = np.zeros(len(rows), dtype=np.int64)
+        some = np.flatnonzero(coins(self._some, 1, rows, words, draw)[:, 0])
+        drawn = words.blocks(rows[some], draw + 1)[:, 0]
+        found[some] = np.minimum(np.searchsorted(self._marks, drawn, side="right"), len(self._marks) - 1) + 1
+        return found
+
+    def law(self, parts: int, reach: int) -> NDArray[np.float64]:
+        """The law on -reach ... reach of the sum of that many parts, for tests: convolution by FFT."""
+        size = 1 << (4 * reach).bit_length()
+        one = np.zeros(size)
+        edges = np.concatenate([[0.0], self._marks.astype(np.float64) / 2**64])
+        chance = self._some / 2**64
+        table = np.diff(edges)[: size // 2]
+        one[0] = 1 - chance
+        one[1 : len(table) + 1] = chance * table
+        spectrum = np.abs(np.fft.rfft(one)) ** 2  # the difference of two
+        whole = np.fft.irfft(spectrum**parts, size)
+        return np.concatenate([whole[-reach:], whole[: reach + 1]])

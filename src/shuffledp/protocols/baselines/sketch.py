@@ -1,0 +1,188 @@
+"""Apple's count mean sketch, and its one-bit Hadamard form: for domains too large to list."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import checks
+from shuffledp.core.words import WordSource, coins, rows_from, uniform_below
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.baselines.flip import Flip
+from shuffledp.references import cite
+
+Reals = NDArray[np.float64]
+Messages = tuple[NDArray[np.int64], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountMeanSketch:
+    """CMS (Apple 2017): a random one of k hash functions, the unary vector of the hash in m bits, every bit of it flipped.
+
+    Formula: f(d) = m / (m - 1) (S - n / m) with S = sum over users of (c v / 2 + 1/2), v = +-1 the user's bit at h_j(d), c
+    = 1 / (1 - 2 s).
+    Over random hash functions Var f(d) = (m / (m - 1))^2 (n (c^2 - 1) / 4 + (1/m)(1 - 1/m) sum_{d' != d} (f' + f' (f' - 1) / k)).
+    Legend: k = hashes, m = width, s = flip.probability; eps0 = 2 log((1 - s) / s).
+    """
+
+    size: int
+    hashes: int
+    width: int
+    flip: Flip
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check(self.size, self.hashes, self.width)
+
+    @classmethod
+    def private(
+        cls, *, size: int, epsilon0: float, hashes: int = 65536, width: int = 1024, seed: int = 0
+    ) -> "CountMeanSketch":
+        """The most accurate one that is epsilon0-LDP."""
+        return cls(size=size, hashes=hashes, width=width, flip=Flip.private(epsilon0 / 2), seed=seed)
+
+    reference = cite("Apple17")
+
+    @property
+    def epsilon0(self) -> float:
+        """The local privacy parameter, rounded up: two bits change."""
+        return 2 * self.flip.epsilon
+
+    @property
+    def bits(self) -> int:
+        """Of one report: which hash function, and the vector."""
+        return (self.hashes - 1).bit_length() + self.width
+
+    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Messages:
+        """Each user's hash function and row of bits."""
+        held, rows = checks.symbols(symbols, self.size), rows_from(first_row, len(symbols))
+        chosen = uniform_below(self.hashes, rows, words, words.blocks(rows, 0), 0).astype(np.int64)
+        truth = np.arange(self.width) == _table(self)[chosen, held][:, None]
+        return chosen, self.flip.apply(truth, rows, words, 1 << 16)
+
+    def estimate(self, messages: Messages) -> Reals:
+        """Unbiased counts of users, over random hash functions."""
+        chosen, bits = messages
+        table, everyone = _table(self), np.arange(len(chosen))
+        pluses = np.array([bits[everyone, table[chosen, d]].sum() for d in range(self.size)])
+        return self._debias(pluses, len(chosen))
+
+    def variance(self, users: NDArray[np.integer]) -> Reals:
+        """Of each count, over random hash functions too."""
+        n, m, k, c = float(users.sum()), self.width, self.hashes, self.flip.gain
+        clash = users + users * (users - 1.0) / k
+        return np.asarray((m / (m - 1)) ** 2 * (n * (c**2 - 1) / 4 + (clash.sum() - clash) / m * (1 - 1 / m)))
+
+    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
+        """Estimates of runs with new hash functions each, one a row; each count is exact in law."""
+        n, ones = int(users.sum()), _agreeing(users, self.hashes, self.width, generator, runs)
+        return self._debias(self.flip.count(ones, n - ones, generator), n)
+
+    def _debias(self, pluses: NDArray[np.int64], n: int) -> Reals:
+        total = self.flip.gain * (2.0 * pluses - n) / 2 + n / 2
+        return np.asarray(self.width / (self.width - 1) * (total - n / self.width))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HadamardSketch:
+    """HCMS (Apple 2017): one random entry of the Hadamard transform of the hash's unary vector, as one lying bit.
+
+    Formula: f(d) = m / (m - 1) (c sum over users of w H[l, h_j(d)] - n / m), c = 1 / (1 - 2 s). Over random hash functions
+    Var f(d) = (m / (m - 1))^2 (f_d (c^2 - 1) + (n - f_d)(c^2 - 1/m^2) + (1/m)(1 - 1/m) sum_{d' != d} f' (f' - 1) / k).
+    Legend: k = hashes, m = width, a power of two; s = flip.probability; eps0 = log((1 - s) / s).
+    """
+
+    size: int
+    hashes: int
+    width: int
+    flip: Flip
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check(self.size, self.hashes, self.width)
+        if self.width & (self.width - 1):
+            raise InvalidInput(f"the width of a Hadamard sketch is a power of two; got {self.width}. Use e.g. 1024.")
+
+    @classmethod
+    def private(
+        cls, *, size: int, epsilon0: float, hashes: int = 65536, width: int = 1024, seed: int = 0
+    ) -> "HadamardSketch":
+        """The most accurate one that is epsilon0-LDP."""
+        return cls(size=size, hashes=hashes, width=width, flip=Flip.private(epsilon0), seed=seed)
+
+    reference = cite("Apple17")
+
+    @property
+    def epsilon0(self) -> float:
+        """The local privacy parameter, rounded up."""
+        return self.flip.epsilon
+
+    @property
+    def bits(self) -> int:
+        """Of one report: which hash function, which entry, and its sign."""
+        return (self.hashes - 1).bit_length() + (self.width - 1).bit_length() + 1
+
+    def randomize(
+        self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Each user's hash function, entry, and whether the sign is plus."""
+        held, rows = checks.symbols(symbols, self.size), rows_from(first_row, len(symbols))
+        chosen = uniform_below(self.hashes, rows, words, words.blocks(rows, 0), 0).astype(np.int64)
+        entry = uniform_below(self.width, rows, words, words.blocks(rows, 1 << 16), 1 << 16).astype(np.int64)
+        plus = _is_plus(entry, _table(self)[chosen, held])
+        return chosen, entry, plus ^ coins(self.flip.threshold, 1, rows, words, 2 << 16)[:, 0]
+
+    def estimate(self, messages: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]) -> Reals:
+        """Unbiased counts of users, over random hash functions."""
+        chosen, entry, plus = messages
+        table = _table(self)
+        agree = np.array([(_is_plus(entry, table[chosen, d]) == plus).sum() for d in range(self.size)])
+        return self._debias(agree, len(chosen))
+
+    def variance(self, users: NDArray[np.integer]) -> Reals:
+        """Of each count, over random hash functions too."""
+        n, m, k, c = float(users.sum()), self.width, self.hashes, self.flip.gain
+        clash = users * (users - 1.0) / k
+        noise = users * (c**2 - 1) + (n - users) * (c**2 - 1 / m**2)
+        return np.asarray((m / (m - 1)) ** 2 * (noise + (clash.sum() - clash) / m * (1 - 1 / m)))
+
+    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
+        """Estimates of runs with new hash functions each, one a row; each count is exact in law.
+
+        A user whose hash differs agrees with a random entry's sign half of the time, because rows of H are orthogonal.
+        """
+        n, same = int(users.sum()), _agreeing(users, self.hashes, self.width, generator, runs)
+        agree = generator.binomial(same, 1 - self.flip.probability) + generator.binomial(n - same, 0.5)
+        return self._debias(agree, n)
+
+    def _debias(self, agree: NDArray[np.int64], n: int) -> Reals:
+        total = self.flip.gain * (2.0 * agree - n)
+        return np.asarray(self.width / (self.width - 1) * (total - n / self.width))
+
+
+def _check(size: int, hashes: int, width: int) -> None:
+    checks.size(size)
+    checks.size(width, name="width")
+    if hashes < 1:
+        raise InvalidInput(f"a sketch has at least one hash function; got {hashes}. Use e.g. 1024.")
+
+
+def _table(sketch: CountMeanSketch | HadamardSketch) -> NDArray[np.int64]:
+    """The public hash functions h_j(d), from the public seed."""
+    generator = np.random.default_rng(sketch.seed)
+    return generator.integers(0, sketch.width, size=(sketch.hashes, sketch.size))
+
+
+def _agreeing(
+    users: NDArray[np.int64], hashes: int, width: int, generator: np.random.Generator, runs: int
+) -> NDArray[np.int64]:
+    """For each value the users whose hash equals its own: its holders, and those of others in the rows where they collide."""
+    size = len(users)
+    colliding = generator.binomial(hashes, 1 / width, size=(runs, size, size)) / hashes
+    colliding[:, np.arange(size), np.arange(size)] = 1.0
+    return np.asarray(generator.binomial(np.broadcast_to(users, (runs, size, size)), colliding).sum(axis=2))
+
+
+def _is_plus(row: NDArray[np.int64], column: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """H[row, column] > 0, H the Hadamard matrix of Sylvester: an even number of common bits."""
+    return np.asarray(np.bitwise_count(row & column) % 2 == 0)
