@@ -26,9 +26,9 @@ def check(path: Path) -> None:
 def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, epsilon: float, delta: float) -> None:
     """One line a protocol; colours say whom users trust."""
     names = list(dict.fromkeys(row.name for rows in curves.values() for row in rows))
-    with canvas(8.0, 4.6, 1, 1) as (figure, axes):
+    with canvas(9.0, 4.2, 1, 1) as (figure, axes):
         axis = axes[0]
-        used: dict[str, int] = {}
+        used: dict[str, int] = {GREEN: 1}  # dashed, because one of them lies on the curator's line
         for name in names:
             points = [
                 (n, row) for n, rows in curves.items() for row in rows if row.name == name and row.rmse is not None
@@ -48,8 +48,8 @@ def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, ep
             style = _LINES[used.get(colour, 0) % len(_LINES)]
             used[colour] = used.get(colour, 0) + 1
             axis.plot(
-                [n for n, _ in points], [row.rmse for _, row in points], color=colour, linestyle=style, marker="o", markersize=2.5,
-                linewidth=2.4 if name == "shuffledp" else 1.4, label=f"{name} ({trust})",
+                [n for n, _ in points], [row.rmse or 0.0 for _, row in points], color=colour, linestyle=style, marker="o",
+                markersize=2.5, linewidth=2.4 if name == "shuffledp" else 1.4, label=f"{name} ({trust})",
             )  # fmt: skip
         axis.set_xscale("log")
         axis.set_yscale("log")

@@ -1,0 +1,166 @@
+"""Every baseline as it really runs: unbiased, with the variance it states, simulated with the same law; errors are noticed."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from shuffledp import InvalidInput, KeyedWords
+from shuffledp.protocols.baselines.central import CuratorHistogram, NoisySum
+from shuffledp.protocols.baselines.dbitflip import DBitFlip
+from shuffledp.protocols.baselines.flip import Flip
+from shuffledp.protocols.baselines.noise import DiscreteLaplace, PolyaShare
+from shuffledp.protocols.baselines.one_bit_mean import OneBitMean
+from shuffledp.protocols.baselines.rappor import Rappor
+from shuffledp.protocols.baselines.sketch import CountMeanSketch, HadamardSketch
+from shuffledp.protocols.baselines.split_and_mix import SplitAndMix
+from shuffledp.protocols.baselines.unary import UnaryBits
+
+SIGNIFICANCE = 1e-9
+WORDS = KeyedWords.seeded(11)
+USERS = np.array([60, 30, 10, 0])
+N = 100
+VALUES, HELD = np.array([0.05, 0.5, 0.93]), np.array([50, 30, 20])
+
+HISTOGRAMS: dict[str, Callable[[float], Any]] = {
+    "curator": lambda e: CuratorHistogram(size=4, epsilon=e),
+    "rappor": lambda e: Rappor.private(size=4, epsilon0=e),
+    "dbitflip": lambda e: DBitFlip.private(size=4, asked=2, epsilon0=e),
+    "dbitflip, all": lambda e: DBitFlip.private(size=4, asked=4, epsilon0=e),
+    "cms": lambda e: CountMeanSketch.private(size=4, epsilon0=e, hashes=8, width=8),
+    "hcms": lambda e: HadamardSketch.private(size=4, epsilon0=e, hashes=8, width=8),
+}
+SUMS: dict[str, Callable[[float], Any]] = {
+    "curator": lambda e: NoisySum(epsilon=e, steps=7),
+    "local laplace": lambda e: NoisySum(epsilon=e, steps=7, local=True),
+    "1bitmean": lambda e: OneBitMean.private(epsilon0=e),
+    "cheu": lambda e: UnaryBits(messages=5, threshold=int(0.2 / e * 2**64)),
+    "ikos": lambda e: SplitAndMix(n=N, epsilon=e, delta=1e-6, steps=7),
+}
+
+
+def p_mean(errors: NDArray[np.float64], variance: NDArray[np.float64] | float) -> float:
+    """Whether the errors have mean 0, given their variance: the smallest p-value of all entries."""
+    z = errors.mean(axis=0) / np.sqrt(np.asarray(variance) / len(errors))
+    return float(np.min(2 * norm.sf(np.abs(z))))
+
+
+def p_variance(errors: NDArray[np.float64], variance: NDArray[np.float64] | float) -> float:
+    """Whether their squares have that mean, by the squares' own spread."""
+    squares = np.square(errors)
+    z = (squares.mean(axis=0) - variance) / (squares.std(axis=0) / math.sqrt(len(errors)))
+    return float(np.min(2 * norm.sf(np.abs(z))))
+
+
+def real_histograms(name: str, runs: int) -> NDArray[np.float64]:
+    """Errors of real runs; sketches have new hash functions in each."""
+    symbols = np.repeat(np.arange(4), USERS)
+    found = []
+    for run in range(runs):
+        protocol = HISTOGRAMS[name](1.5)
+        if name in ("cms", "hcms"):
+            kind = CountMeanSketch if name == "cms" else HadamardSketch
+            protocol = kind.private(size=4, epsilon0=1.5, hashes=8, width=8, seed=run)
+        messages = protocol.randomize(symbols, WORDS, first_row=N * run)
+        found.append(protocol.estimate(messages) - USERS)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", HISTOGRAMS)
+def test_histograms(name: str) -> None:
+    runs = 1500
+    real = real_histograms(name, runs)
+    protocol, wrong = HISTOGRAMS[name](1.5), HISTOGRAMS[name](1.5 * 1.25)
+    variance = protocol.variance(USERS)
+    assert p_mean(real, variance) > SIGNIFICANCE
+    assert p_variance(real, variance) > SIGNIFICANCE
+    assert p_variance(real, wrong.variance(USERS)) < SIGNIFICANCE
+    fake = protocol.simulate(USERS, np.random.default_rng(1), 100_000) - USERS
+    assert p_mean(fake, variance) > SIGNIFICANCE
+    assert p_variance(fake, variance) > SIGNIFICANCE
+    assert p_variance(fake, HISTOGRAMS[name](1.5 * 1.05).variance(USERS)) < SIGNIFICANCE
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums(name: str) -> None:
+    runs = 1500
+    protocol = SUMS[name](1.5)
+    everyone, truth = np.repeat(VALUES, HELD), float(VALUES @ HELD)
+    real = np.array([
+        protocol.estimate(protocol.randomize(everyone, WORDS, first_row=N * run)) - truth for run in range(runs)
+    ])  # fmt: skip
+    variance = sum(
+        protocol.error_at(value, N) * count / N for value, count in zip(VALUES.tolist(), HELD.tolist(), strict=True)
+    )
+    assert p_mean(real, variance) > SIGNIFICANCE
+    assert p_variance(real, variance) > SIGNIFICANCE
+    fake = protocol.simulate(VALUES, HELD, np.random.default_rng(2), 100_000) - truth
+    assert p_mean(fake, variance) > SIGNIFICANCE
+    assert p_variance(fake, variance) > SIGNIFICANCE
+    assert p_variance(fake, variance * 1.05) < SIGNIFICANCE
+    assert max(protocol.error_at(value, N) for value in np.linspace(0, 1, 200)) <= protocol.mean_squared_error(N) * (
+        1 + 1e-9
+    )
+
+
+@pytest.mark.parametrize("name", ["1bitmean", "cheu"])
+def test_a_wrong_gamma_is_biased(name: str) -> None:
+    """An analyzer that believes in another parameter is noticed by its bias."""
+    right, wrong = SUMS[name](1.5), SUMS[name](1.5 * 1.1)
+    values = np.full(N, 0.95)
+    errors = np.array([wrong.estimate(right.randomize(values, WORDS, first_row=N * run)) - 95 for run in range(3000)])
+    assert p_mean(errors, float(errors.var())) < SIGNIFICANCE
+
+
+def test_the_curators_sampler_has_the_stated_law() -> None:
+    noise = DiscreteLaplace(3.0)
+    samples = noise.add_to(np.zeros(20_000, dtype=np.int64))
+    for wrong, accepted in ((1.0, True), (1.1, False)):
+        law = DiscreteLaplace(3.0 * wrong)
+        k = np.arange(-12, 13)
+        expected = law.stop / (2 - law.stop) * np.exp(-np.abs(k) / law.scale) * len(samples)
+        observed = np.array([(samples == j).sum() for j in k])
+        statistic = float((np.square(observed - expected) / expected).sum())
+        z = (statistic - 25) / math.sqrt(50)
+        assert (norm.sf(z) > SIGNIFICANCE) == accepted
+    fake = noise.simulate(np.random.default_rng(3), 200_000)
+    assert float(np.square(fake).mean()) == pytest.approx(noise.variance, rel=0.03)
+    several = noise.simulate(np.random.default_rng(4), 200_000, users=7)
+    assert float(np.square(several).mean()) == pytest.approx(7 * noise.variance, rel=0.03)
+
+
+def test_noise_parts_add_up_to_discrete_laplace() -> None:
+    """The exact law of the table's parts, convolved, against the closed form; one part fewer is not enough."""
+    scale, honest, reach = 4.0, 25, 60
+    share = PolyaShare(scale, honest)
+    ideal = DiscreteLaplace(scale)
+    expected = ideal.stop / (2 - ideal.stop) * np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
+    assert np.abs(share.law(honest, reach) - expected).max() < 1e-12
+    assert np.abs(share.law(honest - 3, reach) - expected).max() > 1e-3
+    assert 0 < share.distance < 1e-12
+    samples = share.sample(np.arange(400_000, dtype=np.uint64), WORDS, 0)
+    assert float(np.square(samples).mean()) == pytest.approx(ideal.variance / honest, rel=0.1)
+    assert abs(float(samples.mean())) < 5 * math.sqrt(ideal.variance / honest / 400_000)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: DBitFlip.private(size=4, asked=5, epsilon0=1.0),
+        lambda: CountMeanSketch.private(size=4, epsilon0=1.0, hashes=0),
+        lambda: HadamardSketch.private(size=4, epsilon0=1.0, width=12),
+        lambda: SplitAndMix(n=10, epsilon=1.0, delta=1e-6, steps=5),
+        lambda: SplitAndMix(n=100, epsilon=1.0, delta=1e-300, steps=5),
+        lambda: NoisySum(epsilon=0.0, steps=5),
+        lambda: UnaryBits(messages=3, threshold=1 << 60, low=1.0, high=0.0),
+        lambda: Flip.private(-1.0),
+        lambda: PolyaShare(1.0, 0),
+    ],
+)
+def test_bad_parameters(wrong: Callable[[], object]) -> None:
+    with pytest.raises(InvalidInput):
+        wrong()

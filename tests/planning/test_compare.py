@@ -1,0 +1,110 @@
+"""The paper's story as a table: local n^(1/2), shuffled n^(1/6), curator constant; every row as measured."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oracles.process import run
+from shuffledp import InvalidInput
+from shuffledp.planning.compare import compare
+from shuffledp.planning.multi_message import unary_bits
+
+LOCAL = ("local Laplace", "local randomized response", "1BitMean")
+
+
+def test_growth_with_the_crowd() -> None:
+    """Fitted exponents of the error over n = 1e4 ... 1e8."""
+    sizes = [10**j for j in range(4, 9)]
+    names = (*LOCAL, "discrete Laplace", "shuffledp", "IKOS split and mix", "lower bound")
+    errors: dict[str, list[float]] = {name: [] for name in names}
+    for n in sizes:
+        for row in compare("sum", n=n, epsilon=1.0, delta=1e-6, only=names):
+            assert row.rmse is not None
+            errors[row.name].append(row.rmse)
+    for name, found in errors.items():
+        exponent = float(np.polyfit(np.log(sizes), np.log(found), 1)[0])
+        wanted = 0.5 if name in LOCAL else 0.0 if name in ("discrete Laplace", "IKOS split and mix") else 1 / 6
+        assert exponent == pytest.approx(wanted, abs=0.02), name
+
+
+@pytest.mark.parametrize(("task", "rows"), [("sum", 10), ("histogram", 12), ("mean", 10)])
+def test_every_row_is_as_simulated(task: str, rows: int) -> None:
+    """100,000 runs of each at the worst data: the predicted error within 2 %."""
+    size = 8 if task == "histogram" else None
+    found = compare(task, n=10**6, epsilon=1.0, delta=1e-6, size=size, runs=100_000, seed=1)  # type: ignore[arg-type]
+    assert len(found) == rows
+    for row in found:
+        assert row.rmse is not None, row.note
+        if row.name != "lower bound":
+            assert row.simulated == pytest.approx(row.rmse, rel=0.02), row.name
+            assert row.messages
+            assert row.bits
+
+
+def test_shuffling_is_between_local_and_curator() -> None:
+    by_name = {
+        row.name: row
+        for row in compare("sum", n=10**6, epsilon=1.0, delta=1e-6, only=(*LOCAL, "shuffledp", "discrete Laplace"))
+    }
+    ours, curator = by_name["shuffledp"].rmse, by_name["discrete Laplace"].rmse
+    assert ours is not None
+    assert curator is not None
+    for name in LOCAL:
+        local = by_name[name].rmse
+        assert local is not None
+        assert curator < ours < local
+    assert by_name["shuffledp"].trust == "the shuffler"
+    floor = by_name["lower bound"].rmse
+    assert floor is not None
+    assert floor < ours
+
+
+def test_what_cannot_be_done_says_why() -> None:
+    """Theorem 3.1 has no solution at n = 1000, epsilon = 0.5: a note, no number, last place."""
+    rows = compare(
+        "sum", n=1000, epsilon=0.5, delta=1e-6, only=("shuffledp", "privacy blanket, the paper's parameters")
+    )
+    assert rows[-1].name == "privacy blanket, the paper's parameters"
+    assert rows[-1].rmse is None
+    assert rows[-1].note
+
+
+def test_many_messages_are_certified_and_near_the_gaussian_guess() -> None:
+    protocol = unary_bits(n=10**4, epsilon=1.0, delta=1e-6)
+    assert protocol.messages > 10
+    assert 1.4 < math.sqrt(protocol.mean_squared_error(10**4)) < 6
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"task": "query"}, {"epsilon": 0.0}, {"delta": 2.0}, {"n": 0}, {"task": "histogram"}]
+)
+def test_bad_input(wrong: dict[str, object]) -> None:
+    arguments: dict[str, object] = {"task": "sum", "n": 1000, "epsilon": 1.0, "delta": 1e-6} | wrong
+    with pytest.raises(InvalidInput):
+        compare(arguments.pop("task"), **arguments)  # type: ignore[arg-type]
+
+
+def test_command(tmp_path: Path) -> None:
+    done = run("compare histogram --size 4 --n 1e4 --epsilon 1 --delta 1e-6 --simulate --seed 3 --json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["candidates"][0]["name"] == "discrete Laplace"
+    assert document["runs"] == 100_000
+    picture = run("compare histogram --size 4 --n 1e4 --epsilon 1 --delta 1e-6 --plot story.png", cwd=tmp_path)
+    assert picture.returncode == 0, picture.stderr
+    assert (tmp_path / "story.png").read_bytes().startswith(b"\x89PNG")
+    assert "shuffledp" in picture.stdout
+    for line, why in (
+        ("compare sum --size 4 --n 1e4 --epsilon 1 --delta 1e-6", "belongs to histogram"),
+        ("compare histogram --size 4 --low 1 --n 1e4 --epsilon 1 --delta 1e-6", "belong to sum"),
+        ("compare histogram --n 1e4 --epsilon 1 --delta 1e-6", "number of bins"),
+        ("compare sum --n 1e4,1e5 --epsilon 1 --delta 1e-6", "one set of values"),
+        ("compare sum --n 1e4 --epsilon 1 --delta 1e-6 --plot story.doc", "not a kind of picture"),
+        ("compare sum --low 3 --high 2 --n 1e4 --epsilon 1 --delta 1e-6", "low must be below high"),
+    ):
+        bad = run(line, cwd=tmp_path)
+        assert (bad.returncode, bad.stdout) == (2, ""), line
+        assert why in bad.stderr
