@@ -44,7 +44,7 @@ def main() -> None:
     shuffledp("run", question, data, "--column", "rate_marriage", "--truth", "--plot", picture)
     print("\nHow many had an affair? The same people are asked again, so their budget is spent again:")
     shuffledp("plan", "histogram", "--labels", "false,true", *privacy, "-o", share)
-    shuffledp("run", share, data, "--query", "affairs > 0", "--truth")
+    shuffledp("run", share, data, "--query", "affairs::DOUBLE > 0", "--truth")
     print("\nWhat the same plan costs in privacy as the crowd grows:")
     shuffledp(
         "account", "--randomizer", "rr", "--size", "5", "--epsilon0", "5", "--delta", "1e-6", "--n", "1e3,1e4,1e5,1e6"

@@ -69,7 +69,9 @@ def test_words(home: Path) -> None:
 
 
 def test_query(home: Path) -> None:
-    done = run(["run", "query.json", "people.csv", "--query", "income > 50 AND answer = 'yes'", "--json"], cwd=home)
+    done = run(
+        ["run", "query.json", "people.csv", "--query", "income::DOUBLE > 50 AND answer = 'yes'", "--json"], cwd=home
+    )
     assert done.returncode == 0, done.stderr
     assert 0.05 < json.loads(done.stdout)["estimate"]["value"] < 0.25
 
@@ -104,6 +106,50 @@ def test_a_second_run_warns(home: Path) -> None:
     assert "spent again" in json.loads(again.stdout)["notes"][-1]
     other = run("run income.json people.csv --column income", cwd=home)
     assert "2 time(s) before (0 with this plan)" in other.stderr
+
+
+def test_budgets_of_different_units_are_not_added(home: Path) -> None:
+    assert run("run poll.json people.csv --column answer", cwd=home).returncode == 0
+    again = run("run poll.json people.csv --column answer --user id --max-rows-per-user 2", cwd=home)
+    assert again.returncode == 0, again.stderr
+    assert "do not add up" in again.stderr
+
+
+def test_a_damaged_history_is_no_obstacle(home: Path) -> None:
+    (home / "state" / "shuffledp").mkdir(parents=True)
+    (home / "state" / "shuffledp" / "releases.jsonl").write_text('{"data": 1}\nnonsense\n[]\n')
+    assert run("run poll.json people.csv --column answer", cwd=home).returncode == 0
+
+
+def test_strange_labels_and_confidences(home: Path) -> None:
+    (home / "dollars.csv").write_text("x\n" + "$a_$\nb\n" * 800)
+    assert (
+        run(
+            [
+                "plan",
+                "histogram",
+                "--labels",
+                "$a_$,b",
+                *["--n", "1500", "--epsilon", "1", "--delta", "1e-6", "-o", "d.json"],
+            ],
+            cwd=home,
+        ).returncode
+        == 0
+    )
+    done = run(
+        "run d.json dollars.csv --column x --plot d.png --confidence 0.9999999999999999 --simultaneous", cwd=home
+    )
+    assert done.returncode == 0, done.stderr
+    assert (home / "d.png").exists()
+
+
+def test_simulate_intervals_by_number(home: Path) -> None:
+    assert (
+        run("plan histogram --size 4 --low 0 --high 1 --n 1500 --epsilon 1 --delta 1e-6 -o b.json", cwd=home).returncode
+        == 0
+    )
+    (home / "truth.csv").write_text('value,count\n0.3,800\n"[0.5, 0.75)",700\n')
+    assert "1,500 users" in run("simulate b.json --truth truth.csv --trials 10", cwd=home).stdout
 
 
 def test_a_run_that_cannot_be_written_down_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +265,7 @@ def test_simulate_numbers(home: Path) -> None:
         ("label,count\nmaybe,3\n", "", "not a bin of the plan"),
         ("label,count\nno,-3\n", "", "not a whole number"),
         ("label,count\nno\n", "", "not a value and a count"),
-        ("label,count\n", "", "no users"),
+        ("label,count\n", "", "from 1 to 1e15 users"),
         ("label,count\nno,3\n", "--trials 0", "at least 1"),
     ],
 )

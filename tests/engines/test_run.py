@@ -255,7 +255,9 @@ def test_a_row_of_nobody_is_refused(tmp_path: Path, mean: Plan) -> None:
 
 def test_sql_and_python_queries_agree(tmp_path: Path, query: Plan) -> None:
     path = write(tmp_path / "people.csv", {"number": NUMBERS, "Favourite Colour": COLOURS})
-    by_sql = run_file(query, path, query="number > 5 AND \"favourite colour\" <> 'red'", words=WORDS, truth=True)
+    by_sql = run_file(
+        query, path, query="number::DOUBLE > 5 AND \"favourite colour\" <> 'red'", words=WORDS, truth=True
+    )
     people_ = list(zip(NUMBERS.tolist(), COLOURS.tolist(), strict=True))
     by_python = run(query, people_, query=lambda p: p[0] > 5 and p[1] != "red", words=WORDS)
     assert (by_sql.estimate.value == by_python.estimate.value).all()
@@ -277,7 +279,9 @@ def test_a_query_can_make_values_for_any_plan(tmp_path: Path, mean: Plan, histog
         "avg(number) OVER ()", "sum(number)", "(SELECT max(number) FROM people)", "random()", "now() IS NULL",
         "number) , (number", "number) FROM people WHERE (true", "read_text('/etc/passwd')", "COLUMNS('n.*')", "*",
         "unnest([0, 1])", "number; SELECT 1", "people.number", "rank() OVER (ORDER BY number)", "list_sum([number])",
-        "weighted_avg(number, 1)", "nextval('x')", "getvariable('x')", "$1", "number >", "",
+        "weighted_avg(number, 1)",
+        "typeof(number) = 'x'", "current_localtimestamp() IS NULL", "number, number", "hash(number)",
+        "nextval('x')", "getvariable('x')", "$1", "number >", "",
         "EXISTS (SELECT 1)", "number) FROM read_csv('/etc/passwd'", "number) UNION ALL SELECT (1", "row_number() over ()",
         "number ORDER BY 1", "max(number) FILTER (WHERE true)", "error('x')", "uuid()", "lag(number) OVER ()",
     ],
@@ -293,11 +297,26 @@ def test_queries_beyond_one_row_are_refused(tmp_path: Path, query: Plan, text: s
     ["number > 5", "number BETWEEN 1 AND 5", "abs(number - 5) / 5", "coalesce(number, 0) / 10", "number IN (1, 2, 3)",
      "CASE WHEN number > 5 THEN 1 ELSE 0.5 END", "TRY_CAST(colour AS DOUBLE) IS NULL", "lower(colour) LIKE 'r%'",
      "length(colour) / 10.0", "number > 5 -- a comment", "NOT (number > 5)", "sqrt(number) < 2", "colour || 'x' = 'redx'",
-     "least(number / 10, 0.5)", "number % 2 < 1", "number::INTEGER = 3"],
+     "least(number / 10, 0.5)", "number % 2 < 1", "number::INTEGER = 3", "NUMBER > 5"],
 )  # fmt: skip
 def test_plain_queries_are_allowed(tmp_path: Path, query: Plan, text: str) -> None:
-    path = write(tmp_path / "people.csv", {"number": NUMBERS, "colour": COLOURS})
+    path = write(tmp_path / "people.parquet", {"number": NUMBERS, "colour": COLOURS})
     assert run_file(query, path, query=text, words=WORDS).n == 2000
+
+
+def test_cells_of_a_csv_file_are_texts_whatever_is_in_them(tmp_path: Path) -> None:
+    """One person's cell must not change what the others' cells mean."""
+    yes_no = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["false", "true"])
+    truths = []
+    for last in ("01234", "K1A"):
+        path = tmp_path / "zip.csv"
+        path.write_text("zip\n" + "01234\n" * 1199 + f"{last}\n")
+        found = run_file(yes_no, path, query="zip LIKE '0%'", truth=True)
+        assert found.truth is not None
+        truths.append(found.truth[1])
+    assert truths == [1200, 1199]
+    with pytest.raises(InvalidInput, match="Columns of a CSV file are texts"):
+        run_file(yes_no, path, query="zip > 5")
 
 
 def test_a_query_that_fails_on_a_row_shows_no_cell(tmp_path: Path, query: Plan) -> None:
@@ -309,8 +328,22 @@ def test_a_query_that_fails_on_a_row_shows_no_cell(tmp_path: Path, query: Plan) 
         run_file(query, path, query="length(colour)")
     with pytest.raises(InvalidInput, match="does not work"):
         run_file(query, path, query="sqrt(colour > 'a', 3)")
-    with pytest.raises(InvalidInput, match="ZeroDivisionError"):
-        run(query, [0.0] * 1000, query=lambda x: 1 / x)
+    with pytest.raises(InvalidInput, match="more than 2000 characters"):
+        run_file(query, path, query="1" + " + 1" * 900)
+    for task in (query, plan("sum", n=1000, epsilon=1.0, delta=1e-6)):
+        with pytest.raises(InvalidInput, match="ZeroDivisionError") as failed:
+            run(task, [0.0] * 1000, query=lambda x: 1 / x)
+        assert failed.value.__context__ is None
+
+
+def test_values_in_memory_are_never_shown(mean: Plan) -> None:
+    binned = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=5, low=0.0, high=10.0)
+    for task in (mean, binned):
+        for values in (["s3cr3t"] * 1000, [10**400] * 1000, [[1.0]] * 1000, iter(["s3cr3t"])):
+            with pytest.raises(InvalidInput) as refused:
+                run(task, values)
+            assert "s3cr3t" not in str(refused.value)
+            assert refused.value.__context__ is None
 
 
 # Bad files
@@ -320,8 +353,14 @@ def test_a_query_that_fails_on_a_row_shows_no_cell(tmp_path: Path, query: Plan) 
     ("name", "content", "why"),
     [
         ("empty.csv", b"", "is empty"),
-        ("header.csv", b"number\n", "no rows"),
+        ("nobody.csv", b"number\n", "no rows"),
         ("ragged.csv", b"number,x\n1,2\n31337\n", "different lengths"),
+        ("open.csv", b'number,x\n1,2\n1,"31337\n1,2\n1,2\n', "never closed"),
+        ("twice.csv", b'number,x\n1,"31337\n1,2\n1,b"\n1,2\n', "never closed"),
+        ("latin.csv", b"number,\xe4\n31337,2\n", "not in UTF-8"),
+        ("header.csv", b"31337,2\n5,6\n", "no column 'number' among its 2"),
+        ("double.csv", b"number,number\n31337,2\n", "several columns"),
+        ("cut.csv.gz", b"\x1f\x8b31337", "cannot"),
         ("text.csv", b"number\n1\nsecret31337\n", "data row 2 the value is not a number"),
         ("other.csv", b"name\n1\n", "no column 'number'"),
         ("broken.parquet", b"31337 is not parquet", "cannot be read"),
@@ -334,6 +373,52 @@ def test_bad_files(tmp_path: Path, mean: Plan, name: str, content: bytes, why: s
     with pytest.raises(InvalidInput, match=why) as refused:
         run_file(mean, tmp_path / name, column="number")
     assert "31337" not in str(refused.value)
+
+
+def test_cells_may_have_line_breaks_if_one_says_so(tmp_path: Path, mean: Plan) -> None:
+    (tmp_path / "notes.csv").write_text("number,note\r\n" + '5,"two\r\nlines"\r\n' * 1000 + "\r\n6,one\r\n\r\n")
+    with pytest.raises(InvalidInput, match="--multiline"):
+        run_file(mean, tmp_path / "notes.csv", column="number")
+    found = run_file(mean, tmp_path / "notes.csv", column="number", multiline=True, truth=True)
+    assert found.n == 1001
+
+
+def test_lines_are_counted_across_blocks(tmp_path: Path, mean: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blank lines, both line ends, with and without a last one, at every alignment of the blocks."""
+    for block in (40, 41, 64, 4096):
+        monkeypatch.setattr(table, "_BLOCK", block)
+        for end in ("\n", "\r\n"):
+            for tail in ("", end, end + end):
+                path = tmp_path / "people.csv"
+                path.write_text(
+                    "number,x" + end + f"5,1{end}{end}6,2{end}7,3{end}{end}{end}" * 400 + "8,9" + tail, newline=""
+                )
+                assert run_file(mean, path, column="number").n == 1201
+
+
+def test_labels_that_look_missing(tmp_path: Path) -> None:
+    wanted = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["None", "Some"])
+    path = tmp_path / "people.csv"
+    path.write_text("answer,x\n" + "None,1\nSome,2\n" * 600)
+    assert run_file(wanted, path, column="answer").n == 1200
+    floats = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["1", "2"])
+    holes = write(tmp_path / "holes.parquet", {"answer": [1.0, 2.0, math.nan] * 500})
+    assert run_file(floats, holes, column="answer", policy=Policy(missing="skip")).rejected == {"missing": 500}
+
+
+def test_too_few_rows_of_several_a_person(tmp_path: Path, mean: Plan) -> None:
+    """The epsilon that would be is for all rows of a person."""
+    path = write(tmp_path / "people.csv", {"who": np.arange(900) // 3, "number": NUMBERS[:900]})
+    with pytest.raises(InvalidInput, match=r"epsilon would be [34]\."):
+        run_file(mean, path, column="number", user="who", max_rows_per_user=3)
+
+
+@pytest.mark.parametrize("kind", ["list", "struct", "binary"])
+def test_odd_columns_of_users(tmp_path: Path, mean: Plan, kind: str) -> None:
+    odd = {"list": [[1]] * 1000, "struct": [{"a": 1}] * 1000, "binary": [b"\xff\xfe"] * 1000}[kind]
+    path = write(tmp_path / "people.parquet", {"who": odd, "number": NUMBERS[:1000]})
+    with pytest.raises(InvalidInput):
+        run_file(mean, path, column="number", user="who")
 
 
 def test_wrong_types_and_arguments(tmp_path: Path, mean: Plan, histogram: Plan, query: Plan) -> None:

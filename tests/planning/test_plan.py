@@ -62,12 +62,23 @@ def test_a_plan_survives_its_file() -> None:
     ("section", "key", "value"),
     [("guarantee", "epsilon", 0.1), ("guarantee", "delta", 1e-9), ("guarantee", "n", 10), ("protocol", "size", 4),
      ("protocol", "epsilon0", 0.1), ("guarantee", "bound", "witness"), ("guarantee", "adjacency", "add-remove"),
-     ("forecast", "mean_squared_error", 1.0)],
+     ("forecast", "mean_squared_error", 1.0), ("guarantee", "delta", 2), ("guarantee", "epsilon", True),
+     ("guarantee", "epsilon", "1"), ("guarantee", "epsilon", 1e300), ("guarantee", "n", None), ("guarantee", "n", -5),
+     ("protocol", "threshold", "1"), ("protocol", "threshold", 1.5), ("protocol", "labels", [1, 2, 3, 4, 5]),
+     ("protocol", "low", False), ("protocol", "low", [1]), ("protocol", "name", "mean"), ("protocol", "size", 10**12)],
 )  # fmt: skip
 def test_an_edit_with_a_new_hash_is_refused_if_the_claim_does_not_follow(section: str, key: str, value: Any) -> None:
     document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()
     body = {k: v for k, v in document.items() if k != "sha256"}
     body[section] = body[section] | {key: value}
+    with pytest.raises(InvalidInput):
+        Plan.from_document(body | {"sha256": _digest(body)})
+
+
+@pytest.mark.parametrize("batch", [None, "100", -1, 0, 1e4, 10**30])
+def test_a_strange_min_batch_is_refused(batch: Any) -> None:
+    document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()
+    body = {k: v for k, v in document.items() if k != "sha256"} | {"min_batch": batch}
     with pytest.raises(InvalidInput):
         Plan.from_document(body | {"sha256": _digest(body)})
 
@@ -104,6 +115,9 @@ def test_command(tmp_path: Path) -> None:
         ("plan sum --n 1e4,1e5 --epsilon 1 --delta 1e-6", "one set of values"),
         ("plan sum --low 2 --high 1 --n 1e4 --epsilon 1 --delta 1e-6", "low must be below high"),
         ("plan sum --n 1e4 --epsilon 1 --delta 1e-6 --honest-fraction 2", "honest_fraction must be"),
+        ("plan sum --high 1e300 --n 1e4 --epsilon 1 --delta 1e-6", "high must be a number"),
+        ("plan sum --rmse 1e-300 --n 1e4 --delta 1e-6", "error that small"),
+        ("plan mean --rmse 0.01 --epsilon 1 --delta 1e-6 --precision 0", "precision + 1 must be"),
         ("plan guess --n 1e4 --epsilon 1 --delta 1e-6", "guess"),
     ],
 )

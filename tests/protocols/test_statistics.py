@@ -100,6 +100,11 @@ def test_bins() -> None:
     assert labelled.index("b") == 1
     numbers = Bins(size=4, low=-1.0, high=1.0)
     assert numbers.encode([-1.0, -0.5, 0.999, 1.0]).tolist() == [0, 1, 3, 3]
+    hundred = Bins(size=100, low=0.0, high=1.0)
+    assert hundred.encode([0.29, 0.57, 0.58, 0.0, 1.0]).tolist() == [29, 57, 58, 0, 99]
+    assert (hundred.encode(hundred.edges[:-1]) == np.arange(100)).all()
+    assert Bins(size=22, low=0.0, high=22.0).encode(np.arange(22)).tolist() == list(range(22))
+    assert len(set(Bins(size=40, low=1e6, high=1e6 + 1).names)) == 40
     assert Bins(size=3).encode(np.array([2, 0])).tolist() == [2, 0]
     assert Bins(size=3).names == ("0", "1", "2")
     assert Bins(size=3).edges.tolist() == [-0.5, 0.5, 1.5, 2.5]

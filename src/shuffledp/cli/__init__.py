@@ -1,5 +1,6 @@
 """The `shuffledp` command."""
 
+import os
 import sys
 
 import click
@@ -9,7 +10,7 @@ from shuffledp.cli.account import account
 from shuffledp.cli.compare import compare_command
 from shuffledp.cli.compose import compose_command
 from shuffledp.cli.curve import curve
-from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM
+from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM, UNEXPECTED
 from shuffledp.cli.figures import figures
 from shuffledp.cli.plan import plan_command
 from shuffledp.cli.run import run_command
@@ -47,3 +48,12 @@ def main() -> None:
     except ShuffledpError as error:
         click.echo(f"shuffledp: {error}", err=True)
         sys.exit(BAD_INPUT)
+    except Exception as error:  # its message could show a value
+        if os.environ.get("SHUFFLEDP_DEBUG"):
+            raise
+        kind = type(error).__name__
+        click.echo(
+            f"shuffledp: something unexpected went wrong ({kind}). Please report it; SHUFFLEDP_DEBUG=1 shows where.",
+            err=True,
+        )
+        sys.exit(UNEXPECTED)

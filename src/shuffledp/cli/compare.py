@@ -13,6 +13,7 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.tables import aligned
 from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput
+from shuffledp.figures.style import check_picture
 from shuffledp.planning.compare import RUNS, Candidate, Comparison, compare
 
 
@@ -44,9 +45,9 @@ def compare_command(
     if task != "histogram" and "size" in given:
         raise InvalidInput("--size belongs to histogram. Leave it out.")
     if plot is not None:
-        from shuffledp.figures.comparison import SIZES, check, draw
+        from shuffledp.figures.comparison import SIZES, draw
 
-        check(plot)
+        check_picture(plot)
     with progress(10, "Comparing") as bar:
         rows = compare(task, runs=RUNS if simulate else 0, progress=lambda _: bar.update(1), **given)
     if plot is not None:

@@ -4,3 +4,4 @@ from typing import Final
 
 BAD_INPUT: Final = 2
 NO_CLAIM: Final = 3
+UNEXPECTED: Final = 1

@@ -32,10 +32,17 @@ def write_text(path: Path, text: str) -> None:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-            Path(name).chmod(0o644)
+            Path(name).chmod(0o666 & ~_umask())
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
         raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None
+
+
+def _umask() -> int:
+    """What the user does not want others to do with new files."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

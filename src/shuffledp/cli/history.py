@@ -16,7 +16,13 @@ class Release:
     plan: str
     epsilon: float
     delta: float
+    unit: str
     when: str
+
+    def __post_init__(self) -> None:
+        numbers = all(isinstance(x, float | int) and not isinstance(x, bool) for x in (self.epsilon, self.delta))
+        if not (numbers and all(isinstance(x, str) for x in (self.data, self.plan, self.unit, self.when))):
+            raise ValueError
 
 
 def digest(path: Path) -> str:
@@ -42,10 +48,15 @@ def earlier(data: str) -> list[Release]:
     return found
 
 
-def remember(data: str, plan: str, epsilon: float, delta: float) -> bool:
+def remember(data: str, plan: str, epsilon: float, delta: float, unit: str) -> bool:
     """Write an answer down, before it is shown. Says whether that worked."""
     release = Release(
-        data=data, plan=plan, epsilon=epsilon, delta=delta, when=datetime.now(UTC).isoformat(timespec="seconds")
+        data=data,
+        plan=plan,
+        epsilon=epsilon,
+        delta=delta,
+        unit=unit,
+        when=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     try:
         _file().parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from shuffledp.engines.derived import derived
 from shuffledp.engines.intake import Policy
 from shuffledp.engines.run import run_file
 from shuffledp.errors import InvalidInput
+from shuffledp.figures.style import check_picture
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -54,6 +55,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--quantile", type=Reals(), help="Also the bins where these shares of users are reached.")
 @click.option("--top", type=Wholes(), help="Also the largest bins.")
 @click.option("--range", "ranges", metavar="FIRST..LAST", multiple=True, help="Also the count from one bin to another.")
+@click.option("--multiline", is_flag=True, help="Cells of the CSV file may contain line breaks.")
 @click.option("--truth", is_flag=True, help="Also the exact answer, which is not private.")
 @click.option("--plot", type=_FILE, help="Draw the answer (.png, .svg or .pdf).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -63,20 +65,21 @@ def run_command(
     missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
     max_rows_per_user: tuple[int, ...] | None, confidence: tuple[float, ...] | None, simultaneous: bool,
     project: bool, frequencies: bool, cdf: bool, quantile: tuple[float, ...] | None, top: tuple[int, ...] | None,
-    ranges: tuple[str, ...], truth: bool, plot: Path | None, as_json: bool, out: Path | None,
+    ranges: tuple[str, ...], multiline: bool, truth: bool, plot: Path | None, as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Carry out PLAN on DATA (CSV, Parquet or Arrow, one report a row): randomize, shuffle, estimate."""
     for name, given in (("--max-rows-per-user", max_rows_per_user), ("--confidence", confidence), ("--top", top)):
         if given is not None and len(given) > 1:
             raise InvalidInput(f"{name} takes one number. Give one.")
-    for path in (plot, out):
-        if path is not None and not path.parent.is_dir():
-            raise InvalidInput(f"cannot write {path}: there is no folder {path.parent}. Choose another place.")
+    if plot is not None:
+        check_picture(plot)
+    if out is not None and not out.parent.is_dir():
+        raise InvalidInput(f"cannot write {out}: there is no folder {out.parent}. Choose another place.")
     chosen = read_plan(plan)
     level = confidence[0] if confidence else 0.95
     with progress(1000, "Randomizing") as bar:
         answer = run_file(
-            chosen, data, column=column, query=query, user=user, truth=truth,
+            chosen, data, column=column, query=query, user=user, truth=truth, multiline=multiline,
             policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
             max_rows_per_user=max_rows_per_user[0] if max_rows_per_user else None,
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
@@ -88,11 +91,11 @@ def run_command(
     )  # fmt: skip
     if extra:
         document["derived"] = extra
+    document["notes"] += _spend(answer, data)  # before anything is shown
     if plot is not None:
         from shuffledp.figures.answers import draw
 
         draw(answer, plot, confidence=level, simultaneous=simultaneous)
-    document["notes"] += _spend(answer, data)
     if out is not None:
         write_text(out, json.dumps(document, indent=2, allow_nan=False) + "\n")
     click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else _words(answer, document))
@@ -103,17 +106,22 @@ def _spend(answer: Answer, data: Path) -> list[str]:
     if answer.guarantee is None:  # pragma: no cover - the command's randomness is always secret
         return []
     notes = []
-    mark = history.digest(data)
+    mark, promise = history.digest(data), answer.guarantee
     before = history.earlier(mark)
     if before:
         same = sum(release.plan == answer.plan.sha256 for release in before)
-        epsilon = sum(release.epsilon for release in before) + answer.guarantee.epsilon
-        delta = sum(release.delta for release in before) + answer.guarantee.delta
+        if all(release.unit == promise.adjacency for release in before):
+            epsilon = rounded_up(sum(release.epsilon for release in before) + promise.epsilon)
+            delta = rounded_up(sum(release.delta for release in before) + promise.delta)
+            together = f"All answers together are ({epsilon}, {delta})-differentially private by adding up."
+        else:
+            together = (
+                "They protect different things (one row, or several rows of a person), so their budgets do not add up."
+            )
         notes.append(
-            f"The budget is spent again: this file was answered {len(before)} time(s) before ({same} with this plan). "
-            f"All answers together are ({rounded_up(epsilon)}, {rounded_up(delta)})-differentially private by adding up."
+            f"The budget is spent again: this file was answered {len(before)} time(s) before ({same} with this plan). {together}"
         )
-    if not history.remember(mark, answer.plan.sha256, answer.guarantee.epsilon, answer.guarantee.delta):
+    if not history.remember(mark, answer.plan.sha256, promise.epsilon, promise.delta, promise.adjacency):
         notes.append("This release could not be written down, so a second one will not be noticed.")
     for note in notes:
         click.echo(f"shuffledp: warning: {note}", err=True)

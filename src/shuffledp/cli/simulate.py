@@ -15,6 +15,7 @@ from shuffledp.cli.numbers import Wholes
 from shuffledp.cli.progress import progress
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.bins import Bins
 from shuffledp.protocols.histogram import Histogram
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -56,7 +57,7 @@ def _simulate(
     scale = n if plan.is_mean else 1
     if isinstance(protocol, Histogram):
         truth = np.zeros(plan.size)
-        where = [protocol.bins.index(key) for key in keys]
+        where = [_bin(protocol.bins, key) for key in keys]
         np.add.at(truth, where, users)
         held = truth.astype(np.int64)
         expected = protocol.mean_squared_error(n)
@@ -109,9 +110,16 @@ def _read(path: Path) -> tuple[list[str], NDArray[np.int64]]:
             raise InvalidInput(f"line {number} of {path} has a count that is not a whole number of users. Mend it.")
         keys.append(key.strip())
         users.append(int(count))
-    if not sum(users):
-        raise InvalidInput(f"{path} has no users. Give a header and lines like yes,120.")
+    if not 0 < sum(users) <= 10**15:
+        raise InvalidInput(f"{path} must have from 1 to 1e15 users. Give a header and lines like yes,120.")
     return keys, np.array(users, dtype=np.int64)
+
+
+def _bin(bins: Bins, key: str) -> int:
+    """A bin by its name or, for intervals, by a number in it."""
+    if bins.numeric and key not in bins.names:
+        return int(bins.place(_numbers([key], bins.low or 0.0, bins.high or 0.0))[0])
+    return bins.index(key)
 
 
 def _numbers(keys: list[str], low: float, high: float) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """Validation of numbers, once, at construction: one sentence of fact, one of remedy."""
 
+import contextlib
 import math
 import operator
 from typing import Any
@@ -40,12 +41,22 @@ def real(value: Any, name: str) -> float:
         raise InvalidInput(f"{name} must be a number; got a {type(value).__name__}. Give e.g. 0.5.") from None
 
 
-def probability(value: float, name: str) -> float:
+def probability(value: float, name: str, usual: str = "1e-6") -> float:
     """A number strictly between 0 and 1."""
     number = real(value, name)
     if not 0 < number < 1:
-        raise InvalidInput(f"{name} must be strictly between 0 and 1; got {number}. A usual choice is 1e-6.")
+        raise InvalidInput(f"{name} must be strictly between 0 and 1; got {number}. A usual choice is {usual}.")
     return number
+
+
+def numbers(values: Any) -> NDArray[np.float64]:
+    """Users' values as a one-dimensional array of doubles. They are never shown, not even in an error's context."""
+    array = None
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        array = np.asarray(values, dtype=np.float64)
+    if array is None or array.ndim != 1:
+        raise InvalidInput("values must be a one-dimensional array of numbers. Convert them first.")
+    return array
 
 
 def epsilon(value: float, name: str = "epsilon", *, positive: bool = False) -> float:

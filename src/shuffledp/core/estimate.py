@@ -30,8 +30,8 @@ class Estimate:
 
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[Reals, Reals]:
         """Normal confidence limits, for each entry or (Bonferroni) for all of them at once."""
-        miss = 1 - checks.probability(confidence, "confidence")
+        miss = 1 - checks.probability(confidence, "confidence", "0.95")
         if simultaneous:
             miss /= max(1, self.value.size)
-        z = NormalDist().inv_cdf(1 - miss / 2)
+        z = -NormalDist().inv_cdf(miss / 2)
         return self.value - z * self.standard_error, self.value + z * self.standard_error

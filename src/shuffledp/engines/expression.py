@@ -1,66 +1,106 @@
 """An SQL expression asked of each row by itself.
 
 A query must see one person at a time: an aggregate, a window or a subquery would let one person's value reach the messages
-of others, and void the guarantee. So the expression is parsed, and only what is known to be row by row is let through; DuckDB
-evaluates it with no access to files or network.
+of others, and void the guarantee. So the expression is parsed, and only what is known to be row by row and repeatable is let
+through; DuckDB evaluates it with no access to files or network. Columns keep the type that their file declares; those of a CSV
+file are texts, because a guessed type would depend on everybody's cells.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from shuffledp.engines.table import arrow
+from shuffledp.engines.table import Table, arrow
 from shuffledp.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROW_BY_ROW: Final = frozenset(
+_CONSTRUCTS: Final = frozenset(
     {"BETWEEN", "CASE", "CAST", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR", "TYPE"}
 )
+# fmt: off
+_FUNCTIONS: Final = frozenset({
+    "+", "-", "*", "/", "//", "%", "**", "^", "||", "~~", "!~~", "~~*", "!~~*", "&", "|", "<<", ">>", "~",
+    # numbers
+    "abs", "acos", "asin", "atan", "atan2", "cbrt", "ceil", "ceiling", "cos", "degrees", "exp", "floor", "greatest", "isfinite",
+    "isinf", "isnan", "least", "ln", "log", "log10", "log2", "mod", "pi", "pow", "power", "radians", "round", "sign", "sin",
+    "sqrt", "tan", "trunc",
+    # texts
+    "ascii", "bit_length", "chr", "concat", "concat_ws", "contains", "ends_with", "hamming", "instr", "lcase", "left", "len",
+    "length", "levenshtein", "like_escape", "lower", "lpad", "ltrim", "not_like_escape", "position", "prefix", "regexp_extract",
+    "regexp_full_match", "regexp_matches", "regexp_replace", "repeat", "replace", "reverse", "right", "rpad", "rtrim",
+    "split_part", "starts_with", "strip_accents", "strlen", "strpos", "substr", "substring", "suffix", "trim", "ucase", "unicode",
+    "upper",
+    # dates
+    "date_diff", "date_part", "date_trunc", "datediff", "datepart", "datetrunc", "day", "dayname", "dayofmonth", "dayofweek",
+    "dayofyear", "epoch", "hour", "isodow", "last_day", "make_date", "make_timestamp", "minute", "month", "monthname", "quarter",
+    "second", "strftime", "strptime", "try_strptime", "week", "weekday", "year",
+})
+# fmt: on
 _PLAIN: Final[dict[str, Any]] = {
-    "where_clause": None, "having": None, "qualify": None, "sample": None, "group_expressions": [], "modifiers": [],
+    "where_clause": None,
+    "having": None,
+    "qualify": None,
+    "sample": None,
+    "group_expressions": [],
+    "modifiers": [],
     "cte_map": {"map": []},
 }  # fmt: skip
+_LONGEST: Final = 2000
 
 
 class Expression:
     """An SQL expression over the columns of one row."""
 
     def __init__(self, text: str) -> None:
+        if len(text) > _LONGEST:
+            raise InvalidInput(f"the query has more than {_LONGEST} characters. Write a shorter one.")
         self.text = text
         self._database = _database()
         self._columns = self._checked()
 
-    def columns(self, present: Sequence[str]) -> list[str]:
+    def columns(self, table: Table) -> list[str]:
         """The columns it reads, as the file spells them."""
-        spelled = {name.lower(): name for name in present}
-        for name in self._columns:
-            if name.lower() not in spelled:
-                raise InvalidInput(
-                    f"the query's column {name!r} is not in the file. Its columns are {', '.join(present)}."
-                )
-        return [spelled[name.lower()] for name in self._columns] or list(present[:1])
+        return [table.column(name, any_case=True) for name in self._columns] or table.columns()[:1]
 
-    def evaluate(self, batch: "pa.RecordBatch") -> Any:
-        """One value a row. A failure may quote a cell, so its message is not shown; on no rows it can only be about types."""
+    def check(self, batch: "pa.RecordBatch", *, texts: bool) -> None:
+        """Try it on no rows, where a complaint can only be about types and functions."""
         import duckdb
 
-        pa = arrow()
-        self._database.register("people", pa.Table.from_batches([batch]))
         try:
-            found = self._database.sql(f"SELECT (\n{self.text}\n) AS answer FROM people").to_arrow_table()  # noqa: S608
+            self._values(batch.slice(0, 0))
+            return
         except duckdb.Error as error:
-            if batch.num_rows == 0:
-                raise InvalidInput(f"the query does not work: {_first_line(error)}") from None
-            raise InvalidInput("the query fails on a row. Test it on made-up rows, and use TRY_CAST or CASE.") from None
-        if found.num_rows != batch.num_rows:
+            complaint = str(error).strip().splitlines()[0].split("Candidate")[0].rstrip(". ")
+        hint = " Columns of a CSV file are texts: write e.g. age::DOUBLE >= 65." if texts else ""
+        raise InvalidInput(f"the query does not work: {complaint}.{hint}")
+
+    def evaluate(self, batch: "pa.RecordBatch") -> Any:
+        """One value a row. A failure may quote a cell, so its message is not shown."""
+        import duckdb
+
+        try:
+            found = self._values(batch)
+        except duckdb.Error:
+            found = None
+        if found is None:
+            raise InvalidInput("the query fails on a row. Test it on made-up rows, and use TRY_CAST or CASE.")
+        if len(found) != batch.num_rows:
             raise InvalidInput("the query does not give one value a row. Use an expression of one row's columns.")
-        return found.column("answer").combine_chunks()
+        return found
+
+    def _values(self, batch: "pa.RecordBatch") -> Any:
+        self._database.register("people", arrow().Table.from_batches([batch]))
+        answers = self._database.sql(f"SELECT (\n{self.text}\n) AS answer FROM people").to_arrow_table()  # noqa: S608
+        return answers.column("answer").combine_chunks()
 
     def _checked(self) -> list[str]:
         statement = f"SELECT (\n{self.text}\n)"
-        found = json.loads(self._database.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()[0][0])
+        try:
+            found = json.loads(self._database.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()[0][0])
+        except RecursionError:
+            raise InvalidInput("the query is nested too deeply. Write a simpler one.") from None
         if found["error"]:
             raise InvalidInput(f'the query is not an SQL expression: {found["error_message"]}. Write e.g. "age >= 65".')
         node = found["statements"][0]["node"]
@@ -69,24 +109,17 @@ class Expression:
             raise InvalidInput("the query is more than an expression. Write what would follow SELECT for one row.")
         columns: list[str] = []
         for part in _expressions(node["select_list"]):
-            if part["class"] not in _ROW_BY_ROW or (part["class"] == "FUNCTION" and not self._is_scalar(part)):
-                what = part.get("function_name") or part["class"].lower()
+            function = part.get("function_name", "").lower()
+            if part["class"] not in _CONSTRUCTS or (part["class"] == "FUNCTION" and function not in _FUNCTIONS):
                 raise InvalidInput(
-                    f"the query uses {what}, which may look beyond one person's row or change from run to run. "
-                    "Use plain scalar functions of one row's columns."
+                    f"the query uses {function or part['class'].lower()}, which is not known to look at one person's row only. "
+                    "Use plain arithmetic, comparisons, CASE, casts, and functions of texts and dates."
                 )
             if part["class"] == "COLUMN_REF":
                 if len(part["column_names"]) != 1:
                     raise InvalidInput("the query names a table or a field. Use plain column names.")
                 columns.append(part["column_names"][0])
         return list(dict.fromkeys(columns))
-
-    def _is_scalar(self, part: dict[str, Any]) -> bool:
-        kinds = self._database.execute(
-            "SELECT DISTINCT function_type, stability FROM duckdb_functions() WHERE lower(function_name) = lower(?)",
-            [part["function_name"]],
-        ).fetchall()
-        return bool(kinds == [("scalar", "CONSISTENT")])
 
 
 def _expressions(node: Any) -> Iterator[dict[str, Any]]:
@@ -98,10 +131,6 @@ def _expressions(node: Any) -> Iterator[dict[str, Any]]:
     elif isinstance(node, list):
         for child in node:
             yield from _expressions(child)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
 
 
 def _database() -> Any:

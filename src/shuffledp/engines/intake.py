@@ -1,5 +1,6 @@
 """What happens to values that a plan has no place for: refused unless the operator chose otherwise, and always counted."""
 
+import contextlib
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -108,12 +109,13 @@ class Intake:
         import pyarrow.compute as pc
 
         bins = self._bins or Bins(size=2)
-        try:
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), None, column)
+        texts = None
+        with contextlib.suppress(pa.ArrowException):
             texts = column.cast(pa.string())
-        except pa.ArrowException:
-            raise InvalidInput(
-                f"a column of type {column.type} has no labels. Use one of texts or whole numbers."
-            ) from None
+        if texts is None:
+            raise InvalidInput(f"a column of type {column.type} has no labels. Use one of texts or whole numbers.")
         found = pc.index_in(texts, value_set=pa.array(bins.names, type=pa.string()))
         missing = texts.is_null().to_numpy(zero_copy_only=False) if texts.null_count else None
         indices = found.fill_null(-1).to_numpy(zero_copy_only=False)
@@ -161,13 +163,11 @@ def _as_numbers(column: Any, first_row: int) -> NDArray[np.float64]:
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        try:
-            column = column.cast(pa.float64())
-        except pa.ArrowException:
-            bad = np.array([not _is_number(text) for text in column.to_pylist()])
-            raise _refusal(
-                "the value is not a number", bad, first_row, "Mend the file, or use another column"
-            ) from None
+        parsed = _cast(column)
+        if parsed is None:
+            bad = np.array([_cast(column[j : j + 1]) is None for j in range(len(column))])
+            raise _refusal("the value is not a number", bad, first_row, "Mend the file, or use another column")
+        column = parsed
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
               or pa.types.is_boolean(kind)):  # fmt: skip
         raise InvalidInput(
@@ -176,12 +176,12 @@ def _as_numbers(column: Any, first_row: int) -> NDArray[np.float64]:
     return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _is_number(text: str | None) -> bool:
-    try:
-        float(text or "nan")
-    except ValueError:
-        return False
-    return True
+def _cast(column: Any) -> Any:
+    """Texts as doubles, None if one is no number: Arrow's own message would quote it."""
+    pa = arrow()
+    with contextlib.suppress(pa.ArrowException):
+        return column.cast(pa.float64())
+    return None
 
 
 def _refusal(what: str, where: Mask, first_row: int, remedy: str) -> InvalidInput:

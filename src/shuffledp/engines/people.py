@@ -47,14 +47,23 @@ def surplus(table: Table, user: str, most: int) -> Iterator[Surplus]:
             "telling people apart needs duckdb, which is not installed. Install shuffledp[run]."
         ) from None
 
+    column = table.column(user)
+
     def rows() -> Iterator[Any]:
         first = 0
-        for batch, _ in table.batches([user], as_text=True):
-            names = batch.column(user)
+        for batch, _ in table.batches([column]):
+            try:
+                names = batch.column(column).cast(pa.string())
+            except pa.ArrowException:
+                names = None
+            if names is None:
+                raise InvalidInput(
+                    f"column {user!r} does not hold names or numbers. Use one that says who a row belongs to."
+                )
             if names.null_count:
                 raise InvalidInput(f"column {user!r} does not say who a row belongs to somewhere. Fill it in.")
             numbers = pa.array(np.arange(first, first + batch.num_rows))
-            yield pa.RecordBatch.from_arrays([names.cast(pa.string()), numbers], schema=schema)
+            yield pa.RecordBatch.from_arrays([names, numbers], schema=schema)
             first += batch.num_rows
 
     salt = secrets.token_hex(16)

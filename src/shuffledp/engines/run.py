@@ -14,6 +14,7 @@ from shuffledp.accounting.group import group
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.estimate import Estimate
+from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.engines.answer import Answer
 from shuffledp.engines.count import count, settle_allocator
@@ -24,7 +25,7 @@ from shuffledp.engines.table import Table
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan, epsilon_at
 from shuffledp.protocols.histogram import Histogram
-from shuffledp.protocols.query import Query
+from shuffledp.protocols.query import Query, ask
 
 _ONE_ROW = "one row = one person"
 
@@ -41,11 +42,12 @@ def run(
     True
     """
     words = words or KeyedWords.fresh()
+    values = values if hasattr(values, "__len__") else list(values)
     if plan.task == "query":
         if query is None:
             raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
         return _answer(plan, count(Query(randomizer=plan.randomizer, function=query), values, words), words)
-    asked = values if query is None else [query(value) for value in values]
+    asked = values if query is None else ask(query, values)
     return _answer(plan, count(plan.protocol, asked, words), words)
 
 
@@ -59,6 +61,7 @@ def run_file(
     user: str | None = None,
     max_rows_per_user: int | None = None,
     truth: bool = False,
+    multiline: bool = False,
     words: WordSource | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Answer:
@@ -73,9 +76,9 @@ def run_file(
     if max_rows_per_user is not None and max_rows_per_user < 1:
         raise InvalidInput("a person may have at least one row. Give max_rows_per_user of 1 or more.")
     settle_allocator()
-    table, words = Table(Path(path)), words or KeyedWords.fresh()
+    table, words = Table(path=Path(path), multiline=multiline, labels=plan.labels or ()), words or KeyedWords.fresh()
     expression = Expression(query) if query is not None else None
-    columns = [column] if column is not None else expression.columns(table.columns()) if expression else []
+    columns = [table.column(column)] if column is not None else expression.columns(table) if expression else []
     intake = Intake(plan.protocol, policy or Policy())
     counts, exact = Counts.none(plan.size), _Exact(plan)
     with ExitStack() as stack:
@@ -83,9 +86,9 @@ def run_file(
         if user is not None:
             extra = stack.enter_context(surplus(table, user, max_rows_per_user or 1))
         row = 0
-        for batch, share in table.batches(columns, as_text=expression is None):
+        for batch, share in table.batches(columns):
             if row == 0 and expression is not None:
-                expression.evaluate(batch.slice(0, 0))
+                expression.check(batch, texts=table.format == "csv")
             answers = expression.evaluate(batch) if expression else batch.column(columns[0])
             values, keep = intake.take(answers, row)
             if extra is not None:
@@ -145,7 +148,7 @@ def _answer(
 ) -> Answer:
     n = counts.total
     if n < plan.min_batch:
-        raise InvalidInput(_too_few(plan, n))
+        raise InvalidInput(_too_few(plan, n, rows))
     found = plan.protocol.estimate(counts)
     if plan.task != "histogram":
         entry = slice(1, 2) if plan.is_mean else slice(0, 1)
@@ -155,9 +158,7 @@ def _answer(
     if not words.private:
         notes.append("The randomness is seeded: this is a simulation and carries no guarantee.")
     elif rows > 1:
-        guarantee = group(
-            plan.randomizer, n=plan.honest_of(n), delta=plan.guarantee.delta, rows=rows, bound=plan.guarantee.bound
-        )
+        guarantee = _group(plan, plan.honest_of(n), rows)
         realised = guarantee.epsilon
     else:
         guarantee, realised = plan.guarantee, epsilon_at(plan, plan.honest_of(n))
@@ -175,13 +176,17 @@ def _answer(
     )  # fmt: skip
 
 
-def _too_few(plan: Plan, n: int) -> str:
+def _group(plan: Plan, honest: int, rows: int) -> Guarantee:
+    return group(plan.randomizer, n=honest, delta=plan.guarantee.delta, rows=rows, bound=plan.guarantee.bound)
+
+
+def _too_few(plan: Plan, n: int, rows: int) -> str:
     fact = f"{n:,} reports are fewer than the plan's {plan.min_batch:,}, so nothing is released."
     honest = plan.honest_of(n)
     if honest < 1:
         return f"{fact} Collect more."
     try:
-        epsilon = rounded_up(epsilon_at(plan, honest))
+        epsilon = rounded_up(_group(plan, honest, rows).epsilon if rows > 1 else epsilon_at(plan, honest))
     except NoClaim:
         return f"{fact} Collect more."
     return (

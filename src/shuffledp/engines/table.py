@@ -1,9 +1,14 @@
 """Files of people: CSV, Parquet and Arrow, read in batches so that any number of rows fits."""
 
-from collections.abc import Iterator, Sequence
+import contextlib
+import gzip
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from shuffledp.errors import InvalidInput
 
@@ -13,7 +18,7 @@ if TYPE_CHECKING:
 ROWS: Final = 1 << 18
 """Rows of a batch; CSV batches are blocks of bytes instead."""
 _BLOCK: Final = 1 << 22
-_MISSING: Final = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"]
+_MISSING: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 _FORMATS: Final = {
     ".csv": "csv",
     ".parquet": "parquet",
@@ -24,11 +29,20 @@ _FORMATS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One file; its rows keep their order, and their numbers are the addresses of their randomness."""
+    """One file; its rows keep their order, and their numbers are the addresses of their randomness.
+
+    Attributes:
+        path: of the file.
+        multiline: whether cells of a CSV file may contain line breaks. Then an unclosed quotation mark cannot be told from
+            a long cell.
+        labels: CSV cells that are values even if they look like "missing".
+    """
 
     path: Path
+    multiline: bool = False
+    labels: Collection[str] = ()
 
     @property
     def format(self) -> str:
@@ -43,45 +57,54 @@ class Table:
 
     def columns(self) -> list[str]:
         """Names of the columns."""
-        for batch, _ in self._open(None, as_text=True):
-            return list(batch.schema.names)
+        for batch, _ in self._open(None):
+            with contextlib.suppress(UnicodeDecodeError):
+                return list(batch.schema.names)
+            raise InvalidInput(f"the header of {self.path.name} is not in UTF-8. Save it in that encoding.")
         raise InvalidInput(f"{self.path.name} has no rows. Give a file with one row a person.")
 
-    def batches(self, columns: Sequence[str], *, as_text: bool) -> "Iterator[tuple[pa.RecordBatch, float]]":
+    def column(self, name: str, *, any_case: bool = False) -> str:
+        """The one column of that name, as the file spells it. Its other names are not shown: a lost header would be a person."""
+        present = Counter(self.columns())
+        same = [other for other in present if other == name] or [
+            other for other in present if any_case and other.lower() == name.lower()
+        ]
+        if not same:
+            raise InvalidInput(
+                f"{self.path.name} has no column {name!r} among its {len(present)}. Check the name, and that there is a header."
+            )
+        if len(same) > 1 or present[same[0]] > 1:
+            raise InvalidInput(f"{self.path.name} has several columns called {name!r}. Rename them.")
+        return same[0]
+
+    def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
         """Batches with these columns, each with the share of the file read so far.
 
-        CSV cells are texts if `as_text`, so that nothing is guessed; otherwise their type is inferred from the first block.
+        CSV cells are texts. Guessing their type would let one cell change what all others mean.
         """
-        present = self.columns()
-        for name in columns:
-            if name not in present:
-                shown = ", ".join(present[:12]) + (", ..." if len(present) > 12 else "")
-                raise InvalidInput(f"{self.path.name} has no column {name!r}. Its columns are {shown}.")
-        yield from self._open(list(dict.fromkeys(columns)), as_text=as_text, lonely=len(present) == 1)
+        yield from self._open(list(dict.fromkeys(columns)), lonely=len(self.columns()) == 1)
 
-    def _open(
-        self, columns: list[str] | None, *, as_text: bool, lonely: bool = False
-    ) -> "Iterator[tuple[pa.RecordBatch, float]]":
+    def _open(self, columns: list[str] | None, *, lonely: bool = False) -> "Iterator[tuple[pa.RecordBatch, float]]":
         pa = arrow()
         kind = self.format
         if not self.path.is_file():
             raise InvalidInput(f"there is no file {self.path}. Check the path.")
         if self.path.stat().st_size == 0:
             raise InvalidInput(f"{self.path.name} is empty. Give a file with one row a person.")
-        read: Any = {"csv": self._csv, "parquet": self._parquet, "arrow": self._ipc}[kind]
+        trouble = ""
         try:
-            yield from (read(pa, columns, as_text, lonely) if kind == "csv" else read(pa, columns))
-        except OSError as error:
-            raise InvalidInput(f"cannot read {self.path}: {error.strerror or 'not a valid file'}.") from None
-        except pa.ArrowException:  # its message may quote a cell
-            raise InvalidInput(
-                f"{self.path.name} cannot be read as {kind}: it is damaged, has rows of different lengths, or a column "
-                "changes its type. Check it, or convert it to Parquet."
-            ) from None
+            if kind == "csv":
+                yield from self._csv(pa, columns, lonely)
+            else:
+                yield from (self._parquet if kind == "parquet" else self._ipc)(pa, columns)
+        except (OSError, EOFError) as error:
+            trouble = f"cannot read {self.path}: {getattr(error, 'strerror', None) or 'it is damaged'}. Check the file."
+        except (pa.ArrowException, UnicodeDecodeError):  # their messages may quote a cell
+            trouble = f"{self.path.name} cannot be read as {kind}: damaged, not in UTF-8, or rows of different lengths. Check it."
+        if trouble:
+            raise InvalidInput(trouble)
 
-    def _csv(
-        self, pa: Any, columns: list[str] | None, as_text: bool, lonely: bool
-    ) -> "Iterator[tuple[pa.RecordBatch, float]]":
+    def _csv(self, pa: Any, columns: list[str] | None, lonely: bool) -> "Iterator[tuple[pa.RecordBatch, float]]":
         from pyarrow import csv
 
         with pa.OSFile(str(self.path)) as file:
@@ -89,18 +112,38 @@ class Table:
             source = pa.CompressedInputStream(file, "gzip") if self.path.name.endswith(".gz") else file
             convert = csv.ConvertOptions(
                 include_columns=columns,
-                column_types={name: pa.string() for name in columns} if as_text and columns else None,
+                column_types={name: pa.string() for name in columns or ()},
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
-                null_values=_MISSING,
+                null_values=[text for text in _MISSING if text not in self.labels],
             )
             # in a file of one column an empty line is a missing value; elsewhere it is nothing
             parse = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=not lonely)
             reader = csv.open_csv(
                 source, read_options=csv.ReadOptions(block_size=_BLOCK), parse_options=parse, convert_options=convert
             )
+            rows = 0
             for batch in reader:
+                rows += batch.num_rows
                 yield batch, min(1.0, file.tell() / size)
+        if columns is not None and not self.multiline and rows + 1 != self._lines(count_empty=lonely):
+            raise InvalidInput(
+                f"{self.path.name} has cells with line breaks, or a quotation mark that is never closed, which would hide rows. "
+                "Mend it, or say --multiline if the breaks are meant."
+            )
+
+    def _lines(self, *, count_empty: bool) -> int:
+        """Lines of the file, with or without empty ones."""
+        lines, before = 0, b"\n\n"
+        with gzip.open(self.path) if self.path.name.endswith(".gz") else self.path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                text = np.frombuffer(before + block, dtype=np.uint8)
+                ends = text[2:] == 10
+                if not count_empty:
+                    ends &= ~((text[1:-1] == 10) | ((text[1:-1] == 13) & (text[:-2] == 10)))
+                lines += int(np.count_nonzero(ends))
+                before = (before + block)[-2:]
+        return lines + (before[-1:] != b"\n")
 
     def _parquet(self, pa: Any, columns: list[str] | None) -> "Iterator[tuple[pa.RecordBatch, float]]":
         from pyarrow import parquet

@@ -6,16 +6,14 @@ import numpy as np
 
 from shuffledp.core.digits import rounded_up
 from shuffledp.engines.answer import Answer
-from shuffledp.errors import InvalidInput
-from shuffledp.figures.style import BLACK, BLUE, ORANGE, canvas
+from shuffledp.figures.style import BLACK, BLUE, ORANGE, canvas, check_picture, save_picture
 
 
 def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: bool = False, title: str = "") -> None:
     """Write the picture; its kind follows from the file's ending."""
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InvalidInput(f"{path.name} is not a kind of picture we draw. Use .png, .svg or .pdf.")
+    check_picture(path)
     low, high = answer.estimate.interval(confidence, simultaneous=simultaneous)
-    value, names = answer.estimate.value, answer.names
+    value, names = answer.estimate.value, [name.replace("$", r"\$") for name in answer.names]
     few = len(names) <= 30
     with canvas(max(5.0, min(10.0, 1.2 + 0.55 * len(names))), 3.6, 1, 1) as (figure, axes):
         axis, at = axes[0], np.arange(len(names))
@@ -44,10 +42,7 @@ def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: 
         axis.set_axisbelow(True)
         axis.set_title(title or _promise(answer))
         axis.legend(loc="best")
-        try:
-            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-        except OSError as error:
-            raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None
+        save_picture(figure, path)
 
 
 def _promise(answer: Answer) -> str:

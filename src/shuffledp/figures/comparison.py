@@ -5,22 +5,13 @@ from pathlib import Path
 from typing import Final
 
 from shuffledp.core.digits import rounded_up
-from shuffledp.errors import InvalidInput
-from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, canvas
+from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, canvas, save_picture
 from shuffledp.planning.compare import Candidate
 
 SIZES: Final = tuple(10**j for j in range(3, 10))
 _COLOURS: Final = {"nobody": VERMILION, "the curator": BLACK, "the shuffler": SKY}
 _LINES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 _MULTI: Final = ("Cheu et al., many messages", "IKOS split and mix")
-
-
-def check(path: Path) -> None:
-    """Refuse a picture that cannot be drawn, before the work."""
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InvalidInput(f"{path.name} is not a kind of picture we draw. Use .png, .svg or .pdf.")
-    if not path.parent.is_dir():
-        raise InvalidInput(f"cannot write {path}: there is no folder {path.parent}. Choose another place.")
 
 
 def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, epsilon: float, delta: float) -> None:
@@ -57,7 +48,4 @@ def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, ep
         axis.set_ylabel(f"root mean squared error of the {task}")
         axis.set_title(f"epsilon = {rounded_up(epsilon)}, delta = {rounded_up(delta)}; in brackets whom users trust")
         figure.legend(loc="outside right upper")
-        try:
-            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-        except OSError as error:
-            raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None
+        save_picture(figure, path)

@@ -61,6 +61,22 @@ def save(figure: "Figure", out: Path, name: str) -> list[Path]:
     return paths
 
 
+def check_picture(path: Path) -> None:
+    """Refuse a picture that cannot be drawn, before the work."""
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InvalidInput(f"{path.name} is not a kind of picture we draw. Use .png, .svg or .pdf.")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"cannot write {path}: there is no folder {path.parent}. Choose another place.")
+
+
+def save_picture(figure: "Figure", path: Path) -> None:
+    """Write one picture, of the kind its ending says."""
+    try:
+        figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None
+
+
 def save_table(out: Path, name: str, columns: Mapping[str, Sequence[float | None]]) -> Path:
     """Write the numbers behind a panel; an empty cell means that the bound claims nothing there."""
     out.mkdir(parents=True, exist_ok=True)

@@ -38,6 +38,8 @@ def users_needed(task: Task, *, rmse_share: float, epsilon: float, delta: float,
         return found is not None and found.rmse_share <= target
 
     fixed = {name: value for name, value in shape.items() if name not in ("precision", "paper")}
+    if shape.get("precision") is not None:
+        checks.size(shape["precision"] + 1, name="precision + 1")
     Question(task=task, n=checks.LARGEST_N, epsilon=epsilon, delta=delta, **fixed)  # bad input is not "too few users"
     high = 4
     while not enough(high):
@@ -69,6 +71,8 @@ def epsilon_possible(
     wanted = _positive(rmse, "rmse")
     asked = Question(task=task, n=n, epsilon=1.0, delta=delta, **shape)
     squared = (wanted * n if task in ("mean", "query") else wanted) ** 2
+    if squared < 1e-200:
+        raise InvalidInput("no epsilon gives an error that small. Allow a larger one.")
 
     @cache
     def most_blanket(messages: int) -> int:

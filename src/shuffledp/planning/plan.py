@@ -17,7 +17,7 @@ from shuffledp.accounting.account import account, bound_named, calibrate
 from shuffledp.arithmetic.balls import log_down
 from shuffledp.core import checks
 from shuffledp.core.guarantee import ADJACENCY, Guarantee
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.bins import Bins, interval
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.summation import Summation
@@ -132,12 +132,17 @@ class Plan:
     @classmethod
     def from_document(cls, document: Any) -> Self:
         """Read a plan; refused if it was edited or if its guarantee does not follow from its parameters."""
+        not_a_plan = InvalidInput("this is not a plan. Make one with shuffledp plan.")
         try:
             body = {key: value for key, value in document.items() if key != "sha256"}
-            if document["sha256"] != _digest(body):
-                raise InvalidInput(
-                    "the plan does not match its SHA-256: it was edited. Make a new one with shuffledp plan."
-                )
+            matches = document["sha256"] == _digest(body)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+            raise not_a_plan from None
+        if not matches:
+            raise InvalidInput(
+                "the plan does not match its SHA-256: it was edited. Make a new one with shuffledp plan."
+            )
+        try:
             protocol, promise = body["protocol"], body["guarantee"]
             plan = cls(
                 task=protocol["name"],
@@ -149,22 +154,33 @@ class Plan:
                 guarantee=Guarantee(**promise, reference=bound_named(promise["bound"]).reference),
                 min_batch=body["min_batch"],
             )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InvalidInput):
-                raise
-            raise InvalidInput("this is not a plan. Make one with shuffledp plan.") from None
-        if plan._body() != body or not plan.holds():
+            follows = plan._well_formed() and plan._body() == body and plan.holds()
+        except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, NoClaim):
+            raise not_a_plan from None
+        if not follows:
             raise InvalidInput(
                 "the plan's claim does not follow from its parameters. Make a new one with shuffledp plan."
             )
         return plan
 
+    def _well_formed(self) -> bool:
+        """Whether every field has its very type and is within what plans are made of."""
+        whole = all(type(x) is int for x in (self.size, self.threshold, self.guarantee.n, self.min_batch))
+        real = all(type(x) in (int, float) for x in (self.guarantee.epsilon, self.guarantee.delta))
+        range_ = all(x is None or type(x) in (int, float) for x in (self.low, self.high))
+        if not (whole and real and range_ and self.task in TASKS):
+            return False
+        checks.epsilon(self.guarantee.epsilon, positive=True)
+        checks.probability(self.guarantee.delta, "delta")
+        checks.users(self.min_batch)
+        checks.size(self.size)
+        return 0 < self.threshold < _WORD and self.protocol is not None
+
     def holds(self) -> bool:
         """Whether the accountant proves the guarantee from the threshold."""
         sensible = 1 <= self.guarantee.n <= self.min_batch and 0 < self.threshold < _WORD
-        whole = all(type(x) is int for x in (self.size, self.threshold, self.guarantee.n, self.min_batch))
         question = self.task != "query" or (self.low, self.high) == (0.0, 1.0)
-        if not (sensible and whole and question and self.task in TASKS and self.guarantee.adjacency == ADJACENCY):
+        if not (sensible and question and self.guarantee.adjacency == ADJACENCY):
             return False
         claim = bound_named(self.guarantee.bound).claim(
             self.randomizer.blanket(), n=self.guarantee.n, epsilon=self.guarantee.epsilon, side="upper"

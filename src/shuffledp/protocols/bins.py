@@ -1,6 +1,5 @@
 """What the symbols of a histogram stand for. Bins are public: they come from the plan, never from the data."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +50,11 @@ class Bins:
             return self.labels
         if not self.numeric:
             return tuple(str(j) for j in range(self.size))
-        edges = [f"{edge:.6g}" for edge in self.edges]
+        edges = next(
+            texts
+            for digits in range(6, 18)
+            if len(set(texts := [f"{edge:.{digits}g}" for edge in self.edges])) == len(texts) or digits == 17
+        )
         ends = [")"] * (self.size - 1) + ["]"]
         return tuple(f"[{edges[j]}, {edges[j + 1]}{ends[j]}" for j in range(self.size))
 
@@ -60,7 +63,8 @@ class Bins:
         """The size + 1 ends of the intervals; for other bins the positions between them."""
         if self.low is None or self.high is None:
             return np.arange(self.size + 1, dtype=np.float64) - 0.5
-        return np.asarray(np.linspace(self.low, self.high, self.size + 1), dtype=np.float64)
+        j = np.arange(self.size + 1, dtype=np.float64)
+        return np.asarray((self.low * (self.size - j) + self.high * j) / self.size)
 
     def index(self, name: str) -> int:
         """The bin of that name."""
@@ -77,7 +81,7 @@ class Bins:
                 raise InvalidInput("a value is not one of the plan's labels. Map it to a label or drop it first.")
             return np.array(found, dtype=np.min_scalar_type(self.size - 1))
         if self.numeric:
-            return self.place(np.asarray(values, dtype=np.float64))
+            return self.place(checks.numbers(values))
         return checks.symbols(np.asarray(values), self.size)
 
     def place(self, values: NDArray[np.float64]) -> Symbols:
@@ -85,13 +89,22 @@ class Bins:
         low, high = self.low or 0.0, self.high or 0.0
         if len(values) and not (values.min() >= low and values.max() <= high):
             raise InvalidInput(f"a value is outside [{low}, {high}] or not a number. Clamp or drop it first.")
-        scaled = (values - low) / (high - low) * self.size
-        return np.minimum(scaled, self.size - 1).astype(np.min_scalar_type(self.size - 1))
+        edges = self.edges
+        found = np.minimum((values - low) / (high - low) * self.size, self.size - 1).astype(np.int64)
+        # rounding may be off by one bin: the edges decide
+        found -= values < edges[found]
+        found += (values >= edges[found + 1]) & (found < self.size - 1)
+        return found.astype(np.min_scalar_type(self.size - 1))
 
 
 def interval(low: float, high: float) -> tuple[float, float]:
     """A range of numbers wide enough to divide and narrow enough to measure."""
-    if not (math.isfinite(low) and math.isfinite(high) and low < high and math.isfinite(high - low)):
+    for name, value in (("low", low), ("high", high)):
+        if not abs(checks.real(value, name)) <= 1e100:
+            raise InvalidInput(
+                f"{name} must be a number from -1e100 to 1e100; got {value}. Give the range of the values."
+            )
+    if not high - low >= 1e-100:
         raise InvalidInput(f"low must be below high; got {low} and {high}. Give the range of the values.")
     return low, high
 

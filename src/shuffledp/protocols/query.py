@@ -1,12 +1,13 @@
 """Statistical queries: the share of users, or the mean of any question answered in [0, 1]."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
@@ -14,6 +15,16 @@ from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.summation import Summation
 from shuffledp.randomizers.response import RandomizedResponse
+
+
+def ask(function: Callable[[Any], Any], people: Iterable[Any]) -> list[Any]:
+    """A function of each person. What it raises may show a value, so it is replaced and left out of the context."""
+    failure = ""
+    try:
+        return [function(person) for person in people]
+    except Exception as error:
+        failure = type(error).__name__
+    raise InvalidInput(f"the query failed on a person ({failure}). Test it on made-up people.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +48,8 @@ class Query:
         return Summation(randomizer=self.randomizer)
 
     def answers(self, people: Sequence[Any]) -> NDArray[np.float64]:
-        """Q of each person. What q raises may show a value, so it is replaced."""
-        try:
-            return np.array([float(self.function(person)) for person in people], dtype=np.float64)
-        except Exception as error:
-            raise InvalidInput(
-                f"the query failed on a person ({type(error).__name__}). It must return a number from 0 to 1."
-            ) from None
+        """Q of each person."""
+        return checks.numbers(ask(self.function, people))
 
     def encode(self, people: Sequence[Any], words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
         """Ask each person and round the answer to the grid."""

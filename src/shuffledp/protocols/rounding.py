@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core import checks
 from shuffledp.core.words import ROUNDING, WordSource
 from shuffledp.errors import InvalidInput
 
@@ -18,8 +19,8 @@ def to_grid(
 
     A value outside the range is refused.
     """
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or (len(array) and not (array.min() >= low and array.max() <= high)):
+    array = checks.numbers(values)
+    if len(array) and not (array.min() >= low and array.max() <= high):
         raise InvalidInput(f"a value is outside [{low}, {high}] or not a number. Clamp or drop it first.")
     fraction = (array - low) / (high - low)
     fraction *= steps

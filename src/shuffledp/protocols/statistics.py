@@ -55,7 +55,7 @@ class Statistics:
 
         The interval inverts the pointwise limits of the distribution function (Woodruff 1952).
         """
-        wanted = checks.probability(share, "the share of a quantile") * self.counts.n
+        wanted = checks.probability(share, "the share of a quantile", "0.5") * self.counts.n
         below = self.cumulative()
         low, high = below.interval(confidence)
         return tuple(self._reached(curve, wanted) for curve in (below.value, high, low))  # type: ignore[return-value]
