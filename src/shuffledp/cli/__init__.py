@@ -15,6 +15,7 @@ from shuffledp.cli.figures import figures
 from shuffledp.cli.plan import plan_command
 from shuffledp.cli.run import run_command
 from shuffledp.cli.simulate import simulate_command
+from shuffledp.cli.task import keygen, task_group
 from shuffledp.errors import NoClaim, ShuffledpError
 
 
@@ -33,9 +34,11 @@ cli.add_command(compare_command)
 cli.add_command(compose_command)
 cli.add_command(curve)
 cli.add_command(figures)
+cli.add_command(keygen)
 cli.add_command(plan_command)
 cli.add_command(run_command)
 cli.add_command(simulate_command)
+cli.add_command(task_group)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""Encode, shuffle, analyze as software: tasks, sealed reports, keys, clients, the shuffler and the analyzer."""

@@ -1,0 +1,59 @@
+"""Sealing: HPKE (RFC 9180, base mode) with the role, the header and the task bound into `info`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+
+from shuffledp.core.words import SystemWords, WordSource
+from shuffledp.errors import InvalidInput
+from shuffledp.esa.keys import KeyList, KeyRing, PublicKey, Role
+from shuffledp.esa.task import Task
+from shuffledp.esa.wire import LAYER, Header, Reason, encode_message
+
+_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+
+
+def info(role: Role, hop: int, header: bytes, task_id: str) -> bytes:
+    """What both sides must agree on for a record to open; shufflers further out have higher hops."""
+    label = role if hop <= 1 else f"{role}{hop}"
+    return b"shuffledp/1 " + label.encode() + b"\0" + header + bytes.fromhex(task_id)
+
+
+def seal(plaintext: bytes, key: PublicKey, role: Role, task_id: str, *, hop: int = 1) -> bytes:
+    """One layer."""
+    header = Header(key.key_id).encode()
+    return header + _SUITE.encrypt(plaintext, key.loaded(), info=info(role, hop, header, task_id))
+
+
+def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes | Reason:
+    """The plaintext of a layer, or why there is none."""
+    header = Header.decode(record)
+    if header is None or len(record) < LAYER:
+        return "invalid_message"
+    key = ring.find(header.key_id)
+    if key is None or key.state == "PENDING":
+        return "outdated_config"
+    try:
+        return _SUITE.decrypt(record[7:], key.private, info=info(ring.role, hop, record[:7], task_id))
+    except (InvalidTag, ValueError):
+        return "decrypt_error"
+
+
+def seal_message(message: int, task: Task, analyzer: KeyList, shufflers: Sequence[KeyList]) -> bytes:
+    """A message sealed to the analyzer, then to each shuffler from the innermost out."""
+    if len(shufflers) != task.hops:
+        raise InvalidInput(f"this task has {task.hops} shufflers; got the keys of {len(shufflers)}.")
+    sealed = seal(encode_message(message), analyzer.active, "analyzer", task.id)
+    for hop, keys in enumerate(shufflers, start=1):
+        sealed = seal(sealed, keys.active, "shuffler", task.id, hop=hop)
+    return sealed
+
+
+def randomized(task: Task, value: Any, words: WordSource | None = None) -> int:
+    """One user's message: encoded and randomized with the system's randomness."""
+    source, protocol = words or SystemWords(), task.plan.protocol
+    values: Any = [value]
+    symbols = protocol.encode(values, source, first_row=0)
+    return int(protocol.randomizer.randomize(symbols, source, first_row=0)[0])

@@ -1,0 +1,201 @@
+"""Keys: a private ring for each role, and the public list that is the same for all clients.
+
+A key is PENDING (published, not used yet), ACTIVE (clients seal to it) or EXPIRED (still opens, until it is destroyed).
+Rotation never changes a task.
+"""
+
+import base64
+import json
+import os
+import stat
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal, Self, get_args
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+
+from shuffledp.errors import InvalidInput
+
+Role = Literal["shuffler", "analyzer"]
+State = Literal["PENDING", "ACTIVE", "EXPIRED"]
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicKey:
+    """A key as clients see it."""
+
+    key_id: int
+    state: State
+    public: bytes
+
+    def loaded(self) -> X25519PublicKey:
+        """For sealing."""
+        return X25519PublicKey.from_public_bytes(self.public)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateKey:
+    """A key as its owner keeps it; never shown."""
+
+    key_id: int
+    state: State
+    private: X25519PrivateKey = field(repr=False)
+
+    def public(self) -> PublicKey:
+        """What is published."""
+        return PublicKey(key_id=self.key_id, state=self.state, public=self.private.public_key().public_bytes_raw())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRing:
+    """The private keys of one role, the oldest first."""
+
+    role: Role
+    keys: tuple[PrivateKey, ...]
+
+    @classmethod
+    def fresh(cls, role: Role) -> Self:
+        """One new active key."""
+        if role not in ROLES:
+            raise InvalidInput(f"there is no role {role!r}. Use shuffler or analyzer.")
+        return cls(role=role, keys=(PrivateKey(key_id=0, state="ACTIVE", private=X25519PrivateKey.generate()),))
+
+    def find(self, key_id: int) -> PrivateKey | None:
+        """The key of that id that may open, if there is one."""
+        return next((key for key in self.keys if key.key_id == key_id), None)
+
+    def introduced(self) -> Self:
+        """With a new pending key, which clients learn before it is used."""
+        taken = {key.key_id for key in self.keys}
+        last = self.keys[-1].key_id if self.keys else -1
+        free = next((j % 256 for j in range(last + 1, last + 257) if j % 256 not in taken), None)
+        if free is None:
+            raise InvalidInput("all 256 key ids are in use. Destroy expired keys first.")
+        new = PrivateKey(key_id=free, state="PENDING", private=X25519PrivateKey.generate())
+        return replace(self, keys=(*self.keys, new))
+
+    def rotated(self) -> Self:
+        """Pending keys become active and active ones expire; without a pending key a new one is made."""
+        ring = self if any(key.state == "PENDING" for key in self.keys) else self.introduced()
+        following: dict[State, State] = {"PENDING": "ACTIVE", "ACTIVE": "EXPIRED", "EXPIRED": "EXPIRED"}
+        return replace(ring, keys=tuple(replace(key, state=following[key.state]) for key in ring.keys))
+
+    def destroyed(self, key_id: int) -> Self:
+        """Without an expired key: what was sealed to it can never be opened again."""
+        found = self.find(key_id)
+        if found is None or found.state != "EXPIRED":
+            raise InvalidInput(f"key {key_id} is not an expired key. Only those can be destroyed.")
+        return replace(self, keys=tuple(key for key in self.keys if key.key_id != key_id))
+
+    def public(self) -> "KeyList":
+        """What is published."""
+        return KeyList(role=self.role, keys=tuple(key.public() for key in self.keys))
+
+    def save(self, path: Path) -> None:
+        """Write the ring so that only its owner can read it, whole or not at all."""
+        document = {
+            "role": self.role,
+            "keys": [
+                {"key_id": key.key_id, "state": key.state, "private": _text(key.private.private_bytes_raw())} for key in self.keys
+            ],
+        }  # fmt: skip
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                json.dump(document, file, indent=2)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a ring; one that others can read is refused."""
+        try:
+            mode = path.stat().st_mode
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise InvalidInput(f"cannot read the keys {path}. Make them with shuffledp keygen.") from None
+        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise InvalidInput(f"others can read the keys {path}. Set its permissions to 600, and rotate the keys.")
+        keys = None
+        try:
+            document = json.loads(text)
+            keys = tuple(
+                PrivateKey(
+                    key_id=_byte(key["key_id"]), state=_state(key["state"]),
+                    private=X25519PrivateKey.from_private_bytes(base64.b64decode(key["private"], validate=True)),
+                )
+                for key in document["keys"]
+            )  # fmt: skip
+            role = document["role"]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            keys = None  # the parser's message could quote a key
+        if keys is None or role not in ROLES or len({key.key_id for key in keys}) != len(keys):
+            raise InvalidInput(f"{path} is not a key file. Make one with shuffledp keygen.")
+        return cls(role=role, keys=keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyList:
+    """The public keys of one role, the same for everybody."""
+
+    role: Role
+    keys: tuple[PublicKey, ...]
+
+    @property
+    def active(self) -> PublicKey:
+        """The key to seal to: the newest active one."""
+        found = [key for key in self.keys if key.state == "ACTIVE"]
+        if not found:
+            raise InvalidInput(f"the {self.role} has no active key. Ask for a new list of keys.")
+        return found[-1]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "role": self.role,
+            "keys": [{"key_id": key.key_id, "state": key.state, "public": _text(key.public)} for key in self.keys],
+        }
+
+    @classmethod
+    def from_document(cls, document: Any) -> Self:
+        """Read a published list."""
+        try:
+            keys = tuple(
+                PublicKey(
+                    key_id=_byte(key["key_id"]), state=_state(key["state"]),
+                    public=_point(base64.b64decode(key["public"], validate=True)),
+                )
+                for key in document["keys"]
+            )  # fmt: skip
+            role = document["role"]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise InvalidInput("this is not a list of keys. Ask the operator for one.") from None
+        if role not in ROLES or len({key.key_id for key in keys}) != len(keys):
+            raise InvalidInput("this is not a list of keys. Ask the operator for one.")
+        return cls(role=role, keys=keys)
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _byte(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= 255:
+        raise ValueError
+    return value
+
+
+def _state(value: Any) -> State:
+    if value not in get_args(State):
+        raise ValueError
+    return value  # type: ignore[no-any-return]
+
+
+def _point(data: bytes) -> bytes:
+    X25519PublicKey.from_public_bytes(data)
+    return data
