@@ -1,0 +1,271 @@
+"""What the shuffler keeps: reports' names, their sealed insides until release, batches and released bytes. Nothing about senders.
+
+SQLite in WAL mode with synchronous=FULL: what is acknowledged is on disk. Every transition of a batch is one transaction.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, Protocol, get_args
+
+from shuffledp.errors import InvalidInput, ShuffledpError
+
+SCHEMA: Final = 1
+CHUNK: Final = 1 << 16
+"""Records of a piece of a released batch."""
+BatchState = Literal["OPEN", "CLOSING", "RELEASED", "ROLLED_OVER", "DESTROYED"]
+
+_TABLES: Final = f"""
+CREATE TABLE task (id TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
+CREATE TABLE batch (
+    id INTEGER PRIMARY KEY, task TEXT NOT NULL REFERENCES task, opened REAL NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ({", ".join(repr(state) for state in get_args(BatchState))})),
+    count INTEGER NOT NULL DEFAULT 0 CHECK (count >= 0), secret BLOB, digest TEXT,
+    CHECK ((secret IS NOT NULL) = (state = 'CLOSING')), CHECK ((digest IS NOT NULL) = (state = 'RELEASED'))
+) STRICT;
+CREATE UNIQUE INDEX one_open_batch ON batch (task) WHERE state = 'OPEN';
+CREATE TABLE report (
+    task TEXT NOT NULL, id BLOB NOT NULL, batch INTEGER REFERENCES batch, inner BLOB, PRIMARY KEY (task, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX report_by_batch ON report (batch) WHERE inner IS NOT NULL;
+CREATE TABLE piece (
+    batch INTEGER NOT NULL REFERENCES batch, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (batch, number)
+) STRICT;
+"""
+
+
+class StoreUnavailable(ShuffledpError):  # noqa: N818 - reads as what it is
+    """The store cannot take anything now: nothing was acknowledged, and trying again is right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """One batch as the store knows it."""
+
+    id: int
+    task: str
+    opened: float
+    state: BatchState
+    count: int
+    digest: str | None
+
+
+class Store(Protocol):
+    """What a shuffler needs of its store. Each method is one transaction."""
+
+    def add_task(self, task_id: str, document: str, now: float) -> None:
+        """Know a task and open its first batch."""
+        ...
+
+    def tasks(self) -> dict[str, str]:
+        """Documents of the known tasks by id."""
+        ...
+
+    def open_batch(self, task_id: str) -> Batch:
+        """The batch that takes reports."""
+        ...
+
+    def batch(self, batch_id: int) -> Batch | None:
+        """Any batch."""
+        ...
+
+    def batches(self, task_id: str, state: BatchState | None = None) -> list[Batch]:
+        """Batches of a task, the oldest first."""
+        ...
+
+    def add_reports(self, task_id: str, reports: Sequence[tuple[bytes, bytes]]) -> list[bool]:
+        """Add (id, inner record) to the open batch; says of each whether it was new."""
+        ...
+
+    def start_closing(self, task_id: str, *, at_least: int, secret: bytes, now: float) -> Batch | None:
+        """Close the open batch and open the next, if it has that many reports; None if not."""
+        ...
+
+    def release(self, batch_id: int) -> Batch:
+        """Permute a closing batch by its secret, write the released bytes, erase secret and records. Again does nothing."""
+        ...
+
+    def end(self, task_id: str, *, below: int, roll_over: bool, now: float) -> Batch | None:
+        """Roll over or destroy the open batch if it has fewer reports than `below`; None if it has enough."""
+        ...
+
+    def pieces(self, batch_id: int) -> Iterator[bytes]:
+        """The released bytes: the same every time."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class SQLiteStore:
+    """One file. Use it from one thread at a time."""
+
+    def __init__(self, path: Path | str) -> None:
+        try:
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
+            self._connection.executescript(
+                "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
+            )
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.DatabaseError:
+            raise InvalidInput(f"{path} is not a store, or another program holds it. Choose another file.") from None
+        if version > SCHEMA:
+            raise InvalidInput(f"{path} was written by a newer version (schema {version}). Use that version.")
+        if version == 0:
+            if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise InvalidInput(f"{path} is a database of something else. Choose another file.")
+            self._connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        self._connection.create_function("place", 2, _place, deterministic=True)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+        except sqlite3.OperationalError:  # locked, disk full
+            raise StoreUnavailable("the store is locked or its disk is full. Try again.") from None
+
+    def add_task(self, task_id: str, document: str, now: float) -> None:
+        """Know a task and open its first batch."""
+        with self._transaction() as connection:
+            if connection.execute("INSERT OR IGNORE INTO task VALUES (?, ?)", (task_id, document)).rowcount:
+                self._open(task_id, now)
+
+    def tasks(self) -> dict[str, str]:
+        """Documents of the known tasks by id."""
+        return dict(self._connection.execute("SELECT id, document FROM task").fetchall())
+
+    def open_batch(self, task_id: str) -> Batch:
+        """The batch that takes reports."""
+        found = self.batches(task_id, "OPEN")
+        if not found:
+            raise InvalidInput("the store does not know this task. Add it first.")
+        return found[0]
+
+    def batch(self, batch_id: int) -> Batch | None:
+        """Any batch."""
+        found = self._select("WHERE id = ?", batch_id)
+        return found[0] if found else None
+
+    def batches(self, task_id: str, state: BatchState | None = None) -> list[Batch]:
+        """Batches of a task, the oldest first."""
+        if state is None:
+            return self._select("WHERE task = ? ORDER BY id", task_id)
+        return self._select("WHERE task = ? AND state = ? ORDER BY id", task_id, state)
+
+    def add_reports(self, task_id: str, reports: Sequence[tuple[bytes, bytes]]) -> list[bool]:
+        """Add (id, inner record) to the open batch; says of each whether it was new."""
+        with self._transaction() as connection:
+            batch = self.open_batch(task_id).id
+            fresh = [
+                connection.execute(
+                    "INSERT OR IGNORE INTO report VALUES (?, ?, ?, ?)", (task_id, name, batch, inner)
+                ).rowcount
+                == 1
+                for name, inner in reports
+            ]
+            connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (sum(fresh), batch))
+        return fresh
+
+    def start_closing(self, task_id: str, *, at_least: int, secret: bytes, now: float) -> Batch | None:
+        """Close the open batch and open the next, if it has that many reports; None if not."""
+        with self._transaction() as connection:
+            batch = self.open_batch(task_id)
+            held = connection.execute(
+                "SELECT count(*) FROM report WHERE batch = ? AND inner IS NOT NULL", (batch.id,)
+            ).fetchone()[0]
+            if held != batch.count:  # pragma: no cover - both change in one transaction
+                raise StoreUnavailable("the store's count and its reports disagree. Restore a backup.")
+            if held < at_least:
+                return None
+            connection.execute("UPDATE batch SET state = 'CLOSING', secret = ? WHERE id = ?", (secret, batch.id))
+            self._open(task_id, now)
+        return self.batch(batch.id)
+
+    def release(self, batch_id: int) -> Batch:
+        """Permute a closing batch by its secret, write the released bytes, erase secret and records. Again does nothing."""
+        with self._transaction() as connection:
+            row = connection.execute(
+                "SELECT secret, count FROM batch WHERE id = ? AND state = 'CLOSING'", (batch_id,)
+            ).fetchone()
+            if row is not None:
+                secret, count = row
+                digest, written = hashlib.sha256(), 0
+                ordered = connection.execute(
+                    "SELECT inner FROM report WHERE batch = ? AND inner IS NOT NULL ORDER BY place(?, id)",
+                    (batch_id, secret),
+                )
+                for number in range(-(-count // CHUNK)):
+                    piece = b"".join(inner for (inner,) in ordered.fetchmany(CHUNK))
+                    digest.update(piece)
+                    written += len(piece)
+                    connection.execute("INSERT INTO piece VALUES (?, ?, ?)", (batch_id, number, piece))
+                connection.execute("UPDATE report SET inner = NULL WHERE batch = ?", (batch_id,))
+                connection.execute(
+                    "UPDATE batch SET state = 'RELEASED', secret = NULL, digest = ? WHERE id = ?",
+                    (digest.hexdigest(), batch_id),
+                )
+        found = self.batch(batch_id)
+        if found is None or found.state != "RELEASED":
+            raise InvalidInput("there is no such batch to release. Close one first.")
+        return found
+
+    def end(self, task_id: str, *, below: int, roll_over: bool, now: float) -> Batch | None:
+        """Roll over or destroy the open batch if it has fewer reports than `below`; None if it has enough."""
+        with self._transaction() as connection:
+            batch = self.open_batch(task_id)
+            if batch.count >= below:
+                return None
+            state = "ROLLED_OVER" if roll_over else "DESTROYED"
+            connection.execute("UPDATE batch SET state = ?, count = 0 WHERE id = ?", (state, batch.id))
+            following = self._open(task_id, now)
+            if roll_over:
+                connection.execute("UPDATE report SET batch = ? WHERE batch = ?", (following, batch.id))
+                connection.execute("UPDATE batch SET count = ? WHERE id = ?", (batch.count, following))
+            else:  # their names stay, so that they are not taken again
+                connection.execute("UPDATE report SET inner = NULL, batch = NULL WHERE batch = ?", (batch.id,))
+        return self.batch(batch.id)
+
+    def pieces(self, batch_id: int) -> Iterator[bytes]:
+        """The released bytes: the same every time."""
+        number = 0
+        while True:
+            row = self._connection.execute(
+                "SELECT bytes FROM piece WHERE batch = ? AND number = ?", (batch_id, number)
+            ).fetchone()
+            if row is None:
+                return
+            yield row[0]
+            number += 1
+
+    def _open(self, task_id: str, now: float) -> int:
+        cursor = self._connection.execute(
+            "INSERT INTO batch (task, opened, state) VALUES (?, ?, 'OPEN')", (task_id, now)
+        )
+        return int(cursor.lastrowid or 0)
+
+    def _select(self, where: str, *values: object) -> list[Batch]:
+        rows = self._connection.execute(f"SELECT id, task, opened, state, count, digest FROM batch {where}", values)  # noqa: S608
+        return [
+            Batch(id=row[0], task=row[1], opened=row[2], state=row[3], count=row[4], digest=row[5])
+            for row in rows.fetchall()
+        ]
+
+
+def _place(secret: bytes, name: bytes) -> bytes:
+    """Where a report goes in the permutation of its batch."""
+    return hashlib.blake2b(name, key=secret, digest_size=32).digest()

@@ -1,0 +1,428 @@
+"""The shuffler as a state machine: nothing early, nothing lost, nothing twice, nothing but sealed insides kept."""
+
+import itertools
+import math
+import random
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, spearmanr
+
+from shuffledp import InvalidInput, plan
+from shuffledp.esa.crypto import seal_message, unseal
+from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.store import Batch, SQLiteStore, StoreUnavailable
+from shuffledp.esa.task import Task
+from shuffledp.esa.wire import decode_message, encode_message, record_length, report_id
+
+TASK = Task(
+    plan=plan("histogram", n=50, epsilon=3.0, delta=1e-2, size=64), window=60, max_age=600, shuffler="A", analyzer="B"
+)
+RING, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def reports(count: int, first: int = 0) -> list[bytes]:
+    """Sealed reports, each with a message of its own while they last."""
+    return [seal_message((first + j) % 64, TASK, ANALYZER.public(), [RING.public()]) for j in range(count)]
+
+
+def made(path: Path | str, clock: Clock, **more: Any) -> Shuffler:
+    shuffler = Shuffler(store=SQLiteStore(path), ring=RING, clock=clock, **more)
+    shuffler.serve(TASK)
+    return shuffler
+
+
+def messages(shuffler: Shuffler, batch: Batch) -> list[int]:
+    pieces = shuffler.fetch(batch.id)
+    assert pieces is not None
+    data = b"".join(pieces)
+    found = []
+    for start in range(0, len(data), record_length(1)):
+        payload = unseal(data[start : start + record_length(1)], ANALYZER, TASK.id)
+        assert isinstance(payload, bytes)
+        message = decode_message(payload, 64)
+        assert message is not None
+        found.append(message)
+    return found
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_a_batch_comes_out_whole_once_and_the_same_each_time(tmp_path: Path, clock: Clock) -> None:
+    shuffler = made(tmp_path / "store.db", clock)
+    assert shuffler.accept(TASK.id, reports(60)) == ["accepted"] * 60
+    assert shuffler.close(TASK.id) == "batch_too_young"
+    clock.now += 60
+    batch = shuffler.close(TASK.id)
+    assert isinstance(batch, Batch)
+    assert sorted(messages(shuffler, batch)) == list(range(60))
+    first = b"".join(shuffler.fetch(batch.id) or [])
+    assert b"".join(shuffler.fetch(batch.id) or []) == first
+    assert shuffler.close(TASK.id) == "batch_too_young"
+    clock.now += 60
+    assert shuffler.close(TASK.id) == "batch_too_small"
+    shuffler.store.close()
+    again = made(tmp_path / "store.db", clock)
+    assert b"".join(again.fetch(batch.id) or []) == first
+
+
+def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Clock) -> None:
+    """One report too few, past the deadline, across a restart and 100 concurrent closes; one more gives exactly one release."""
+    shuffler = made(tmp_path / "store.db", clock)
+    shuffler.accept(TASK.id, reports(49))
+    clock.now += 100
+    assert shuffler.close(TASK.id) == "batch_too_small"
+    assert shuffler.close(TASK.id, whatever_the_window=True) == "batch_too_small"
+    assert shuffler.tick() == []
+    clock.now += 600
+    (ended,) = shuffler.tick()
+    assert ended.state == "ROLLED_OVER"
+    shuffler.store.close()
+
+    def attack(expected: int) -> list[object]:
+        outcomes: list[object] = []
+
+        def closer() -> None:
+            mine = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock)
+            for _ in range(10):
+                try:
+                    outcomes.append(mine.close(TASK.id, whatever_the_window=True))
+                except StoreUnavailable:
+                    outcomes.append("busy")
+            mine.store.close()
+
+        threads = [threading.Thread(target=closer) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(outcomes) == 100
+        assert sum(isinstance(found, Batch) for found in outcomes) == expected
+        return outcomes
+
+    attack(0)
+    again = made(tmp_path / "store.db", clock)
+    assert again.accept(TASK.id, reports(1, first=49)) == ["accepted"]
+    (released,) = [found for found in attack(1) if isinstance(found, Batch)]
+    assert sorted(messages(again, released)) == list(range(50))
+    assert len(again.store.batches(TASK.id, "RELEASED")) == 1
+
+
+def test_a4_replays_are_counted_once_even_after_release_and_restart(tmp_path: Path, clock: Clock) -> None:
+    shuffler = made(tmp_path / "store.db", clock)
+    sent = reports(60)
+    order = sent * 3
+    random.Random(1).shuffle(order)
+    outcome: Counter[str] = Counter()
+    for start in range(0, len(order), 25):
+        found = shuffler.accept(TASK.id, order[start : start + 25])
+        assert not isinstance(found, str)
+        outcome.update(found)
+    assert outcome == {"accepted": 60, "report_replayed": 120}
+    clock.now += 60
+    batch = shuffler.close(TASK.id)
+    assert isinstance(batch, Batch)
+    assert len(messages(shuffler, batch)) == 60
+    assert shuffler.accept(TASK.id, sent) == ["report_replayed"] * 60
+    shuffler.store.close()
+    assert made(tmp_path / "store.db", clock).accept(TASK.id, sent) == ["report_replayed"] * 60
+
+
+def test_a7_malformed_records_fail_by_themselves(tmp_path: Path, clock: Clock) -> None:
+    shuffler = made(tmp_path / "store.db", clock)
+    good = reports(3)
+    other = replace(TASK, window=61)
+    kinds: list[tuple[bytes, str]] = [
+        (good[0][:-1], "invalid_message"),
+        (good[0] + b"x", "invalid_message"),
+        (b"", "invalid_message"),
+        (bytes([9]) + good[0][1:], "outdated_config"),
+        (seal_message(1, other, ANALYZER.public(), [RING.public()]), "decrypt_error"),
+        (good[0][:-1] + bytes([good[0][-1] ^ 1]), "decrypt_error"),
+        (good[0][:1] + b"\xff\xff" + good[0][3:], "invalid_message"),
+    ]
+    batch = [good[0], *(record for record, _ in kinds), good[1], good[2]]
+    assert shuffler.accept(TASK.id, batch) == ["accepted", *(why for _, why in kinds), "accepted", "accepted"]
+    assert shuffler.counters == Counter(["accepted"] * 3 + [why for _, why in kinds])
+    assert shuffler.store.open_batch(TASK.id).count == 3
+    assert shuffler.accept("00" * 32, good) == "task_unknown"
+    assert shuffler.accept(TASK.id, []) == []
+
+
+# Crashes
+
+
+class Crash(Exception):  # noqa: N818
+    """A stand-in for kill -9 at a named point."""
+
+
+@pytest.mark.parametrize(
+    "statement", ["INSERT INTO piece", "UPDATE report SET inner", "UPDATE batch SET state = 'RELEASED'", "COMMIT"]
+)
+def test_a5_a_crash_while_releasing_changes_nothing_but_the_time(
+    tmp_path: Path, clock: Clock, statement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At every step of the release: after a restart the batch comes out whole, with the permutation that was chosen before."""
+    shuffler = made(tmp_path / "store.db", clock, secrets=lambda: b"s" * 32)
+    sent = reports(60)
+    shuffler.accept(TASK.id, sent)
+    clock.now += 60
+    store: Any = shuffler.store
+    assert store.start_closing(TASK.id, at_least=50, secret=b"s" * 32, now=clock.now) is not None
+    before = {b.state for b in store.batches(TASK.id)}
+    assert before == {"CLOSING", "OPEN"}
+
+    class Dying:
+        def __init__(self, connection: sqlite3.Connection) -> None:
+            self._connection = connection
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._connection, name)
+
+        def execute(self, sql: str, *values: Any) -> Any:
+            if sql.startswith(statement):
+                raise Crash
+            return self._connection.execute(sql, *values)
+
+    closing = store.batches(TASK.id, "CLOSING")[0]
+    monkeypatch.setattr(store, "_connection", Dying(store._connection))
+    with pytest.raises(Crash):
+        store.release(closing.id)
+    store._connection._connection.close()  # and the process is gone
+    again = made(tmp_path / "store.db", clock)
+    (batch,) = again.store.batches(TASK.id, "RELEASED")
+    assert sorted(messages(again, batch)) == list(range(60))
+    expected = sorted((unseal(record, RING, TASK.id) for record in sent), key=lambda inner: _place(b"s" * 32, inner))  # type: ignore[arg-type]
+    assert b"".join(again.fetch(batch.id) or []) == b"".join(expected)  # type: ignore[arg-type]
+    assert again.accept(TASK.id, sent) == ["report_replayed"] * 60
+
+
+def _place(secret: bytes, inner: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.blake2b(report_id(inner), key=secret, digest_size=32).digest()
+
+
+def test_a_full_disk_or_lock_acknowledges_nothing(tmp_path: Path, clock: Clock) -> None:
+    shuffler = made(tmp_path / "store.db", clock)
+    sent = reports(5)
+    blocker = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    store: Any = shuffler.store
+    store._connection.execute("PRAGMA busy_timeout = 50")
+    with pytest.raises(StoreUnavailable):
+        shuffler.accept(TASK.id, sent)
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+    store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreUnavailable):
+        for start in range(0, 2000, 100):
+            store.add_reports(TASK.id, [((start + j).to_bytes(16, "big"), bytes(71)) for j in range(100)])
+    store._connection.execute("PRAGMA max_page_count = 1000000")
+    assert shuffler.accept(TASK.id, sent) == ["accepted"] * 5
+
+
+# Time
+
+
+def test_a_clock_that_steps_back_closes_nothing_early(tmp_path: Path, clock: Clock) -> None:
+    shuffler = made(tmp_path / "store.db", clock)
+    shuffler.accept(TASK.id, reports(60))
+    clock.now -= 10_000
+    assert shuffler.close(TASK.id) == "batch_too_young"
+    assert shuffler.tick() == []
+    clock.now += 10_059
+    assert shuffler.close(TASK.id) == "batch_too_young"
+    clock.now += 1
+    (released,) = shuffler.tick()
+    assert released.state == "RELEASED"
+
+
+def test_old_small_batches_roll_over_or_are_destroyed(tmp_path: Path, clock: Clock) -> None:
+    for expiry, after, state in (("roll-over", 30, "ROLLED_OVER"), ("destroy", 0, "DESTROYED")):
+        task = replace(TASK, on_expiry=expiry)  # type: ignore[arg-type]
+        shuffler = Shuffler(store=SQLiteStore(tmp_path / f"{expiry}.db"), ring=RING, clock=clock)
+        shuffler.serve(task)
+        sent = [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(30)]
+        shuffler.accept(task.id, sent)
+        clock.now += 599
+        assert shuffler.tick() == []
+        clock.now += 1
+        (ended,) = shuffler.tick()
+        assert ended.state == state
+        assert shuffler.store.open_batch(task.id).count == after
+        assert shuffler.accept(task.id, sent) == ["report_replayed"] * 30
+        assert shuffler.fetch(ended.id) is None
+
+
+def test_late_reports_go_to_the_next_batch(tmp_path: Path, clock: Clock) -> None:
+    shuffler = made(tmp_path / "store.db", clock)
+    shuffler.accept(TASK.id, reports(60))
+    clock.now += 60
+    batch = shuffler.close(TASK.id)
+    assert isinstance(batch, Batch)
+    before = b"".join(shuffler.fetch(batch.id) or [])
+    assert shuffler.accept(TASK.id, reports(5)) == ["accepted"] * 5
+    assert b"".join(shuffler.fetch(batch.id) or []) == before
+    assert shuffler.store.open_batch(TASK.id).count == 5
+
+
+# What is kept
+
+
+def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, clock: Clock) -> None:
+    shuffler = made(tmp_path / "store.db", clock)
+    sent = reports(60)
+    inners = [unseal(record, RING, TASK.id) for record in sent]
+    shuffler.accept(TASK.id, sent)
+    clock.now += 60
+    batch = shuffler.close(TASK.id)
+    assert isinstance(batch, Batch)
+    released = b"".join(shuffler.fetch(batch.id) or [])
+    columns = {
+        row[1] for table in ("report", "batch", "task", "piece") for row in _columns(tmp_path / "store.db", table)
+    }
+    assert columns == {
+        "task",
+        "id",
+        "batch",
+        "inner",
+        "opened",
+        "state",
+        "count",
+        "secret",
+        "digest",
+        "document",
+        "number",
+        "bytes",
+    }
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        assert connection.execute("SELECT count(*) FROM report WHERE inner IS NOT NULL").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM batch WHERE secret IS NOT NULL").fetchone() == (0,)
+    shuffler.store.close()
+    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    for record, inner in zip(sent, inners, strict=True):
+        assert isinstance(inner, bytes)
+        assert record[7:39] not in stored
+        assert record[39:] not in stored
+        assert inner in released
+
+
+def _columns(path: Path, table: str) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(path) as connection:
+        return connection.execute(f"PRAGMA table_info({table})").fetchall()
+
+
+def test_a10_every_permutation_is_equally_likely() -> None:
+    """n = 5: the order of 12,000 batches with pinned secrets, over 120 cells; and no rank correlation at n = 20,000."""
+    generator = random.Random(7)
+    names = [bytes([j]) * 16 for j in range(5)]
+    cells: Counter[tuple[int, ...]] = Counter()
+    for _ in range(12_000):
+        secret = generator.randbytes(32)
+        cells[tuple(sorted(range(5), key=lambda j: _place_name(secret, names[j])))] += 1
+    assert chisquare([cells[order] for order in itertools.permutations(range(5))]).pvalue > 1e-9
+    store = SQLiteStore(":memory:")
+    store.add_task("t", "{}", 0.0)
+    n = 20_000
+    store.add_reports("t", [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)])
+    batch = store.start_closing("t", at_least=n, secret=generator.randbytes(32), now=1.0)
+    assert batch is not None
+    store.release(batch.id)
+    data = b"".join(store.pieces(batch.id))
+    order = [int.from_bytes(data[k : k + 71], "big") for k in range(0, len(data), 71)]
+    assert sorted(order) == list(range(n))
+    assert abs(float(spearmanr(np.arange(n), order).statistic)) < 6.2 / math.sqrt(n)
+
+
+def _place_name(secret: bytes, name: bytes) -> bytes:
+    from shuffledp.esa.store import _place as place
+
+    return place(secret, name)
+
+
+# The store by itself
+
+
+def test_stores_of_other_versions_and_things(tmp_path: Path, clock: Clock) -> None:
+    SQLiteStore(tmp_path / "newer.db").close()
+    with sqlite3.connect(tmp_path / "newer.db") as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(InvalidInput, match="newer version"):
+        SQLiteStore(tmp_path / "newer.db")
+    with sqlite3.connect(tmp_path / "other.db") as connection:
+        connection.execute("CREATE TABLE x (y)")
+    with pytest.raises(InvalidInput, match="something else"):
+        SQLiteStore(tmp_path / "other.db")
+    (tmp_path / "text.db").write_text("this is not a database at all, but a longer text")
+    with pytest.raises(InvalidInput, match="not a store"):
+        SQLiteStore(tmp_path / "text.db")
+    shuffler = made(tmp_path / "altered.db", clock)
+    shuffler.store.close()
+    with sqlite3.connect(tmp_path / "altered.db") as connection:
+        connection.execute("UPDATE task SET document = replace(document, '\"window\": 60', '\"window\": 1')")
+    with pytest.raises(InvalidInput, match="altered"):
+        Shuffler(store=SQLiteStore(tmp_path / "altered.db"), ring=RING, clock=clock)
+    with pytest.raises(InvalidInput, match="keys of the analyzer"):
+        Shuffler(store=SQLiteStore(":memory:"), ring=ANALYZER, clock=clock)
+
+
+def test_the_schema_itself_forbids_what_must_not_be(tmp_path: Path, clock: Clock) -> None:
+    """A negative count, a second open batch, a released batch with a secret: the database says no."""
+    made(tmp_path / "store.db", clock).store.close()
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        for statement in (
+            "UPDATE batch SET count = -1",
+            "INSERT INTO batch (task, opened, state) SELECT task, 0.0, 'OPEN' FROM batch",
+            "UPDATE batch SET state = 'RELEASED', secret = x'00', digest = 'x'",
+            "UPDATE batch SET state = 'RELEASED'",
+            "UPDATE batch SET state = 'LOST'",
+        ):
+            with pytest.raises(sqlite3.IntegrityError):
+                connection.execute(statement)
+
+
+def test_unknown_batches_and_tasks() -> None:
+    store = SQLiteStore(":memory:")
+    assert store.batch(7) is None
+    assert store.tasks() == {}
+    with pytest.raises(InvalidInput, match="does not know"):
+        store.open_batch("t")
+    with pytest.raises(InvalidInput, match="no such batch"):
+        store.release(7)
+    assert encode_message(5) == b"\0" * 7 + b"\x05" + b"\0" * 8
+
+
+def test_openers_can_be_elsewhere(tmp_path: Path, clock: Clock) -> None:
+    """The state machine does not care where records are opened."""
+    calls: list[int] = []
+
+    def opener(records: Any, ring: KeyRing, task_id: str, hop: int) -> list[Any]:
+        calls.append(len(records))
+        return [unseal(record, ring, task_id, hop=hop) for record in records]
+
+    shuffler = made(tmp_path / "store.db", clock, opener=opener)
+    assert shuffler.accept(TASK.id, [*reports(4), b"short"])[-1] == "invalid_message"
+    assert calls == [4]
+    answer: Callable[[], object] = lambda: shuffler.tasks[TASK.id]  # noqa: E731
+    assert answer() == TASK
