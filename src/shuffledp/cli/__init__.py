@@ -2,24 +2,44 @@
 
 import os
 import sys
+from importlib import import_module
+from typing import Final
 
 import click
 
 from shuffledp import __version__
-from shuffledp.cli.account import account
-from shuffledp.cli.compare import compare_command
-from shuffledp.cli.compose import compose_command
-from shuffledp.cli.curve import curve
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM, UNEXPECTED
-from shuffledp.cli.figures import figures
-from shuffledp.cli.plan import plan_command
-from shuffledp.cli.run import run_command
-from shuffledp.cli.simulate import simulate_command
-from shuffledp.cli.task import keygen, task_group
 from shuffledp.errors import NoClaim, ShuffledpError
 
+_COMMANDS: Final = {
+    "account": "account:account",
+    "compare": "compare:compare_command",
+    "compose": "compose:compose_command",
+    "curve": "curve:curve",
+    "figures": "figures:figures",
+    "keygen": "task:keygen",
+    "plan": "plan:plan_command",
+    "run": "run:run_command",
+    "simulate": "simulate:simulate_command",
+    "task": "task:task_group",
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Commands(click.Group):
+    """Loads a command only when it is asked for: numbers and ciphers take a while to import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(import_module(f"shuffledp.cli.{module}"), name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shuffledp")
 def cli() -> None:
     """Shuffle-model differential privacy: certified accounting, planning and protocols.
@@ -27,18 +47,6 @@ def cli() -> None:
     Shell completion: put the output of `_SHUFFLEDP_COMPLETE=bash_source shuffledp` (or zsh_source, fish_source)
     in your shell's start-up file.
     """
-
-
-cli.add_command(account)
-cli.add_command(compare_command)
-cli.add_command(compose_command)
-cli.add_command(curve)
-cli.add_command(figures)
-cli.add_command(keygen)
-cli.add_command(plan_command)
-cli.add_command(run_command)
-cli.add_command(simulate_command)
-cli.add_command(task_group)
 
 
 def main() -> None:

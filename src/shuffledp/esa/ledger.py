@@ -116,7 +116,10 @@ class Ledger:
             yield file
 
     def _read(self, file: Any) -> tuple[list[Spend], str]:
-        """All spends and the head; a broken chain is refused. A last line cut short by a crash was never a release: it is removed."""
+        """All spends and the head; a broken chain is refused.
+
+        A last line cut short by a crash was never a release: it is removed.
+        """
         file.seek(0)
         data: bytes = file.read()
         whole = data.rfind(b"\n") + 1
