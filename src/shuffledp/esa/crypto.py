@@ -43,12 +43,21 @@ def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes
 
 def seal_message(message: int, task: Task, analyzer: KeyList, shufflers: Sequence[KeyList]) -> bytes:
     """A message sealed to the analyzer, then to each shuffler from the innermost out."""
+    return wrap(seal_inner(message, task, analyzer), task, shufflers)
+
+
+def seal_inner(message: int, task: Task, analyzer: KeyList) -> bytes:
+    """What the analyzer opens, and what a report is recognized by."""
+    return seal(encode_message(message), analyzer.active, "analyzer", task.id)
+
+
+def wrap(inner: bytes, task: Task, shufflers: Sequence[KeyList]) -> bytes:
+    """The layers that shufflers take off. Wrapping again does not make another report."""
     if len(shufflers) != task.hops:
         raise InvalidInput(f"this task has {task.hops} shufflers; got the keys of {len(shufflers)}.")
-    sealed = seal(encode_message(message), analyzer.active, "analyzer", task.id)
     for hop, keys in enumerate(shufflers, start=1):
-        sealed = seal(sealed, keys.active, "shuffler", task.id, hop=hop)
-    return sealed
+        inner = seal(inner, keys.active, "shuffler", task.id, hop=hop)
+    return inner
 
 
 def randomized(task: Task, value: Any, words: WordSource | None = None) -> int:

@@ -1,0 +1,125 @@
+"""A user's side: randomize once, write it down, seal, and send the same bytes until they arrive.
+
+A second randomization of the same value would be a second release, so the sealed report is on disk before the first attempt to
+send. When the shuffler's keys change, the same inside gets a new wrapping, so the report is still recognized and counted once.
+Nothing on the wire says who, when, or how often.
+"""
+
+import base64
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shuffledp.core.words import WordSource
+from shuffledp.errors import InvalidInput
+from shuffledp.esa.crypto import randomized, seal_inner, wrap
+from shuffledp.esa.keys import KeyList
+from shuffledp.esa.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """Reports of one user for one task, one a window.
+
+    Attributes:
+        task: what the user agreed to; its plan is proved when it is read.
+        analyzer: the analyzer's published keys.
+        shufflers: the shufflers' published keys, the innermost first.
+        folder: where reports wait; only the user can read it.
+        words: the randomness; the system's unless told otherwise.
+    """
+
+    task: Task
+    analyzer: KeyList
+    shufflers: Sequence[KeyList]
+    folder: Path
+    words: WordSource | None = None
+
+    def report(self, value: Any, *, window: int) -> bytes:
+        """The sealed report for a window. Asked again, for any value, it is the same: one report a window."""
+        kept = self._kept()
+        found = kept.get(str(window))
+        if found is None:
+            inner = seal_inner(randomized(self.task, value, self.words), self.task, self.analyzer)
+            found = self._wrapped(inner)
+            self._keep(kept | {str(window): found})
+        return base64.b64decode(found["sealed"])
+
+    def rewrapped(self, *, window: int) -> bytes:
+        """The same report for the shuffler's keys of now, after it said outdated_config."""
+        kept = self._kept()
+        if str(window) not in kept:
+            raise InvalidInput("there is no report for this window yet. Make one first.")
+        found = self._wrapped(base64.b64decode(kept[str(window)]["inner"]))
+        self._keep(kept | {str(window): found})
+        return base64.b64decode(found["sealed"])
+
+    def arrived(self, *, window: int) -> None:
+        """The shuffler has it."""
+        kept = self._kept()
+        if str(window) in kept:
+            self._keep(kept | {str(window): kept[str(window)] | {"sent": True}})
+
+    @property
+    def reports(self) -> int:
+        """How many reports this user made for the task: each costs at most the task's guarantee."""
+        return len(self._kept())
+
+    @property
+    def waiting(self) -> list[int]:
+        """Windows whose report has not arrived yet."""
+        return [int(window) for window, entry in self._kept().items() if not entry["sent"]]
+
+    def _wrapped(self, inner: bytes) -> dict[str, Any]:
+        sealed = wrap(inner, self.task, self.shufflers)
+        return {"inner": _text(inner), "sealed": _text(sealed), "sent": False}
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / f"{self.task.id}.json"
+
+    def _kept(self) -> dict[str, Any]:
+        try:
+            text = self._file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise InvalidInput(f"cannot read {self._file}: {error.strerror}. Mend it before reporting.") from None
+        found = None
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or not all(
+            isinstance(entry, dict) and {"inner", "sealed", "sent"} <= set(entry) for entry in found.values()
+        ):
+            # guessing could mean a second randomization of the same value
+            raise InvalidInput(
+                f"{self._file} is damaged, so it is not known what was reported. Restore it, or stop reporting."
+            )
+        return found
+
+    def _keep(self, kept: dict[str, Any]) -> None:
+        """On disk, whole, before anything is sent."""
+        draft = self._file.with_suffix(f".{os.getpid()}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                json.dump(kept, file)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self._file)
+            folder = os.open(self.folder, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise InvalidInput(f"cannot write {self._file}: {error.strerror}. Nothing was reported.") from None
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

@@ -1,0 +1,112 @@
+"""Clients: one randomization a window, whatever happens to the network, the process or the keys."""
+
+import ast
+import stat
+from pathlib import Path
+
+import pytest
+
+import shuffledp.esa.client
+import shuffledp.esa.crypto
+from shuffledp import InvalidInput, plan
+from shuffledp.esa.client import Client
+from shuffledp.esa.crypto import unseal
+from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.store import SQLiteStore
+from shuffledp.esa.task import Task
+from shuffledp.esa.wire import decode_message
+
+TASK = Task(plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, size=8), window=60, max_age=600)
+SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+
+
+def client(folder: Path, shuffler: KeyRing = SHUFFLER) -> Client:
+    return Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[shuffler.public()], folder=folder)
+
+
+def message(sealed: bytes, shuffler: KeyRing = SHUFFLER) -> int | None:
+    inner = unseal(sealed, shuffler, TASK.id)
+    assert isinstance(inner, bytes)
+    payload = unseal(inner, ANALYZER, TASK.id)
+    assert isinstance(payload, bytes)
+    return decode_message(payload, 8)
+
+
+def test_a18_retries_never_randomize_again(tmp_path: Path) -> None:
+    """40 users, each asked ten times by processes that start anew: one sealed report each, accepted once."""
+    shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0)
+    shuffler.serve(TASK)
+    for user in range(40):
+        sent = {client(tmp_path / str(user)).report(user % 8, window=1) for _ in range(10)}
+        assert len(sent) == 1
+        outcomes = [shuffler.accept(TASK.id, sent) for _ in range(3)]
+        assert outcomes == [["accepted"], ["report_replayed"], ["report_replayed"]]
+    assert shuffler.store.open_batch(TASK.id).count == 40
+    assert any(message(client(tmp_path / str(user)).report(0, window=1)) != user % 8 for user in range(40))
+
+
+def test_another_value_does_not_make_another_report(tmp_path: Path) -> None:
+    me = client(tmp_path)
+    first = me.report(3, window=1)
+    assert me.report(5, window=1) == first
+    assert me.report(3, window=2) != first
+    assert me.reports == 2
+    assert me.waiting == [1, 2]
+    me.arrived(window=1)
+    assert me.waiting == [2]
+    assert me.report(3, window=1) == first
+
+
+def test_a12_new_keys_wrap_the_same_report(tmp_path: Path) -> None:
+    """Ten rotations, each of which destroys the old key: new bytes on the wire, the same report, counted once."""
+    clock = [0.0]
+    ring, values = SHUFFLER, set()
+    shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=ring, clock=lambda: clock[0])
+    shuffler.serve(TASK)
+    assert shuffler.accept(TASK.id, [client(tmp_path, ring).report(6, window=1)]) == [
+        "accepted"
+    ]  # and the answer is lost
+    for _ in range(10):
+        ring = ring.rotated()
+        old = client(tmp_path, ring).report(6, window=1)
+        ring = ring.destroyed(ring.keys[0].key_id)
+        shuffler.ring = ring
+        assert shuffler.accept(TASK.id, [old]) == ["outdated_config"]
+        sealed = client(tmp_path, ring).rewrapped(window=1)
+        assert sealed != old
+        values.add(message(sealed, ring))
+        assert shuffler.accept(TASK.id, [sealed]) == ["report_replayed"]
+        assert client(tmp_path, ring).report(6, window=1) == sealed
+    assert len(values) == 1
+    assert shuffler.store.open_batch(TASK.id).count == 1
+    with pytest.raises(InvalidInput, match="no report for this window"):
+        client(tmp_path, ring).rewrapped(window=9)
+
+
+def test_what_waits_is_the_users_own(tmp_path: Path) -> None:
+    me = client(tmp_path / "state")
+    me.report(3, window=1)
+    (kept,) = (tmp_path / "state").iterdir()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+    kept.write_text("damaged")
+    with pytest.raises(InvalidInput, match="is damaged"):
+        me.report(3, window=2)
+    (tmp_path / "blocked").write_text("")
+    with pytest.raises(InvalidInput, match="cannot"):
+        client(tmp_path / "blocked").report(3, window=1)
+    with pytest.raises(InvalidInput) as refused:
+        client(tmp_path / "fresh").report(31337, window=1)
+    assert "31337" not in str(refused.value)
+    assert not (tmp_path / "fresh").exists()
+
+
+def test_clients_use_the_systems_randomness() -> None:
+    """No other source of randomness is named on the client's path."""
+    for module in (shuffledp.esa.client, shuffledp.esa.crypto):
+        assert module.__file__ is not None
+        tree = ast.parse(Path(module.__file__).read_text())
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not any(name.split(".")[0] in ("random", "numpy") for name in imported)
