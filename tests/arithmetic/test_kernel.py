@@ -1,6 +1,7 @@
 """The kernel encloses E[(X_1 + ... + X_n)_+]: against enumeration, high precision, and itself at other tolerances."""
 
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -142,3 +143,16 @@ def test_elementary_functions_are_as_accurate_as_assumed() -> None:
             for point, value in zip(points.tolist(), ours.tolist(), strict=True):
                 truth = getattr(mp, name)(mp.mpf(point))
                 assert abs(mp.mpf(value) - truth) <= 4 * mp.mpf(2) ** -52 * abs(truth) + mp.mpf(10) ** -300
+
+
+@given(st.floats(1e-30, 0.4), st.integers(2, 12))
+def test_the_mass_at_zero_is_never_overstated(total: float, parts: int) -> None:
+    """In exact fractions, also where 1 - total rounds to 1: its n-th power is taken."""
+    masses = np.full(parts, total / parts)
+    law = Law(np.linspace(-1, 1, parts), masses, np.ones(parts))
+    exact = 1 - sum((Fraction(mass) for mass in masses.tolist()), Fraction(0))
+    with mp.workdps(60):
+        truth = mp.log1p(-(1 - mp.mpf(exact.numerator) / exact.denominator))
+        slack = (parts + 30) * 4e-16
+        assert mp.mpf(law.log_zero_mass_down) <= truth
+        assert mp.mpf(law.log_zero_mass_down) >= truth * (1 + slack)

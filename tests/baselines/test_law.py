@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ HISTOGRAMS: dict[str, Callable[[float], Any]] = {
     "curator": lambda e: CuratorHistogram(size=4, epsilon=e),
     "rappor": lambda e: Rappor.private(size=4, epsilon0=e),
     "dbitflip": lambda e: DBitFlip.private(size=4, asked=2, epsilon0=e),
+    "dbitflip, one": lambda e: DBitFlip.private(size=4, asked=1, epsilon0=e),
     "dbitflip, all": lambda e: DBitFlip.private(size=4, asked=4, epsilon0=e),
     "cms": lambda e: CountMeanSketch.private(size=4, epsilon0=e, hashes=8, width=8),
     "hcms": lambda e: HadamardSketch.private(size=4, epsilon0=e, hashes=8, width=8),
@@ -147,9 +149,41 @@ def test_noise_parts_add_up_to_discrete_laplace() -> None:
     assert abs(float(samples.mean())) < 5 * math.sqrt(ideal.variance / honest / 400_000)
 
 
+def test_sums_beyond_32_bits_and_noise_as_large() -> None:
+    """A million users on a fine grid, and noise of a scale of 1e10: OpenDP works in 64 bits."""
+    protocol = NoisySum(epsilon=1.0, steps=10_000)
+    assert protocol.estimate(np.full(10**6, 9000)) == pytest.approx(900_000, abs=100)
+    huge = DiscreteLaplace(1e10).add_to(np.zeros(2000, dtype=np.int64))
+    assert float(np.square(huge.astype(float)).mean()) == pytest.approx(2e20, rel=0.3)
+
+
+@pytest.mark.parametrize("inverse", [0.01, 0.5, 1.0, 5.0, 10.0, 20.0, 37.0])
+@pytest.mark.parametrize("honest", [19, 10_000])
+def test_noise_parts_are_as_near_their_ideal_law_as_they_claim(inverse: float, honest: int) -> None:
+    """The chance of a non-zero number against mpmath: off by less than `distance`, which is small beside the chance."""
+    share = PolyaShare(1 / inverse, honest)
+    with mpmath.workdps(60):
+        scale = mpmath.mpf(1 / inverse)
+        ideal = 1 - (1 - mpmath.exp(-1 / scale)) ** (mpmath.mpf(1) / honest)
+        off = abs(mpmath.mpf(share._some) / 2**64 - ideal)
+    assert 2 * off < share.distance
+    assert share.distance < 1e-12 * float(ideal) + 1e-18
+
+
+def test_one_bucket_is_one_bit() -> None:
+    one = DBitFlip.private(size=4, asked=1, epsilon0=1.0)
+    assert one.epsilon0 == pytest.approx(1.0)
+    assert one.flip.epsilon == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
+        lambda: SplitAndMix(n=100, epsilon=1.0, delta=1e-6, steps=10, honest_fraction=2.0),
+        lambda: SplitAndMix(n=100, epsilon=1.0, delta=1e-6, steps=10, honest_fraction=math.nan),
+        lambda: SplitAndMix(n=100, epsilon=1.0, delta=1e-6, steps=0),
+        lambda: SplitAndMix(n=19, epsilon=1e-6, delta=1e-6, steps=1000),
+        lambda: NoisySum(epsilon=1.0, steps=0),
         lambda: DBitFlip.private(size=4, asked=5, epsilon0=1.0),
         lambda: CountMeanSketch.private(size=4, epsilon0=1.0, hashes=0),
         lambda: HadamardSketch.private(size=4, epsilon0=1.0, width=12),

@@ -98,6 +98,7 @@ def curator(protocol: CuratorHistogram) -> Rows:
 LOCAL: dict[str, tuple[Callable[[float], Any], Callable[[Any], Rows]]] = {
     "rappor": (lambda e: Rappor.private(size=3, epsilon0=e), rappor),
     "dbitflip": (lambda e: DBitFlip.private(size=4, asked=2, epsilon0=e), dbitflip),
+    "dbitflip, one": (lambda e: DBitFlip.private(size=4, asked=1, epsilon0=e), dbitflip),
     "cms": (lambda e: CountMeanSketch.private(size=4, epsilon0=e, hashes=3, width=4), cms),
     "hcms": (lambda e: HadamardSketch.private(size=4, epsilon0=e, hashes=3, width=4), hcms),
     "1bitmean": (lambda e: OneBitMean.private(epsilon0=e), one_bit_mean),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv, feather, ipc, parquet
 
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run, run_file
+from shuffledp import InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, Summation, plan, run, run_file
 from shuffledp.engines import count as count_module
 from shuffledp.engines import people, table
 from shuffledp.engines.count import count
@@ -72,7 +72,7 @@ def test_every_kind_of_file_and_memory_agree_bit_for_bit(
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=8), st.integers(1, 64))
 def test_any_partitioning_gives_the_same_counts(parts: list[int], block: int) -> None:
-    protocol = plan("mean", n=1000, epsilon=1.0, delta=1e-6).protocol
+    protocol = Summation(randomizer=RandomizedResponse(size=6, gamma=0.1))
     values = np.random.default_rng(2).uniform(0, 1, sum(parts))
     whole = count(protocol, values, WORDS).values
     with pytest.MonkeyPatch.context() as patch:
@@ -357,6 +357,7 @@ def test_values_in_memory_are_never_shown(mean: Plan) -> None:
         ("ragged.csv", b"number,x\n1,2\n31337\n", "different lengths"),
         ("open.csv", b'number,x\n1,2\n1,"31337\n1,2\n1,2\n', "never closed"),
         ("twice.csv", b'number,x\n1,"31337\n1,2\n1,b"\n1,2\n', "never closed"),
+        ("return.csv", b'number,x\n1,2\r5,6\n1,"31337\n2"\n', "never closed"),
         ("latin.csv", b"number,\xe4\n31337,2\n", "not in UTF-8"),
         ("header.csv", b"31337,2\n5,6\n", "no column 'number' among its 2"),
         ("double.csv", b"number,number\n31337,2\n", "several columns"),

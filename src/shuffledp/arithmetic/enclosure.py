@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import Contradiction
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,4 +15,6 @@ class Enclosure:
 
     def __post_init__(self) -> None:
         if math.isnan(self.lower) or math.isnan(self.upper) or self.lower > self.upper:
-            raise InvalidInput(f"an enclosure needs lower <= upper; got [{self.lower}, {self.upper}].")
+            raise Contradiction(
+                f"a lower end {self.lower} is above its upper end {self.upper}: one of them is wrong. Please report this."
+            )

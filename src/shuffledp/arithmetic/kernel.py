@@ -148,7 +148,7 @@ class _Tilted:
     def __init__(self, law: Law, n: int) -> None:
         keep = law.masses > 0
         self.x, self.p, self.scales = law.values[keep], law.masses[keep], law.scales[keep]
-        self.n, self.ulps, self.zero_down = n, law.ulps, law.zero_mass_down
+        self.n, self.ulps, self.log_zero_down = n, law.ulps, law.log_zero_mass_down
         self.theta = _saddle(self.x, self.p, n)
         log_m, error_log_m = self._log_m(np.array([self.theta]))
         self.log_m, self.error_log_m = float(log_m[0]), float(error_log_m[0])
@@ -249,8 +249,8 @@ class _Tilted:
             truncation = math.inf
         # S = 0 because every summand is: the upper function counts it as s phi(0), in truth it is worth nothing
         nothing = 0.0
-        if self.zero_down > 0:
-            log_nothing = n * (math.log(self.zero_down) * (1 + 4 * ULP) - self.log_m - self.error_log_m)
+        if self.log_zero_down > -math.inf:
+            log_nothing = n * (self.log_zero_down - self.log_m - self.error_log_m)
             nothing = s * _PHI0 * math.exp(min(0.0, log_nothing)) * (1 - 1e-9)
         high = upper - nothing + rounding + truncation
         low = upper - bump - rounding - truncation - aliases

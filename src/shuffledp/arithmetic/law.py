@@ -1,5 +1,6 @@
 """The law of one bounded summand, as atoms."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,7 +36,11 @@ class Law:
             raise InvalidInput("a law needs finite values and non-negative masses that sum to at most 1.")
 
     @property
-    def zero_mass_down(self) -> float:
-        """A lower bound on the mass at zero that the atoms leave over."""
+    def log_zero_mass_down(self) -> float:
+        """A lower bound on the logarithm of the mass at zero that the atoms leave over.
+
+        The logarithm, because a power n of the mass is taken: what is lost by rounding 1 - total would be multiplied by n.
+        """
         total = float(self.masses.sum())
-        return max(0.0, 1.0 - total - (len(self.masses) + self.ulps + 2) * 2 * ULP * total)
+        total_up = math.nextafter(total * (1 + (len(self.masses) + self.ulps + 4) * 2 * ULP), math.inf)
+        return math.log1p(-total_up) * (1 + 4 * ULP) if total_up < 1 else -math.inf

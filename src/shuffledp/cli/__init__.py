@@ -20,6 +20,7 @@ _COMMANDS: Final = {
     "keygen": "task:keygen",
     "plan": "plan:plan_command",
     "run": "run:run_command",
+    "shuffler": "shuffler:shuffler_group",
     "simulate": "simulate:simulate_command",
     "task": "task:task_group",
 }

@@ -133,11 +133,13 @@ class Table:
             )
 
     def _lines(self, *, count_empty: bool) -> int:
-        """Lines of the file, with or without empty ones."""
+        """Lines of the file, with or without empty ones; -1 if what a line is can be disputed."""
         lines, before = 0, b"\n\n"
         with gzip.open(self.path) if self.path.name.endswith(".gz") else self.path.open("rb") as file:
             while block := file.read(_BLOCK):
                 text = np.frombuffer(before + block, dtype=np.uint8)
+                if ((text[1:-1] == 13) & (text[2:] != 10)).any():
+                    return -1  # a carriage return by itself ends a row for some readers only
                 ends = text[2:] == 10
                 if not count_empty:
                     ends &= ~((text[1:-1] == 10) | ((text[1:-1] == 13) & (text[:-2] == 10)))

@@ -158,7 +158,7 @@ class SQLiteStore:
 
     def batch(self, batch_id: int) -> Batch | None:
         """Any batch."""
-        found = self._select("WHERE id = ?", batch_id)
+        found = self._select("WHERE id = ?", batch_id) if 0 <= batch_id < 2**63 else []
         return found[0] if found else None
 
     def batches(self, task_id: str, state: BatchState | None = None) -> list[Batch]:

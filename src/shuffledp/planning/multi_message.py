@@ -4,33 +4,40 @@ import math
 from statistics import NormalDist
 
 from shuffledp.accounting.account import bound_named
-from shuffledp.accounting.composition import Collection, compose
+from shuffledp.accounting.composition import SMALLEST_DELTA, Collection, compose
 from shuffledp.core import checks
 from shuffledp.errors import NoClaim
 from shuffledp.protocols.baselines.unary import UnaryBits
 
 _NORMAL = NormalDist()
+_TRIES = 12
 
 
 def unary_bits(*, n: int, epsilon: float, delta: float, low: float = 0.0, high: float = 1.0) -> UnaryBits:
-    """The number of messages with the least error, and the least gamma for it that composition certifies (to 2 %).
+    """The fewest messages within 5 % of the least error, and the least gamma for them that composition certifies (to 2 %).
 
     A first guess takes the shuffled bits for Gaussian; it is then proved, with a little more blanket as long as it is not.
     """
     checks.users(n)
     wanted = _gaussian_mu(checks.epsilon(epsilon, positive=True), checks.probability(delta, "delta"))
-    best = min(
-        (guess for guess in (_guess(n, 2 ** (j / 2), wanted, low, high) for j in range(60)) if guess is not None),
-        key=lambda guess: guess.mean_squared_error(n),
-        default=None,
-    )
-    while best is not None and best.gamma < 1:
+    if not SMALLEST_DELTA < delta < 0.1:
+        raise NoClaim("composition is certified for deltas from 1e-12 to 0.1 only. Use one of these.")
+    guesses = [guess for guess in (_guess(n, 2 ** (j / 2), wanted, low, high) for j in range(60)) if guess is not None]
+    if not guesses:
+        raise NoClaim("no blanket makes such messages private enough. Use more users or a larger epsilon.")
+    least = min(guess.mean_squared_error(n) for guess in guesses)
+    best = next(guess for guess in guesses if guess.mean_squared_error(n) <= 1.05**2 * least)
+    for _ in range(_TRIES):
         collection = Collection(blanket=best.randomizer.blanket(), n=n, rounds=best.messages, bound=bound_named("best"))
         if compose([collection]).delta(epsilon) <= delta:
             return best
-        more = min(2**64, math.ceil(best.threshold * 1.02))
-        best = UnaryBits(messages=best.messages, threshold=more, low=low, high=high) if more < 2**64 else None
-    raise NoClaim("no blanket makes so many messages private enough. Use more users or a larger epsilon.")
+        more = math.ceil(best.threshold * 1.02)
+        if more >= 2**64:
+            break
+        best = UnaryBits(messages=best.messages, threshold=more, low=low, high=high)
+    raise NoClaim(
+        f"composition did not certify a blanket near the Gaussian one in {_TRIES} attempts. Use a larger epsilon."
+    )
 
 
 def _guess(n: int, messages: float, mu: float, low: float, high: float) -> UnaryBits | None:

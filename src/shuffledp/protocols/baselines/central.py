@@ -1,5 +1,6 @@
 """A trusted curator who sees the data, and users who each add noise of their own: both with discrete Laplace noise."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.words import WordSource
+from shuffledp.errors import InvalidInput
 from shuffledp.protocols.baselines.noise import DiscreteLaplace
 from shuffledp.protocols.bins import interval
 from shuffledp.protocols.rounding import grid_counts, to_grid
@@ -33,11 +35,13 @@ class NoisySum:
     def __post_init__(self) -> None:
         checks.epsilon(self.epsilon, positive=True)
         interval(self.low, self.high)
+        if type(self.steps) is not int or self.steps < 1:
+            raise InvalidInput(f"a grid has at least one step; got {self.steps!r}. Give more.")
 
     @property
     def noise(self) -> DiscreteLaplace:
         """What is added: one value moves the sum by at most `steps`."""
-        return DiscreteLaplace(self.steps / self.epsilon)
+        return DiscreteLaplace(math.nextafter(self.steps / self.epsilon, math.inf))
 
     @property
     def epsilon0(self) -> float | None:
@@ -94,7 +98,7 @@ class CuratorHistogram:
     @property
     def noise(self) -> DiscreteLaplace:
         """What is added to a bin."""
-        return DiscreteLaplace(2 / self.epsilon)
+        return DiscreteLaplace(math.nextafter(2 / self.epsilon, math.inf))
 
     @property
     def epsilon0(self) -> None:

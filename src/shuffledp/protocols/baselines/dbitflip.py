@@ -19,7 +19,7 @@ class DBitFlip:
     """dBitFlip (Ding, Kulkarni, Yekhanin 2017): d of K buckets without replacement, one lying bit for each.
 
     Formula: c_v = (K / d) sum over reports on v of (b - s) / (1 - 2 s); with r = s (1 - s) / (1 - 2 s)^2,
-    Var c_v = (K / d) n r + f_v (K / d - 1); eps0 = 2 log((1 - s) / s).
+    Var c_v = (K / d) n r + f_v (K / d - 1); eps0 = min(2, d) log((1 - s) / s).
     Legend: K = size, d = asked, s = flip.probability, f_v = users in v.
     """
 
@@ -34,15 +34,15 @@ class DBitFlip:
 
     @classmethod
     def private(cls, *, size: int, asked: int, epsilon0: float) -> "DBitFlip":
-        """The most accurate one that is epsilon0-LDP."""
-        return cls(size=size, asked=asked, flip=Flip.private(epsilon0 / 2))
+        """The most accurate one that is epsilon0-LDP: two bits change, or one if only one is asked for."""
+        return cls(size=size, asked=asked, flip=Flip.private(epsilon0 / min(2, asked)))
 
     reference = cite("DKY17")
 
     @property
     def epsilon0(self) -> float:
-        """The local privacy parameter, rounded up: two bits change."""
-        return 2 * self.flip.epsilon
+        """The local privacy parameter, rounded up."""
+        return min(2, self.asked) * self.flip.epsilon
 
     @property
     def bits(self) -> int:

@@ -11,6 +11,7 @@ from shuffledp.core.words import Words, WordSource, coins
 from shuffledp.errors import InvalidInput
 
 Wholes = NDArray[np.int64]
+_LONGEST = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,14 @@ class DiscreteLaplace:
                 "the curator's noise needs opendp, which is not installed. Install shuffledp[compare]."
             ) from None
         dp.enable_features("contrib")
-        domain: Any = dp.vector_domain(dp.atom_domain(T=int))
-        measurement = dp.m.make_laplace(domain, dp.l1_distance(T=int), float(self.scale))
+        domain: Any = dp.vector_domain(dp.atom_domain(T="i64"))
+        measurement = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), float(self.scale))
         return np.array(measurement(values.tolist()), dtype=np.int64)
 
     def simulate(self, generator: np.random.Generator, size: int | tuple[int, ...], users: int = 1) -> Wholes:
         """Sums of `users` samples each: differences of two negative binomials."""
+        if self.scale * users > 1e17:
+            raise InvalidInput("the noise is too large to simulate. Use a larger epsilon.")
         if users == 1:
             first, second = generator.geometric(self.stop, size), generator.geometric(self.stop, size)
         else:
@@ -64,6 +67,8 @@ class PolyaShare:
             raise InvalidInput("noise is shared by at least one honest user. Give how many are.")
         shape = 1 / honest
         length = math.ceil(scale * 60) + 64
+        if length > _LONGEST:
+            raise InvalidInput("the noise needs too long a table. Use fewer steps or a larger epsilon.")
         k = np.arange(1, length + 1, dtype=np.longdouble)
         # P(k) / P(0) = a^k (shape)(shape + 1)...(shape + k - 1) / k!
         steps = np.log((k - 1 + np.longdouble(shape)) / k) - 1 / np.longdouble(scale)
@@ -71,12 +76,15 @@ class PolyaShare:
         total = weights.sum()
         ends = np.floor(np.cumsum(weights / total) * np.longdouble(2) ** 64)
         self._marks = np.minimum(ends, np.longdouble(2) ** 64 - 1).astype(np.uint64)
-        self._some = math.ceil(-math.expm1(shape * math.log(-math.expm1(-1 / scale))) * 2**64)
+        a = math.exp(-1 / scale)
+        log_stop = math.log1p(-a) if a < 0.5 else math.log(-math.expm1(-1 / scale))
+        self._some = math.ceil(-math.expm1(shape * log_stop) * 2**64)
         self.scale, self.honest = scale, honest
         slips = 64 * length * float(np.finfo(np.longdouble).eps)
         cut = float(weights[-1] / total) * scale * 2
         chance = self._some / 2**64
-        self.distance = 2 * (2**-51 * chance + chance * (length * 2**-63 + slips + cut) + 2**-64)
+        # the chance is off by some ulps of itself and a step of 2^-64 upwards; both numbers of a part count
+        self.distance = 2 * (2**-48 * chance + 2**-63 + chance * (length * 2**-63 + slips + cut))
 
     def sample(self, rows: Words, words: WordSource, first_draw: int) -> Wholes:
         """One part a row."""

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -50,6 +51,8 @@ class SplitAndMix:
         checks.epsilon(self.epsilon, positive=True)
         checks.probability(self.delta, "delta")
         interval(self.low, self.high)
+        if not (0 < self.honest_fraction <= 1 and type(self.steps) is int and self.steps >= 1):
+            raise InvalidInput("split and mix needs an honest_fraction above 0 and at most 1, and at least one step.")
         if self.honest < 19:
             raise InvalidInput(f"split and mix needs at least 19 honest users; got {self.honest}. Collect more.")
         if not math.isfinite(self.sigma):
@@ -60,12 +63,12 @@ class SplitAndMix:
     @property
     def honest(self) -> int:
         """Users relied on."""
-        return int(self.honest_fraction * self.n)
+        return int(Fraction(repr(float(self.honest_fraction))) * self.n)
 
     @property
     def noise(self) -> DiscreteLaplace:
         """What the honest users' noise sums to."""
-        return DiscreteLaplace(self.steps / self.epsilon)
+        return DiscreteLaplace(math.nextafter(self.steps / self.epsilon, math.inf))
 
     @property
     def sigma(self) -> float:

@@ -1,0 +1,263 @@
+"""The shuffler as a web service: few endpoints, fixed-size records, problem details (RFC 9457), nothing about senders.
+
+All work on the state machine happens in one thread, in the order of arrival; uploads that wait together are committed
+together. An upload is answered only when what was accepted of it is on disk.
+"""
+
+import asyncio
+import contextlib
+import hmac
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.store import Batch, StoreUnavailable
+from shuffledp.esa.wire import record_length, split
+
+OCTETS: Final = "application/octet-stream"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one shuffler takes on."""
+
+    body: int = 1 << 20
+    waiting: int = 50_000
+    together: int = 5_000
+    tick: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """Who may close, and who may fetch: compared in constant time, never shown."""
+
+    operator: str = field(repr=False)
+    analyzer: str = field(repr=False)
+
+
+class Problem(Exception):  # noqa: N818 - a problem detail
+    """An answer that is not what was asked for."""
+
+    def __init__(self, status: int, kind: str, title: str, **headers: str) -> None:
+        super().__init__(title)
+        self.status, self.kind, self.title, self.headers = status, kind, title, headers
+
+    def response(self) -> Response:
+        """As RFC 9457 has it."""
+        body = {"type": f"urn:shuffledp:{self.kind}", "title": self.title, "status": self.status}
+        return JSONResponse(body, self.status, headers=self.headers, media_type="application/problem+json")
+
+
+class Service:
+    """The endpoints of one shuffler."""
+
+    def __init__(self, shuffler: Shuffler, tokens: Tokens, limits: Limits | None = None) -> None:
+        self._shuffler, self._tokens, self._limits = shuffler, tokens, limits or Limits()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shuffler")
+        self._waiting: list[tuple[str, list[bytes], asyncio.Future[Any]]] = []
+        self._records = 0
+        self._arrived = asyncio.Event()
+        self._draining = False
+        self._refused: Counter[str] = Counter()
+
+    def app(self) -> Starlette:
+        """For any ASGI server."""
+        routes = [
+            Route("/v1/tasks/{task}/reports", self._answering(self._submit), methods=["POST"]),
+            Route("/v1/tasks/{task}", self._answering(self._describe), methods=["GET"]),
+            Route("/v1/tasks/{task}/batches/close", self._answering(self._close), methods=["POST"]),
+            Route("/v1/tasks/{task}/batches", self._answering(self._list), methods=["GET"]),
+            Route("/v1/batches/{batch:int}", self._answering(self._fetch), methods=["GET"]),
+            Route("/healthz", self._answering(self._health), methods=["GET"]),
+            Route("/metrics", self._answering(self._metrics), methods=["GET"]),
+        ]
+        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _plain})  # type: ignore[dict-item]
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        jobs = [asyncio.create_task(self._commit()), asyncio.create_task(self._clockwork())]
+        try:
+            yield
+        finally:  # answer what waits, take nothing new
+            self._draining = True
+            self._arrived.set()
+            jobs[1].cancel()
+            await asyncio.gather(*jobs, return_exceptions=True)
+            await self._work(self._shuffler.store.close)
+            self._thread.shutdown()
+
+    def _answering(
+        self, endpoint: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            try:
+                return await endpoint(request)
+            except Problem as problem:
+                self._refused[problem.kind] += 1
+                return problem.response()
+            except StoreUnavailable:
+                self._refused["unavailable"] += 1
+                return Problem(
+                    503, "unavailable", "the store cannot take anything now", **{"Retry-After": "1"}
+                ).response()
+
+        return answer
+
+    async def _work(self, job: Callable[..., T], *values: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, job, *values)
+
+    # Endpoints
+
+    async def _submit(self, request: Request) -> Response:
+        task = self._shuffler.tasks.get(request.path_params["task"])
+        if task is None:
+            raise Problem(404, "task_unknown", "this shuffler does not serve that task")
+        if request.headers.get("content-type") != OCTETS:
+            raise Problem(415, "invalid_message", f"reports are sent as {OCTETS}")
+        body = await self._body(request)
+        records = split(body, record_length(task.hops + 1))
+        if records is None:
+            raise Problem(400, "invalid_message", "the body is not a whole number of reports")
+        if self._draining:
+            raise Problem(503, "unavailable", "the shuffler is stopping", **{"Retry-After": "5"})
+        if self._records + len(records) > self._limits.waiting:
+            raise Problem(429, "busy", "too many reports wait", **{"Retry-After": "1"})
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((task.id, records, done))
+        self._records += len(records)
+        self._arrived.set()
+        return JSONResponse({"outcomes": await done})
+
+    async def _body(self, request: Request) -> bytes:
+        declared = request.headers.get("content-length", "0")
+        if not declared.isdecimal() or int(declared) > self._limits.body:
+            raise Problem(413, "invalid_message", f"a body has at most {self._limits.body} bytes")
+        parts, size = [], 0
+        async for part in request.stream():
+            size += len(part)
+            if size > self._limits.body:
+                raise Problem(413, "invalid_message", f"a body has at most {self._limits.body} bytes")
+            parts.append(part)
+        return b"".join(parts)
+
+    async def _describe(self, request: Request) -> Response:
+        task = self._shuffler.tasks.get(request.path_params["task"])
+        if task is None:
+            raise Problem(404, "task_unknown", "this shuffler does not serve that task")
+        return JSONResponse({"task": task.document(), "keys": self._shuffler.ring.public().document()})
+
+    async def _close(self, request: Request) -> Response:
+        self._only(request, self._tokens.operator)
+        found = await self._work(lambda: self._shuffler.close(request.path_params["task"], whatever_the_window=True))
+        if isinstance(found, Batch):
+            return JSONResponse(_shown(found))
+        if found == "task_unknown":
+            raise Problem(404, found, "this shuffler does not serve that task")
+        raise Problem(409, found, "the batch has fewer reports than the plan needs, so it stays open")
+
+    async def _list(self, request: Request) -> Response:
+        self._only(request, self._tokens.analyzer)
+        if request.path_params["task"] not in self._shuffler.tasks:
+            raise Problem(404, "task_unknown", "this shuffler does not serve that task")
+        found = await self._work(self._shuffler.store.batches, request.path_params["task"], "RELEASED")
+        return JSONResponse({"batches": [_shown(batch) for batch in found]})
+
+    async def _fetch(self, request: Request) -> Response:
+        self._only(request, self._tokens.analyzer)
+        batch = await self._work(self._shuffler.store.batch, request.path_params["batch"])
+        pieces = await self._work(self._shuffler.fetch, request.path_params["batch"])
+        if pieces is None or batch is None:
+            raise Problem(404, "batch_unknown", "there is no such released batch")
+
+        async def stream() -> AsyncIterator[bytes]:
+            while (piece := await self._work(next, pieces, b"")) != b"":
+                yield piece
+
+        return StreamingResponse(stream(), media_type=OCTETS, headers={"Digest-SHA256": batch.digest or ""})
+
+    async def _health(self, _: Request) -> Response:
+        return PlainTextResponse("draining\n" if self._draining else "ok\n", 503 if self._draining else 200)
+
+    async def _metrics(self, _: Request) -> Response:
+        lines = ["# TYPE shuffledp_reports_total counter"]
+        lines += [
+            f'shuffledp_reports_total{{outcome="{name}"}} {n}' for name, n in sorted(self._shuffler.counters.items())
+        ]
+        lines.append("# TYPE shuffledp_refused_requests_total counter")
+        lines += [f'shuffledp_refused_requests_total{{kind="{name}"}} {n}' for name, n in sorted(self._refused.items())]
+        lines += ["# TYPE shuffledp_waiting_reports gauge", f"shuffledp_waiting_reports {self._records}"]
+        lines.append("# TYPE shuffledp_batch_fill gauge")
+        for task_id, task in self._shuffler.tasks.items():
+            batch = await self._work(self._shuffler.store.open_batch, task_id)
+            lines.append(f'shuffledp_batch_fill{{task="{task_id}"}} {batch.count / task.plan.min_batch:.6g}')
+        return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+    def _only(self, request: Request, token: str) -> None:
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
+            raise Problem(401, "unauthorized", "this needs the right token", **{"WWW-Authenticate": "Bearer"})
+
+    # Work in the background
+
+    async def _commit(self) -> None:
+        """Take what waits, one transaction for each task, and answer."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            while self._waiting:
+                together, count = [], 0
+                while self._waiting and count < self._limits.together:
+                    together.append(self._waiting.pop(0))
+                    count += len(together[-1][1])
+                for task_id in {task_id for task_id, _, _ in together}:
+                    await self._settle(
+                        task_id, [(records, done) for name, records, done in together if name == task_id]
+                    )
+                self._records -= count
+            if self._draining:
+                return
+
+    async def _settle(self, task_id: str, uploads: list[tuple[list[bytes], "asyncio.Future[Any]"]]) -> None:
+        try:
+            outcomes = await self._work(
+                self._shuffler.accept, task_id, [record for records, _ in uploads for record in records]
+            )
+        except Exception as error:  # the waiting requests hear of it; the loop goes on
+            for _, done in uploads:
+                if not done.done():
+                    done.set_exception(
+                        error if isinstance(error, StoreUnavailable) else StoreUnavailable("not accepted")
+                    )
+            return
+        start = 0
+        for records, done in uploads:
+            if not done.done():
+                done.set_result(outcomes[start : start + len(records)])
+            start += len(records)
+
+    async def _clockwork(self) -> None:
+        """Let time pass for the batches."""
+        while True:
+            await asyncio.sleep(self._limits.tick)
+            with contextlib.suppress(StoreUnavailable):
+                await self._work(self._shuffler.tick)
+
+
+def _shown(batch: Batch) -> dict[str, Any]:
+    return {"batch": batch.id, "task": batch.task, "state": batch.state, "reports": batch.count, "sha256": batch.digest}
+
+
+async def _plain(_: Request, error: HTTPException) -> Response:
+    """Starlette's own refusals (no such path, wrong method) in the same form."""
+    kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
+    return Problem(error.status_code, kind, error.detail.lower(), **dict(error.headers or {})).response()

@@ -1,0 +1,291 @@
+"""The service over HTTP: every endpoint's contract, and clients end to end against a real server."""
+
+import json
+import os
+import re
+import secrets
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from oracles.process import command, run
+from oracles.scale import examples
+from shuffledp import plan
+from shuffledp.esa.analyzer import analyze, open_batch
+from shuffledp.esa.crypto import randomized, seal_message
+from shuffledp.esa.http import OCTETS, Limits, Service, Tokens
+from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.store import SQLiteStore, StoreUnavailable
+from shuffledp.esa.task import Task
+
+TASK = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=3600, max_age=7200)
+SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")
+OPERATOR, ANALYST = ({"Authorization": f"Bearer {token}"} for token in (TOKENS.operator, TOKENS.analyzer))
+
+
+def sealed(message: int) -> bytes:
+    return seal_message(message, TASK, ANALYZER.public(), [SHUFFLER.public()])
+
+
+def service(limits: Limits | None = None) -> tuple[Service, Shuffler]:
+    shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0)
+    shuffler.serve(TASK)
+    return Service(shuffler, TOKENS, limits), shuffler
+
+
+@pytest.fixture
+def web() -> Iterator[TestClient]:
+    with TestClient(service(Limits(body=126 * 50))[0].app(), raise_server_exceptions=False) as client:
+        yield client
+
+
+REPORTS = f"/v1/tasks/{TASK.id}/reports"
+UNKNOWN = "/v1/tasks/" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "body", "status", "kind"),
+    [
+        ("POST", REPORTS, {"Content-Type": OCTETS}, b"", 400, "invalid_message"),
+        ("POST", REPORTS, {"Content-Type": OCTETS}, b"x" * 125, 400, "invalid_message"),
+        ("POST", REPORTS, {"Content-Type": OCTETS}, b"x" * 127, 400, "invalid_message"),
+        ("POST", REPORTS, {"Content-Type": "text/plain"}, b"x" * 126, 415, "invalid_message"),
+        ("POST", REPORTS, {}, b"x" * 126, 415, "invalid_message"),
+        ("POST", REPORTS, {"Content-Type": OCTETS}, b"x" * 126 * 51, 413, "invalid_message"),
+        ("POST", REPORTS, {"Content-Type": OCTETS, "Content-Length": "nonsense"}, b"x" * 126, 413, "invalid_message"),
+        ("POST", f"{UNKNOWN}/reports", {"Content-Type": OCTETS}, b"x" * 126, 404, "task_unknown"),
+        ("GET", REPORTS, {}, None, 405, "method_not_allowed"),
+        ("PUT", REPORTS, {}, b"", 405, "method_not_allowed"),
+        ("GET", UNKNOWN, {}, None, 404, "task_unknown"),
+        ("POST", f"/v1/tasks/{TASK.id}", {}, b"", 405, "method_not_allowed"),
+        ("POST", f"/v1/tasks/{TASK.id}/batches/close", {}, b"", 401, "unauthorized"),
+        ("POST", f"/v1/tasks/{TASK.id}/batches/close", ANALYST, b"", 401, "unauthorized"),
+        ("POST", f"/v1/tasks/{TASK.id}/batches/close", {"Authorization": TOKENS.operator}, b"", 401, "unauthorized"),
+        ("POST", f"/v1/tasks/{TASK.id}/batches/close", OPERATOR, b"", 409, "batch_too_small"),
+        ("POST", f"{UNKNOWN}/batches/close", OPERATOR, b"", 404, "task_unknown"),
+        ("GET", f"/v1/tasks/{TASK.id}/batches/close", OPERATOR, None, 405, "method_not_allowed"),
+        ("GET", f"/v1/tasks/{TASK.id}/batches", OPERATOR, None, 401, "unauthorized"),
+        ("GET", f"{UNKNOWN}/batches", ANALYST, None, 404, "task_unknown"),
+        ("GET", "/v1/batches/1", {}, None, 401, "unauthorized"),
+        ("GET", "/v1/batches/1", OPERATOR, None, 401, "unauthorized"),
+        ("GET", "/v1/batches/1", ANALYST, None, 404, "batch_unknown"),
+        ("GET", "/v1/batches/99999999999999999999", ANALYST, None, 404, "batch_unknown"),
+        ("GET", "/v1/batches/x", ANALYST, None, 404, "not_found"),
+        ("DELETE", "/v1/batches/1", ANALYST, None, 405, "method_not_allowed"),
+        ("POST", "/healthz", {}, b"", 405, "method_not_allowed"),
+        ("POST", "/metrics", {}, b"", 405, "method_not_allowed"),
+        ("GET", "/", {}, None, 404, "not_found"),
+    ],
+)  # fmt: skip
+def test_refusals_are_problem_details(
+    web: TestClient, method: str, path: str, headers: dict[str, str], body: bytes | None, status: int, kind: str
+) -> None:
+    answer = web.request(method, path, headers=headers, content=body)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["type"] == f"urn:shuffledp:{kind}"
+    assert answer.json()["status"] == status
+
+
+def test_what_each_endpoint_does(web: TestClient) -> None:
+    described = web.get(f"/v1/tasks/{TASK.id}")
+    assert Task.from_document(described.json()["task"]).id == TASK.id
+    assert described.json()["keys"] == SHUFFLER.public().document()
+    sent = [sealed(j % 8) for j in range(25)]
+    answer = web.post(REPORTS, content=b"".join([*sent, sent[0], b"x" * 126]), headers={"Content-Type": OCTETS})
+    assert answer.status_code == 200
+    assert answer.json()["outcomes"] == ["accepted"] * 25 + ["report_replayed", "invalid_message"]
+    closed = web.post(f"/v1/tasks/{TASK.id}/batches/close", headers=OPERATOR)
+    assert closed.status_code == 200
+    assert closed.json()["reports"] == 25
+    listed = web.get(f"/v1/tasks/{TASK.id}/batches", headers=ANALYST).json()["batches"]
+    assert listed == [closed.json()]
+    fetched = [web.get(f"/v1/batches/{closed.json()['batch']}", headers=ANALYST) for _ in range(2)]
+    assert fetched[0].content == fetched[1].content
+    assert fetched[0].headers["digest-sha256"] == closed.json()["sha256"]
+    opened = open_batch(fetched[0].content, TASK, ANALYZER)
+    assert opened.counts.total == 25
+    assert web.get("/healthz").text == "ok\n"
+    metrics = web.get("/metrics").text
+    assert 'shuffledp_reports_total{outcome="accepted"} 25' in metrics
+    assert f'shuffledp_batch_fill{{task="{TASK.id}"}} 0' in metrics
+
+
+def test_a_full_queue_says_try_again_and_loses_nothing() -> None:
+    instance, shuffler = service(Limits(waiting=10))
+    with TestClient(instance.app()) as web:
+        full = web.post(REPORTS, content=b"".join(sealed(j % 8) for j in range(11)), headers={"Content-Type": OCTETS})
+        assert full.status_code == 429
+        assert full.headers["retry-after"] == "1"
+        assert shuffler.counters.total() == 0
+        fits = web.post(REPORTS, content=b"".join(sealed(j % 8) for j in range(10)), headers={"Content-Type": OCTETS})
+        assert fits.json()["outcomes"] == ["accepted"] * 10
+
+
+def test_a_store_in_trouble_acknowledges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance, shuffler = service()
+    sent = sealed(1)
+
+    def trouble(*_: Any) -> list[bool]:
+        raise StoreUnavailable("full")
+
+    def bug(*_: Any) -> list[bool]:
+        raise RuntimeError("s3cr3t")
+
+    with TestClient(instance.app()) as web:
+        for failure in (trouble, bug):
+            with monkeypatch.context() as patch:
+                patch.setattr(type(shuffler.store), "add_reports", failure)
+                answer = web.post(REPORTS, content=sent, headers={"Content-Type": OCTETS})
+            assert answer.status_code == 503
+            assert "s3cr3t" not in answer.text
+        again = web.post(REPORTS, content=sent, headers={"Content-Type": OCTETS})
+        assert again.json()["outcomes"] == ["accepted"]
+
+
+# A real server
+
+
+class Server:
+    """`shuffledp shuffler serve` on loopback, stopped by process id."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("operator", "analyzer"):
+            if not (folder / f"{name}.token").exists():
+                (folder / f"{name}.token").write_text(secrets.token_hex(16))
+                (folder / f"{name}.token").chmod(0o600)
+        tokens = "--operator-token operator.token --analyzer-token analyzer.token"
+        line = f"shuffler serve task.json --store store.db --keys shuffler.key {tokens}"
+        self.process = subprocess.Popen(
+            [command(), *line.split(), "--port", "0"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        lines = iter(self.process.stdout.readline, "")
+        found = next((match for text in lines if (match := re.match(r"listening on port (\d+)", text))), None)
+        if found is None:
+            raise AssertionError(self.process.communicate()[1])
+        self.url = f"http://127.0.0.1:{found.group(1)}"
+        for _ in range(200):
+            try:
+                if httpx.get(f"{self.url}/healthz").status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise AssertionError("the server does not answer")
+
+    def headers(self, role: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {(self.folder / f'{role}.token').read_text()}"}
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> tuple[str, str]:
+        os.kill(self.process.pid, how)
+        return self.process.communicate(timeout=60)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    assert run("plan histogram --size 16 --n 4000 --epsilon 1 --delta 1e-6 -o plan.json", cwd=tmp_path).returncode == 0
+    assert run("task new plan.json --window 3600 --max-age 7200 -o task.json", cwd=tmp_path).returncode == 0
+    for role in ("shuffler", "analyzer"):
+        assert run(f"keygen {role} -o {role}.key", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def test_a1_clients_end_to_end_over_loopback(folder: Path) -> None:
+    """5,000 clients on 8 connections, a kill -9 half-way: the error is within the predicted 99.9 % simultaneous bound."""
+    task = Task.from_document(json.loads((folder / "task.json").read_text()))
+    analyzer, shuffler = KeyRing.load(folder / "analyzer.key"), KeyRing.load(folder / "shuffler.key")
+    n = examples(5000)
+    values = np.random.default_rng(1).choice(16, n, p=np.arange(1, 17) / 136)
+    uploads = [
+        seal_message(randomized(task, int(value)), task, analyzer.public(), [shuffler.public()]) for value in values
+    ]
+    canary = "canary-4711"
+    server = Server(folder)
+
+    def send(records: list[bytes]) -> int:
+        with httpx.Client(headers={"Content-Type": OCTETS, "User-Agent": canary, "Cookie": canary}) as web:
+            accepted = 0
+            for start in range(0, len(records), 100):
+                answer = web.post(
+                    f"{server.url}/v1/tasks/{task.id}/reports", content=b"".join(records[start : start + 100])
+                )
+                accepted += answer.json()["outcomes"].count("accepted")
+            return accepted
+
+    half = n // 2
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(send, [uploads[j:half:8] for j in range(8)])) == half
+    server.stop(signal.SIGKILL)
+    server = Server(folder)
+    with ThreadPoolExecutor(8) as pool:  # everybody again: those of before are not counted twice
+        assert sum(pool.map(send, [uploads[j::8] for j in range(8)])) == n - half
+    closed = httpx.post(
+        f"{server.url}/v1/tasks/{task.id}/batches/close", headers=server.headers("operator"), timeout=60
+    ).json()
+    batch = httpx.get(
+        f"{server.url}/v1/batches/{closed['batch']}", headers=server.headers("analyzer"), timeout=60
+    ).content
+    metrics = httpx.get(f"{server.url}/metrics").text
+    output = "".join(server.stop())
+    assert server.process.returncode in (0, -signal.SIGTERM)
+    opened = open_batch(batch, task, analyzer, processes=2)
+    result = analyze(opened, task, digest=closed["sha256"])
+    assert result["n"] == n
+    estimate = task.plan.protocol.estimate(opened.counts)
+    low, high = estimate.interval(0.999, simultaneous=True)
+    truth = np.bincount(values, minlength=16)
+    assert ((low <= truth) & (truth <= high)).all()
+    # A11: nothing about senders, and none of the outer bytes, anywhere
+    kept = b"".join(path.read_bytes() for path in folder.iterdir() if path.name.startswith("store.db")) + batch
+    kept += metrics.encode() + output.encode()
+    assert canary.encode() not in kept
+    assert not any(record[39:71] in kept for record in uploads[:500])
+    with sqlite3.connect(folder / "store.db") as connection:
+        assert connection.execute("SELECT count(*) FROM report WHERE inner IS NOT NULL").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("--host 0.0.0.0", "would show who sends"),
+        ("--host 192.0.2.1", "would show who sends"),
+        ("--tls-cert x.pem", "TLS needs a certificate and its key"),
+        ("--port 70000", "a port is"),
+        ("--operator-token analyzer.token", "same token"),
+        ("--operator-token open.token", "others can read"),
+        ("--operator-token short.token", "too short"),
+        ("--operator-token nowhere.token", "cannot read the token"),
+        ("--keys analyzer.key", "keys of the analyzer"),
+        ("--store plan.json", "not a store"),
+    ],
+)
+def test_a_server_that_should_not_start(tmp_path: Path, change: str, why: str) -> None:
+    (tmp_path / "task.json").write_text(json.dumps(TASK.document()))
+    (tmp_path / "plan.json").write_text(json.dumps(TASK.plan.document()))
+    SHUFFLER.save(tmp_path / "shuffler.key")
+    ANALYZER.save(tmp_path / "analyzer.key")
+    for name, text in (("operator", "o" * 20), ("analyzer", "a" * 20), ("open", "x" * 20), ("short", "x")):
+        (tmp_path / f"{name}.token").write_text(text)
+        (tmp_path / f"{name}.token").chmod(0o644 if name == "open" else 0o600)
+    line = "shuffler serve task.json --store s.db --keys shuffler.key --operator-token operator.token --analyzer-token analyzer.token"
+    done = run(f"{line} {change}", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
