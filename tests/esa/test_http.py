@@ -284,7 +284,8 @@ def test_a_server_that_should_not_start(tmp_path: Path, change: str, why: str) -
     for name, text in (("operator", "o" * 20), ("analyzer", "a" * 20), ("open", "x" * 20), ("short", "x")):
         (tmp_path / f"{name}.token").write_text(text)
         (tmp_path / f"{name}.token").chmod(0o644 if name == "open" else 0o600)
-    line = "shuffler serve task.json --store s.db --keys shuffler.key --operator-token operator.token --analyzer-token analyzer.token"
+    tokens = "--operator-token operator.token --analyzer-token analyzer.token"
+    line = f"shuffler serve task.json --store s.db --keys shuffler.key {tokens}"
     done = run(f"{line} {change}", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
