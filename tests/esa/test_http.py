@@ -4,12 +4,14 @@ import json
 import os
 import re
 import secrets
+import shutil
 import signal
 import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,17 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from oracles.lossy import LossyProxy
 from oracles.process import command, run
 from oracles.scale import examples
-from shuffledp import plan
+from oracles.survey import survey
+from shuffledp import InvalidInput, plan
 from shuffledp.esa.analyzer import analyze, open_batch
+from shuffledp.esa.client import Client
 from shuffledp.esa.crypto import randomized, seal_message
 from shuffledp.esa.http import OCTETS, Limits, Service, Tokens
 from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.sender import ARRIVED, NotDelivered, Sender, submit
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.store import SQLiteStore, StoreUnavailable
 from shuffledp.esa.task import Task
@@ -259,6 +265,107 @@ def test_a1_clients_end_to_end_over_loopback(folder: Path) -> None:
     assert not any(record[39:71] in kept for record in uploads[:500])
     with sqlite3.connect(folder / "store.db") as connection:
         assert connection.execute("SELECT count(*) FROM report WHERE inner IS NOT NULL").fetchone() == (0,)
+
+
+def test_a6_a_network_that_loses_things_loses_no_report(folder: Path) -> None:
+    """30 % of requests and of responses lost: every report arrives, none is counted twice."""
+    task = Task.from_document(json.loads((folder / "task.json").read_text()))
+    analyzer, shuffler = KeyRing.load(folder / "analyzer.key"), KeyRing.load(folder / "shuffler.key")
+    n = examples(1000)
+    uploads = [seal_message(j % 16, task, analyzer.public(), [shuffler.public()]) for j in range(n)]
+    server = Server(folder)
+    proxy = LossyProxy(int(server.url.rsplit(":", 1)[1]), 0.3, 1)
+    sender = Sender(url=f"http://127.0.0.1:{proxy.port}", attempts=40, pause=0.01, together=20, at_once=8)
+    outcomes = sender.send(task, uploads)
+    proxy.stop()
+    assert set(outcomes) <= set(ARRIVED)
+    assert "report_replayed" in outcomes  # an answer was lost, and the second attempt was recognized
+    assert proxy.counts["request lost"]
+    assert proxy.counts["response lost"]
+    server.stop()
+    with sqlite3.connect(folder / "store.db") as connection:
+        assert connection.execute("SELECT count FROM batch WHERE state = 'OPEN'").fetchone() == (n,)
+        assert connection.execute("SELECT count(*) FROM report").fetchone() == (n,)
+
+
+def test_senders_give_up_clearly(folder: Path, tmp_path: Path) -> None:
+    task = Task.from_document(json.loads((folder / "task.json").read_text()))
+    nowhere = Sender(url="http://127.0.0.1:9", attempts=2, pause=0.01)
+    with pytest.raises(NotDelivered):
+        nowhere.send(task, [bytes(126)])
+    with pytest.raises(NotDelivered):
+        nowhere.keys(task)
+    server = Server(folder)
+    try:
+        with pytest.raises(InvalidInput, match="status 400"):
+            Sender(url=server.url).send(task, [bytes(7)])
+        other = replace(task, window=61)
+        with pytest.raises(InvalidInput, match="status 404"):
+            Sender(url=server.url).keys(other)
+        me = Client(
+            task=task, analyzer=KeyRing.load(folder / "analyzer.key").public(), shufflers=[Sender(url=server.url).keys(task)],
+            folder=tmp_path / "me",
+        )  # fmt: skip
+        assert submit(me, 3, window=1, sender=Sender(url=server.url)) == "accepted"
+        assert submit(me, 3, window=1, sender=Sender(url=server.url)) == "report_replayed"
+        assert me.waiting == []
+    finally:
+        server.stop()
+
+
+def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
+    """Clients with real survey answers, close, analyze with a budget: the truth is within the intervals."""
+    shutil.copy(survey(), folder / "survey.csv")
+    plan_line = "plan histogram --labels 1,2,3,4,5 --n 6000 --epsilon 1 --delta 1e-6 -o plan.json"
+    task_line = "task new plan.json --window 3600 --max-age 7200 --shuffler Alpha --analyzer Beta -o task.json"
+    assert run(plan_line, cwd=folder).returncode == 0
+    assert run(task_line, cwd=folder).returncode == 0
+    server = Server(folder)
+    try:
+        early = run(f"shuffler close task.json --url {server.url} --token operator.token", cwd=folder)
+        assert early.returncode == 2
+        assert "fewer reports than the plan needs" in early.stderr
+        sent = run(
+            f"simulate-clients task.json survey.csv --column rate_marriage --url {server.url} --analyzer-keys analyzer.pub.json",
+            cwd=folder,
+        )
+        assert sent.stdout == "accepted: 6,366\n", sent.stderr
+        one = subprocess.run(
+            [command(), *f"client submit task.json --url {server.url} --analyzer-keys analyzer.pub.json --state me".split()],
+            input="5\n", capture_output=True, text=True, cwd=folder, check=False,
+        )  # fmt: skip
+        assert one.stdout == "the report has arrived\n", one.stderr
+        closed = run(f"shuffler close task.json --url {server.url} --token operator.token", cwd=folder)
+        assert "6,367 reports" in closed.stdout, closed.stderr
+        analyze_line = f"analyzer run task.json --url {server.url} --token analyzer.token --keys analyzer.key"
+        budget = "--ledger ledger.jsonl --budget-epsilon 1.5 --budget-delta 1e-6"
+        result = run(f"{analyze_line} {budget} --json", cwd=folder)
+        assert result.returncode == 0, result.stderr
+        document = json.loads(result.stdout)
+        assert document["n"] == 6367
+        for value, error, truth in zip(
+            document["estimate"]["value"],
+            document["estimate"]["standard_error"],
+            (99, 348, 993, 2242, 2685),
+            strict=True,
+        ):
+            assert abs(value - truth) < 7 * error
+        words = run(f"{analyze_line} {budget}", cwd=folder)  # the same batch again: spent once
+        assert "in 1 releases" in words.stdout, words.stderr
+        assert "Alpha runs the shuffler and Beta the analyzer" in words.stdout
+        assert (
+            document["ledger"]["head"]
+            in run("ledger show ledger.jsonl --budget-epsilon 1.5 --budget-delta 1e-6", cwd=folder).stdout
+        )
+        small = run(f"{analyze_line} --ledger other.jsonl --budget-epsilon 0.5 --budget-delta 1e-6", cwd=folder)
+        assert (small.returncode, small.stdout) == (3, "")
+        assert "the budget is spent" in small.stderr
+        assert "RELEASED, 6,367 reports" in run("shuffler status store.db", cwd=folder).stdout
+        wrong = run(f"{analyze_line.replace('analyzer.token', 'operator.token')}", cwd=folder)
+        assert wrong.returncode == 2
+        assert "status 401" in wrong.stderr
+    finally:
+        server.stop()
 
 
 @pytest.mark.parametrize(

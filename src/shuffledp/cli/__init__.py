@@ -13,15 +13,19 @@ from shuffledp.errors import NoClaim, ShuffledpError
 
 _COMMANDS: Final = {
     "account": "account:account",
+    "analyzer": "analyzer:analyzer_group",
+    "client": "client:client_group",
     "compare": "compare:compare_command",
     "compose": "compose:compose_command",
     "curve": "curve:curve",
     "figures": "figures:figures",
     "keygen": "task:keygen",
+    "ledger": "analyzer:ledger_group",
     "plan": "plan:plan_command",
     "run": "run:run_command",
     "shuffler": "shuffler:shuffler_group",
     "simulate": "simulate:simulate_command",
+    "simulate-clients": "client:simulate_clients",
     "task": "task:task_group",
 }
 

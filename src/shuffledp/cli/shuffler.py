@@ -59,7 +59,7 @@ def serve(
         raise InvalidInput(
             f"plain HTTP on {host} would show who sends. Give --tls-cert and --tls-key, or --insecure-http."
         )
-    secrets = Tokens(operator=_token(operator_token), analyzer=_token(analyzer_token))
+    secrets = Tokens(operator=read_token(operator_token), analyzer=read_token(analyzer_token))
     if secrets.operator == secrets.analyzer:
         raise InvalidInput("operator and analyzer have the same token. Give each its own.")
     shuffler = Shuffler(store=SQLiteStore(store), ring=KeyRing.load(keys), clock=time.time)
@@ -77,6 +77,31 @@ def serve(
     server.run(sockets=[listener])
 
 
+@shuffler_group.command("close")
+@click.argument("task", type=_FILE)
+@click.option("--url", required=True, help="Address of the shuffler.")
+@click.option("--token", type=_FILE, required=True, help="File with the operator's token.")
+def close(task: Path, url: str, token: Path) -> None:
+    """Release the open batch of TASK now, if it has enough reports."""
+    from shuffledp.esa.collector import Collector
+
+    done = Collector(url=url.rstrip("/"), token=read_token(token)).close(read_task(task))
+    click.echo(f"released batch {done['batch']} with {done['reports']:,} reports, SHA-256 {done['sha256']}")
+
+
+@shuffler_group.command("status")
+@click.argument("store", type=_FILE)
+def status(store: Path) -> None:
+    """The batches in STORE."""
+    if not store.is_file():
+        raise InvalidInput(f"there is no store {store}. shuffledp shuffler serve makes one.")
+    kept = SQLiteStore(store)
+    for task_id in kept.tasks():
+        for batch in kept.batches(task_id):
+            click.echo(f"task {task_id[:12]} batch {batch.id}: {batch.state}, {batch.count:,} reports")
+    kept.close()
+
+
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
@@ -86,7 +111,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _token(path: Path) -> str:
+def read_token(path: Path) -> str:
     """A token from a file that only its owner can read."""
     try:
         mode, text = path.stat().st_mode, path.read_text(encoding="ascii").strip()

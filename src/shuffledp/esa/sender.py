@@ -1,0 +1,118 @@
+"""Getting sealed reports to a shuffler over a network that loses things: the same bytes, again, with growing pauses."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shuffledp.errors import InvalidInput, ShuffledpError
+from shuffledp.esa.client import Client
+from shuffledp.esa.keys import KeyList
+from shuffledp.esa.task import Task
+
+ARRIVED: Final = ("accepted", "report_replayed")
+"""A replay means that an earlier attempt had arrived."""
+
+
+class NotDelivered(ShuffledpError):  # noqa: N818 - reads as what it is
+    """The shuffler could not be reached in time. The report waits; sending it again is safe."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """Uploads to one shuffler.
+
+    Attributes:
+        url: of the shuffler.
+        attempts: at one upload before giving up.
+        pause: seconds before the second attempt; doubled each time, up to a minute, and jittered.
+        together: reports in one upload.
+        at_once: uploads at the same time.
+    """
+
+    url: str
+    attempts: int = 8
+    pause: float = 0.2
+    together: int = 500
+    at_once: int = 8
+
+    def send(self, task: Task, records: Sequence[bytes]) -> list[str]:
+        """Deliver reports: what became of each."""
+        return asyncio.run(self.deliver(task, records))
+
+    async def deliver(self, task: Task, records: Sequence[bytes]) -> list[str]:
+        """The same, among other asynchronous work."""
+        httpx = _httpx()
+        gate = asyncio.Semaphore(self.at_once)
+        async with httpx.AsyncClient(timeout=30.0) as web:
+
+            async def upload(part: Sequence[bytes]) -> list[str]:
+                async with gate:
+                    return await self._upload(web, task, part)
+
+            parts = [records[start : start + self.together] for start in range(0, len(records), self.together)]
+            return [outcome for outcomes in await asyncio.gather(*map(upload, parts)) for outcome in outcomes]
+
+    async def _upload(self, web: Any, task: Task, part: Sequence[bytes]) -> list[str]:
+        httpx = _httpx()
+        headers, body = {"Content-Type": "application/octet-stream"}, b"".join(part)
+        for attempt in range(self.attempts):
+            if attempt:
+                pause = min(60.0, self.pause * 2 ** (attempt - 1))
+                await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - politeness, not privacy
+            try:
+                answer = await web.post(f"{self.url}/v1/tasks/{task.id}/reports", content=body, headers=headers)
+            except httpx.TransportError:
+                continue
+            if answer.status_code == 200:
+                outcomes = answer.json().get("outcomes")
+                if isinstance(outcomes, list) and len(outcomes) == len(part):
+                    return [str(outcome) for outcome in outcomes]
+            elif answer.status_code not in (429, 502, 503, 504):
+                raise InvalidInput(
+                    f"the shuffler refused the upload (status {answer.status_code}). Check the task and the address."
+                )
+        raise NotDelivered("the shuffler could not be reached. Try again later; the same report will be sent.")
+
+    def keys(self, task: Task) -> KeyList:
+        """The shuffler's published keys; a shuffler that serves another task under this name is refused."""
+        httpx = _httpx()
+        try:
+            answer = httpx.get(f"{self.url}/v1/tasks/{task.id}", timeout=30.0)
+        except httpx.TransportError:
+            raise NotDelivered("the shuffler could not be reached. Check the address.") from None
+        if answer.status_code != 200:
+            raise InvalidInput(
+                f"the shuffler does not describe this task (status {answer.status_code}). Check the task and address."
+            )
+        document = answer.json()
+        if Task.from_document(document.get("task")).id != task.id:
+            raise InvalidInput("the shuffler describes another task than the one agreed to. Do not report to it.")
+        found = KeyList.from_document(document.get("keys"))
+        if found.role != "shuffler":
+            raise InvalidInput("the shuffler published keys of another role. Do not report to it.")
+        return found
+
+
+def submit(client: Client, value: Any, *, window: int, sender: Sender) -> str:
+    """Report a value for a window, once: says what became of it. Safe to call again after any failure."""
+    sealed = client.report(value, window=window)
+    (outcome,) = sender.send(client.task, [sealed])
+    if outcome == "outdated_config":
+        renewed = Client(
+            task=client.task, analyzer=client.analyzer, shufflers=[*client.shufflers[:-1], sender.keys(client.task)],
+            folder=client.folder, words=client.words,
+        )  # fmt: skip
+        (outcome,) = sender.send(client.task, [renewed.rewrapped(window=window)])
+    if outcome in ARRIVED:
+        client.arrived(window=window)
+    return outcome
+
+
+def _httpx() -> Any:
+    try:
+        import httpx
+    except ImportError:
+        raise InvalidInput("sending needs httpx, which is not installed. Install shuffledp[service].") from None
+    return httpx
