@@ -2,22 +2,23 @@
 
 import importlib.util
 import os
+import secrets
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 OUT = Path("demo")
+PROGRAM = Path(sys.executable).with_name("shuffledp")
 
 
 def shuffledp(*arguments: str) -> None:
     """Run the command line as a user would, showing the command."""
     shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
     print(f"\n$ shuffledp {shown}", flush=True)
-    program = Path(sys.executable).with_name("shuffledp")
     # a state folder of its own, so that the demo does not count as a release of yours
     environment = os.environ | {"XDG_STATE_HOME": str(OUT.resolve() / "state")}
-    subprocess.run([str(program), *arguments], check=True, env=environment)
+    subprocess.run([str(PROGRAM), *arguments], check=True, env=environment)
 
 
 def survey() -> Path:
@@ -28,6 +29,50 @@ def survey() -> Path:
     copy = OUT / "survey.csv"
     shutil.copy(Path(found.origin).parent / "datasets" / "fair" / "fair.csv", copy)
     return copy
+
+
+def pipeline(data: str, question: str) -> None:
+    """Keys, a task, a shuffler on loopback, one client a row, close, analyze."""
+    here = {
+        name: str(OUT / name) for name in ("task.json", "shuffler.key", "analyzer.key", "analyzer.pub.json", "store.db")
+    }
+    tokens = {}
+    for role in ("operator", "analyzer"):
+        tokens[role] = str(OUT / f"{role}.token")
+        Path(tokens[role]).touch(mode=0o600)
+        Path(tokens[role]).write_text(secrets.token_hex(16))
+        if role == "analyzer":
+            shuffledp("keygen", "analyzer", "-o", here["analyzer.key"])
+    shuffledp("keygen", "shuffler", "-o", here["shuffler.key"])
+    operators = ("--shuffler", "Demo", "--analyzer", "Demo", "--allow-same-operator")
+    shuffledp("task", "new", question, "--window", "3600", "--max-age", "86400", *operators, "-o", here["task.json"])
+    serve = [
+        "shuffler", "serve", here["task.json"], "--store", here["store.db"], "--keys", here["shuffler.key"],
+        "--operator-token", tokens["operator"], "--analyzer-token", tokens["analyzer"], "--port", "0",
+    ]  # fmt: skip
+    print(f"\n$ shuffledp {' '.join(serve)} &", flush=True)
+    server = subprocess.Popen([str(PROGRAM), *serve], stdout=subprocess.PIPE, text=True)
+    try:
+        lines = iter(server.stdout.readline, "") if server.stdout else iter(())
+        port = next(line.split()[-1] for line in lines if line.startswith("listening"))
+        url = f"http://127.0.0.1:{port}"
+        shuffledp("simulate-clients", here["task.json"], data, "--column", "rate_marriage", "--url", url,
+                  "--analyzer-keys", here["analyzer.pub.json"])  # fmt: skip
+        shuffledp("shuffler", "close", here["task.json"], "--url", url, "--token", tokens["operator"])
+        shuffledp(
+            "analyzer",
+            "run",
+            here["task.json"],
+            "--url",
+            url,
+            "--token",
+            tokens["analyzer"],
+            "--keys",
+            here["analyzer.key"],
+        )
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
 
 
 def main() -> None:
@@ -45,6 +90,10 @@ def main() -> None:
     print("\nHow many had an affair? The same people are asked again, so their budget is spent again:")
     shuffledp("plan", "histogram", "--labels", "false,true", *privacy, "-o", share)
     shuffledp("run", share, data, "--query", "affairs::DOUBLE > 0", "--truth")
+    print(
+        "\nThe same question as a service: sealed reports, a shuffler that knows no values, an analyzer that knows no senders."
+    )
+    pipeline(data, question)
     print("\nWhat the same plan costs in privacy as the crowd grows:")
     shuffledp(
         "account", "--randomizer", "rr", "--size", "5", "--epsilon0", "5", "--delta", "1e-6", "--n", "1e3,1e4,1e5,1e6"

@@ -73,6 +73,7 @@ def serve(
     )  # fmt: skip
     server = uvicorn.Server(config)
     listener = config.bind_socket()
+    listener.listen(2048)  # from now on clients may come: they wait until we are ready
     click.echo(f"listening on port {listener.getsockname()[1]}")
     server.run(sockets=[listener])
 
