@@ -291,7 +291,8 @@ def test_late_reports_go_to_the_next_batch(tmp_path: Path, clock: Clock) -> None
 
 
 def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, clock: Clock) -> None:
-    shuffler = made(tmp_path / "store.db", clock)
+    secret = b"the secret of the permutation..."
+    shuffler = made(tmp_path / "store.db", clock, secrets=lambda: secret)
     sent = reports(60)
     inners = [unseal(record, RING, TASK.id) for record in sent]
     shuffler.accept(TASK.id, sent)
@@ -319,8 +320,8 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
     with sqlite3.connect(tmp_path / "store.db") as connection:
         assert connection.execute("SELECT count(*) FROM report WHERE inner IS NOT NULL").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM batch WHERE secret IS NOT NULL").fetchone() == (0,)
-    shuffler.store.close()
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert secret not in stored
     for record, inner in zip(sent, inners, strict=True):
         assert isinstance(inner, bytes)
         assert record[7:39] not in stored

@@ -219,6 +219,8 @@ class SQLiteStore:
                     "UPDATE batch SET state = 'RELEASED', secret = NULL, digest = ? WHERE id = ?",
                     (digest.hexdigest(), batch_id),
                 )
+        # the log still has the secret and the records: empty it (a reader may keep it a little longer)
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         found = self.batch(batch_id)
         if found is None or found.state != "RELEASED":
             raise InvalidInput("there is no such batch to release. Close one first.")
