@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -263,7 +264,7 @@ def test_a1_clients_end_to_end_over_loopback(folder: Path) -> None:
     kept += metrics.encode() + output.encode()
     assert canary.encode() not in kept
     assert not any(record[39:71] in kept for record in uploads[:500])
-    with sqlite3.connect(folder / "store.db") as connection:
+    with closing(sqlite3.connect(folder / "store.db", isolation_level=None)) as connection:
         assert connection.execute("SELECT count(*) FROM report WHERE inner IS NOT NULL").fetchone() == (0,)
 
 
@@ -283,7 +284,7 @@ def test_a6_a_network_that_loses_things_loses_no_report(folder: Path) -> None:
     assert proxy.counts["request lost"]
     assert proxy.counts["response lost"]
     server.stop()
-    with sqlite3.connect(folder / "store.db") as connection:
+    with closing(sqlite3.connect(folder / "store.db", isolation_level=None)) as connection:
         assert connection.execute("SELECT count FROM batch WHERE state = 'OPEN'").fetchone() == (n,)
         assert connection.execute("SELECT count(*) FROM report").fetchone() == (n,)
 

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -317,7 +318,7 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
         "number",
         "bytes",
     }
-    with sqlite3.connect(tmp_path / "store.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
         assert connection.execute("SELECT count(*) FROM report WHERE inner IS NOT NULL").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM batch WHERE secret IS NOT NULL").fetchone() == (0,)
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -330,7 +331,7 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
 
 
 def _columns(path: Path, table: str) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         return connection.execute(f"PRAGMA table_info({table})").fetchall()
 
 
@@ -367,11 +368,11 @@ def _place_name(secret: bytes, name: bytes) -> bytes:
 
 def test_stores_of_other_versions_and_things(tmp_path: Path, clock: Clock) -> None:
     SQLiteStore(tmp_path / "newer.db").close()
-    with sqlite3.connect(tmp_path / "newer.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "newer.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(InvalidInput, match="newer version"):
         SQLiteStore(tmp_path / "newer.db")
-    with sqlite3.connect(tmp_path / "other.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "other.db", isolation_level=None)) as connection:
         connection.execute("CREATE TABLE x (y)")
     with pytest.raises(InvalidInput, match="something else"):
         SQLiteStore(tmp_path / "other.db")
@@ -380,7 +381,7 @@ def test_stores_of_other_versions_and_things(tmp_path: Path, clock: Clock) -> No
         SQLiteStore(tmp_path / "text.db")
     shuffler = made(tmp_path / "altered.db", clock)
     shuffler.store.close()
-    with sqlite3.connect(tmp_path / "altered.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "altered.db", isolation_level=None)) as connection:
         connection.execute("UPDATE task SET document = replace(document, '\"window\": 60', '\"window\": 1')")
     with pytest.raises(InvalidInput, match="altered"):
         Shuffler(store=SQLiteStore(tmp_path / "altered.db"), ring=RING, clock=clock)
@@ -391,7 +392,7 @@ def test_stores_of_other_versions_and_things(tmp_path: Path, clock: Clock) -> No
 def test_the_schema_itself_forbids_what_must_not_be(tmp_path: Path, clock: Clock) -> None:
     """A negative count, a second open batch, a released batch with a secret: the database says no."""
     made(tmp_path / "store.db", clock).store.close()
-    with sqlite3.connect(tmp_path / "store.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
         for statement in (
             "UPDATE batch SET count = -1",
             "INSERT INTO batch (task, opened, state) SELECT task, 0.0, 'OPEN' FROM batch",

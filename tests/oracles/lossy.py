@@ -13,21 +13,20 @@ class LossyProxy:
         self.counts: Counter[str] = Counter()
         self._target, self._loss, self._random = port, loss, random.Random(seed)
         self._ready = threading.Event()
-        self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         assert self._ready.wait(10)
 
     def _run(self) -> None:
         async def main() -> None:
+            self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
             server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
             self.port: int = server.sockets[0].getsockname()[1]
-            self._stop = asyncio.Event()
             self._ready.set()
             await self._stop.wait()
             server.close()
 
-        self._loop.run_until_complete(main())
+        asyncio.run(main())
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

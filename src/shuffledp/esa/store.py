@@ -125,6 +125,10 @@ class SQLiteStore:
         """Let go of the file."""
         self._connection.close()
 
+    def __del__(self) -> None:
+        if hasattr(self, "_connection"):
+            self._connection.close()
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
