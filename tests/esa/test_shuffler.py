@@ -6,7 +6,6 @@ import random
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -426,5 +425,4 @@ def test_openers_can_be_elsewhere(tmp_path: Path, clock: Clock) -> None:
     shuffler = made(tmp_path / "store.db", clock, opener=opener)
     assert shuffler.accept(TASK.id, [*reports(4), b"short"])[-1] == "invalid_message"
     assert calls == [4]
-    answer: Callable[[], object] = lambda: shuffler.tasks[TASK.id]  # noqa: E731
-    assert answer() == TASK
+    assert shuffler.tasks[TASK.id] == TASK

@@ -71,3 +71,12 @@ def exp_down(log_value: float) -> float:
 def log_up(value: float) -> float:
     """log(value) rounded up; the log of 0 is -inf."""
     return evaluate(lambda: arb(value).log()).upper if value > 0 else -math.inf
+
+
+def sum_up(*values: float) -> float:
+    """The sum of doubles, rounded up once.
+
+    >>> sum_up(1e-6, 1e-6), sum_up(1.0, 2.0**-60) > 1.0
+    (2e-06, True)
+    """
+    return evaluate(lambda: sum((arb(value) for value in values), arb(0))).upper

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import click
 
+from shuffledp.arithmetic.balls import sum_up
 from shuffledp.cli import history
 from shuffledp.cli.files import read_plan, write_text
 from shuffledp.cli.numbers import Reals, Wholes
@@ -111,8 +112,8 @@ def _spend(answer: Answer, data: Path) -> list[str]:
     if before:
         same = sum(release.plan == answer.plan.sha256 for release in before)
         if all(release.unit == promise.adjacency for release in before):
-            epsilon = rounded_up(sum(release.epsilon for release in before) + promise.epsilon)
-            delta = rounded_up(sum(release.delta for release in before) + promise.delta)
+            epsilon = rounded_up(sum_up(promise.epsilon, *(release.epsilon for release in before)))
+            delta = rounded_up(sum_up(promise.delta, *(release.delta for release in before)))
             together = f"All answers together are ({epsilon}, {delta})-differentially private by adding up."
         else:
             together = (

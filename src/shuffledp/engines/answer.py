@@ -1,16 +1,26 @@
 """What a run says."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.statistics import Statistics
+
+
+def estimated(plan: Plan, counts: Counts, guarantee: Guarantee | None) -> Estimate:
+    """What the plan's task asks for: one entry a bin of a histogram, the sum alone, or the mean alone."""
+    found = plan.protocol.estimate(counts, guarantee=guarantee)
+    if plan.task == "histogram":
+        return found
+    entry = slice(1, 2) if plan.is_mean else slice(0, 1)
+    return replace(found, value=found.value[entry], standard_error=found.standard_error[entry])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

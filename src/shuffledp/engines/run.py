@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from shuffledp.accounting.group import group
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
-from shuffledp.engines.answer import Answer
+from shuffledp.engines.answer import Answer, estimated
 from shuffledp.engines.count import count, settle_allocator
 from shuffledp.engines.expression import Expression
 from shuffledp.engines.intake import Intake, Policy
@@ -149,10 +148,6 @@ def _answer(
     n = counts.total
     if n < plan.min_batch:
         raise InvalidInput(_too_few(plan, n, rows))
-    found = plan.protocol.estimate(counts)
-    if plan.task != "histogram":
-        entry = slice(1, 2) if plan.is_mean else slice(0, 1)
-        found = Estimate(value=found.value[entry], standard_error=found.standard_error[entry], n=n)
     guarantee, realised = None, None
     notes = []
     if not words.private:
@@ -170,7 +165,7 @@ def _answer(
         notes.append("The truth is not private: do not publish it.")
     unit = f"one person = at most {rows} rows" if rows > 1 else _ONE_ROW + (" (checked)" if known_users else "")
     return Answer(
-        plan=plan, estimate=Estimate(value=found.value, standard_error=found.standard_error, n=n, guarantee=guarantee),
+        plan=plan, estimate=estimated(plan, counts, guarantee),
         guarantee=guarantee, realised_epsilon=realised, unit=unit, rejected=dict(rejected or {}),
         adjusted=dict(adjusted or {}), truth=truth, notes=tuple(notes),
     )  # fmt: skip

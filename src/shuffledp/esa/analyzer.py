@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp.core.counts import Counts
+from shuffledp.engines.answer import Answer, estimated
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.crypto import unseal
 from shuffledp.esa.keys import KeyRing, PrivateKey
@@ -85,7 +86,6 @@ def analyze(
             f"only {n:,} of {opened.received:,} reports are valid, fewer than the plan's {plan.min_batch:,}. "
             "Nothing is released; look at why the others are not."
         )
-    honest = plan.honest_of(n)
     balance: Balance | None = None
     if ledger is not None:
         balance = ledger.spend(
@@ -98,27 +98,16 @@ def analyze(
                 bound=plan.guarantee.bound,
             )
         )
-    estimate = plan.protocol.estimate(opened.counts, guarantee=plan.guarantee)
-    low, high = estimate.interval(confidence)
-    pick = slice(None) if plan.task == "histogram" else slice(1, 2) if plan.is_mean else slice(0, 1)
-    value, error = estimate.value[pick], estimate.standard_error[pick]
-    limits = np.stack([low[pick], high[pick]], axis=1)
-    many = plan.task == "histogram"
-    return {
-        "task": task.id, "plan": plan.sha256, "batch": digest, "received": opened.received, "n": n, "rejected": opened.rejected,
-        "estimate": {
-            "value": value.tolist() if many else float(value[0]), "standard_error": error.tolist() if many else float(error[0]),
-            "interval": limits.tolist() if many else limits[0].tolist(), "confidence": confidence,
-            **({"labels": list(plan.protocol.bins.names)} if hasattr(plan.protocol, "bins") else {}),
-        },
-        "guarantee": {
-            "epsilon": plan.guarantee.epsilon, "delta": plan.guarantee.delta, "n": plan.guarantee.n,
-            "bound": plan.guarantee.bound, "adjacency": plan.guarantee.adjacency, "realised_epsilon": epsilon_at(plan, honest),
-            "epsilon_if_shuffler_and_analyzer_collude": plan.randomizer.epsilon0,
-        },
-        "trust": task.trust,
-        "ledger": None if balance is None else {
-            "spent_epsilon": balance.spent_epsilon, "budget_epsilon": balance.epsilon, "delta": balance.delta,
-            "releases": balance.releases, "head": balance.head,
-        },
+    answer = Answer(
+        plan=plan, estimate=estimated(plan, opened.counts, plan.guarantee), guarantee=plan.guarantee,
+        realised_epsilon=epsilon_at(plan, plan.honest_of(n)), unit="one report = one person", rejected=opened.rejected,
+    )  # fmt: skip
+    result = answer.document(confidence=confidence)
+    result["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] = plan.randomizer.epsilon0
+    spent = None if balance is None else {
+        "spent_epsilon": balance.spent_epsilon, "budget_epsilon": balance.epsilon, "delta": balance.delta,
+        "releases": balance.releases, "head": balance.head,
+    }  # fmt: skip
+    return result | {
+        "task": task.id, "batch": digest, "received": opened.received, "trust": task.trust, "ledger": spent,
     }  # fmt: skip

@@ -9,7 +9,7 @@ from shuffledp.engines.answer import Answer
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, canvas, check_picture, save_picture
 
 
-def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: bool = False, title: str = "") -> None:
+def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: bool = False) -> None:
     """Write the picture; its kind follows from the file's ending."""
     check_picture(path)
     low, high = answer.estimate.interval(confidence, simultaneous=simultaneous)
@@ -40,7 +40,7 @@ def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: 
         )
         axis.set_ylabel("users" if answer.plan.task == "histogram" else answer.plan.task)
         axis.set_axisbelow(True)
-        axis.set_title(title or _promise(answer))
+        axis.set_title(_promise(answer))
         axis.legend(loc="best")
         save_picture(figure, path)
 

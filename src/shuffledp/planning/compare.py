@@ -39,10 +39,6 @@ class SumProtocol(Protocol):
         """At the worst data."""
         ...
 
-    def error_at(self, value: float, n: int) -> float:
-        """When all n hold this value."""
-        ...
-
     def simulate(self, values: Reals, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
         """Estimates of runs."""
         ...
@@ -72,7 +68,7 @@ class Candidate:
         messages: a user sends.
         bits: a user sends, in all messages.
         epsilon0: what one user's messages give away by themselves; None if everything.
-        rmse: root mean squared error of the answer, at the worst data; None if the protocol cannot do it, or needs no error.
+        rmse: root mean squared error of the answer, at the worst data; None if the protocol cannot do it.
         simulated: the same, measured on runs at the same data.
         note: why there is no error, or what else to know.
     """
@@ -288,10 +284,6 @@ class Planned:
     def mean_squared_error(self, n: int) -> float:
         """At the worst data."""
         return self.protocol.mean_squared_error(n)
-
-    def error_at(self, value: float, n: int) -> float:
-        """When all n hold this value."""
-        return n * float(self.protocol.user_error(value)) if isinstance(self.protocol, Summation) else 0.0
 
     def variance(self, users: NDArray[np.integer]) -> Reals:
         """Of each count."""

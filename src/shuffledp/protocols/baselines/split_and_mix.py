@@ -72,9 +72,9 @@ class SplitAndMix:
 
     @property
     def sigma(self) -> float:
-        """Bits of statistical security that delta leaves room for."""
+        """Bits of statistical security that delta leaves room for, a little more than double precision can be off by."""
         left = self.delta / (1 + math.exp(self.epsilon)) - self.honest * self._share().distance
-        return -math.log2(left) if left > 0 else math.inf
+        return 1e-9 - math.log2(left) if left > 0 else math.inf
 
     @property
     def reach(self) -> int:

@@ -1,5 +1,6 @@
 """Cheu et al.'s sum of reals by many one-bit messages."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -46,8 +47,8 @@ class UnaryBits:
 
     @property
     def epsilon0(self) -> float:
-        """The local privacy parameter of all bits together: in the worst case all of them change."""
-        return self.messages * self.randomizer.epsilon0
+        """The local privacy parameter of all bits together, rounded up: in the worst case all of them change."""
+        return math.nextafter(self.messages * self.randomizer.epsilon0, math.inf)
 
     @property
     def bits(self) -> int:
