@@ -1,7 +1,7 @@
-"""How fast the shuffler takes reports and the analyzer opens them, against the cipher alone in the same run.
+"""How fast the shuffler takes reports and releases them, and the analyzer opens them, against the cipher alone in the same run.
 
-Reports are sealed beforehand; the shuffler is a real process on loopback with durable SQLite; the generator's own CPU is
-reported.
+Reports are sealed beforehand; the shuffler is a real process on loopback with durable SQLite; the CPU that the generator and
+the shuffler use is reported. SHUFFLEDP_BENCH_SECONDS shortens the sustained load (60).
 """
 
 import asyncio
@@ -9,121 +9,228 @@ import json
 import os
 import re
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from multiprocessing import get_context
 from pathlib import Path
-
-import httpx
 
 from shuffledp import plan
 from shuffledp.esa.analyzer import open_batch
-from shuffledp.esa.crypto import seal_message, unseal
+from shuffledp.esa.crypto import seal, seal_inner, unseal
 from shuffledp.esa.http import OCTETS
-from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.keys import KeyRing, PublicKey
 from shuffledp.esa.store import SQLiteStore
 from shuffledp.esa.task import Task
 
-TASK = Task(plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200)
-SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
-REPORTS = int(os.environ.get("SHUFFLEDP_BENCH_REPORTS", "20000"))
+SECONDS = float(os.environ.get("SHUFFLEDP_BENCH_SECONDS", "60"))
+TOGETHER = 500
+MILLION = int(1_000_000 * min(1.0, SECONDS / 60))
 
 
-async def load(url: str, records: list[bytes], together: int, connections: int) -> tuple[float, list[float]]:
-    """Seconds for all uploads, and the time of each."""
-    uploads = [b"".join(records[start : start + together]) for start in range(0, len(records), together)]
-    waits: list[float] = []
-    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    async with httpx.AsyncClient(limits=limits, timeout=120) as web:
-        gate = asyncio.Semaphore(connections)
+def sealed(key: PublicKey, task_id: str, first: int, count: int) -> list[bytes]:
+    """Reports as the shuffler sees them; their insides are only numbers, which it cannot know."""
+    return [seal(j.to_bytes(71, "big"), key, "shuffler", task_id) for j in range(first, first + count)]
 
-        async def upload(body: bytes) -> None:
-            async with gate:
-                begin = time.perf_counter()
-                answer = await web.post(
-                    f"{url}/v1/tasks/{TASK.id}/reports", content=body, headers={"Content-Type": OCTETS}
-                )
-                waits.append(time.perf_counter() - begin)
-                assert set(answer.json()["outcomes"]) == {"accepted"}
 
+def cpu(pid: int) -> float:
+    """CPU seconds of a process and its children so far."""
+    children = [child for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+    total = sum(cpu(int(child)) for child in children)
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return total + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Load:
+    """A generator of uploads that costs little itself: HTTP/1.1 on kept connections."""
+
+    def __init__(self, port: int, task_id: str) -> None:
+        self._port = port
+        self._head = f"POST /v1/tasks/{task_id}/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: {OCTETS}\r\n"
+        self.waits: list[float] = []
+        self.answers: Counter[int] = Counter()
+        self.acknowledged = 0
+
+    async def _post(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body: bytes) -> None:
+        begin = time.perf_counter()
+        writer.write(f"{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        answer = await reader.readexactly(int(re.search(rb"content-length: (\d+)", head).group(1)))  # type: ignore[union-attr]
+        self.waits.append(time.perf_counter() - begin)
+        self.answers[int(head[9:12])] += 1
+        self.acknowledged += answer.count(b'"accepted"')
+
+    async def closed(self, bodies: Iterator[bytes], connections: int, seconds: float) -> float:
+        """Each connection sends the next as soon as it has an answer."""
         start = time.perf_counter()
-        await asyncio.gather(*map(upload, uploads))
-        return time.perf_counter() - start, sorted(waits)
+
+        async def connection() -> None:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            for body in bodies:
+                await self._post(reader, writer, body)
+                if time.perf_counter() - start > seconds:
+                    break
+            writer.close()
+
+        await asyncio.gather(*(connection() for _ in range(connections)))
+        return time.perf_counter() - start
+
+    async def open(self, bodies: list[bytes], each: float) -> float:
+        """One upload every so many seconds, whether or not the others are answered."""
+        start = time.perf_counter()
+
+        async def one(number: int, body: bytes) -> None:
+            await asyncio.sleep(max(0.0, start + number * each - time.perf_counter()))
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            await self._post(reader, writer, body)
+            writer.close()
+
+        await asyncio.gather(*(one(number, body) for number, body in enumerate(bodies)))
+        return time.perf_counter() - start
 
 
-def served(folder: Path) -> tuple["subprocess.Popen[str]", str]:
-    """A shuffler in a process of its own."""
-    (folder / "task.json").write_text(json.dumps(TASK.document()))
-    SHUFFLER.save(folder / "shuffler.key")
+def served(folder: Path, task: Task, ring: KeyRing) -> tuple["subprocess.Popen[str]", int]:
+    """A shuffler in a process of its own, and its port."""
+    (folder / "task.json").write_text(json.dumps(task.document()))
+    ring.save(folder / "shuffler.key")
     for role in ("operator", "analyzer"):
         path = folder / f"{role}.token"
         path.touch(mode=0o600)
         path.write_text(role * 4)
     tokens = "--operator-token operator.token --analyzer-token analyzer.token"
-    line = f"shuffler serve task.json --store store.db --keys shuffler.key {tokens}"
+    line = f"shuffler serve task.json --store store.db --keys shuffler.key {tokens} --port 0"
     program = Path(sys.executable).with_name("shuffledp")
-    process = subprocess.Popen(
-        [str(program), *line.split(), "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([str(program), *line.split()], cwd=folder, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     port = next(match.group(1) for text in process.stdout if (match := re.match(r"listening on port (\d+)", text)))
-    return process, f"http://127.0.0.1:{port}"
+    return process, int(port)
 
 
-def main() -> None:
-    """Seal, submit in batches and one by one, release, open."""
-    start = time.process_time()
-    records = [seal_message(j % 16, TASK, ANALYZER.public(), [SHUFFLER.public()]) for j in range(REPORTS)]
-    print(f"seal: {REPORTS / (time.process_time() - start):,.0f} reports/s (two layers)")
-    start = time.process_time()
-    inners = [unseal(record, SHUFFLER, TASK.id) for record in records[:5000]]
-    raw = 5000 / (time.process_time() - start)
-    print(f"open one layer: {raw:,.0f} records a CPU-second")
-    half = REPORTS // 2
+def submissions(task: Task, ring: KeyRing, records: list[bytes]) -> None:
+    """Batches for a minute, single reports, and twice what it can take."""
+    uploads = iter([b"".join(records[start : start + TOGETHER]) for start in range(0, len(records), TOGETHER)])
     with tempfile.TemporaryDirectory() as name:
-        process, url = served(Path(name))
-        try:
-            mine = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-            seconds, _ = asyncio.run(load(url, records[:half], 500, 4))
-            cpu = resource.getrusage(resource.RUSAGE_SELF).ru_utime - mine
-            rate = half / seconds
-            share = rate / raw
-            print(
-                f"submit, 500 together: {rate:,.0f} reports/s, {share:.0%} of one core's opening; generator {cpu:.1f} CPU-s"
-            )
-            singles = records[half : half + min(half, 5000)]
-            seconds, waits = asyncio.run(load(url, singles, 1, 32))
+        process, port = served(Path(name), task, ring)
+
+        def measured(what: str, job: Callable[[Load], float]) -> tuple[Load, float]:
+            load = Load(port, task.id)
+            mine, theirs = time.process_time(), cpu(process.pid)
+            seconds = job(load)
+            waits = sorted(load.waits)
+            used = f"CPU: shuffler {cpu(process.pid) - theirs:.1f} s, generator {time.process_time() - mine:.1f} s"
             late = 1000 * waits[int(0.99 * len(waits))]
-            print(f"submit one by one: {len(singles) / seconds:,.0f} reports/s, p99 {late:.0f} ms")
+            rate = load.acknowledged / seconds
+            print(
+                f"{what}: {rate:,.0f} accepted/s for {seconds:.0f} s, p99 {late:.0f} ms, {dict(load.answers)}; {used}"
+            )
+            return load, rate
+
+        try:
+            asyncio.run(Load(port, task.id).closed(iter([next(uploads) for _ in range(4)]), 4, 60))  # wakes the pool
+            batch, capacity = measured("batches of 500", lambda load: asyncio.run(load.closed(uploads, 4, SECONDS)))
+            singles = [record for body in (next(uploads) for _ in range(20)) for record in _cut(body)]
+            one, _ = measured("single reports", lambda load: asyncio.run(load.closed(iter(singles), 32, SECONDS)))
+            rest = list(uploads)
+            every = TOGETHER / (2 * capacity)
+            flood, _ = measured("twice the capacity", lambda load: asyncio.run(load.open(rest, every)))
         finally:
             process.terminate()
             process.wait(60)
+        acknowledged = 4 * TOGETHER + batch.acknowledged + one.acknowledged + flood.acknowledged
+        with closing(sqlite3.connect(Path(name) / "store.db")) as connection:
+            (held,) = connection.execute("SELECT count(*) FROM report").fetchone()
+        print(f"acknowledged in all {acknowledged:,}, in the store {held:,}")
+
+
+def _cut(body: bytes) -> list[bytes]:
+    return [body[start : start + 126] for start in range(0, len(body), 126)]
+
+
+def release(task: Task) -> None:
+    """Close, permute and release a million, in a process of its own so that its memory can be seen."""
     with tempfile.TemporaryDirectory() as name:
         store = SQLiteStore(Path(name) / "store.db")
-        store.add_task(TASK.id, json.dumps(TASK.document()), 0.0)
-        count = 50 * REPORTS // 2
-        for first in range(0, count, 10_000):
+        store.add_task(task.id, json.dumps(task.document()), hop=1, now=0.0)
+        for first in range(0, MILLION, 10_000):
             store.add_reports(
-                TASK.id, [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(first, first + 10_000)]
+                task.id, [(os.urandom(16), j.to_bytes(71, "big")) for j in range(first, min(MILLION, first + 10_000))]
             )
-        start = time.perf_counter()
-        closing = store.start_closing(TASK.id, at_least=count, secret=os.urandom(32), now=1.0)
-        assert closing is not None
-        store.release(closing.id)
+        start, before = time.perf_counter(), time.process_time()
+        closing_batch = store.start_closing(task.id, at_least=MILLION, secret=os.urandom(32), now=1.0)
+        assert closing_batch is not None
+        store.release(closing_batch.id)
+        seconds, used = time.perf_counter() - start, time.process_time() - before
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
-            f"close, permute, release {count:,} reports: {time.perf_counter() - start:.1f} s, {memory:,.0f} MB in all"
+            f"close, permute, release {MILLION:,} reports: {seconds:.1f} s ({used:.1f} CPU-s), {memory:,.0f} MB in all"
         )
         store.close()
-    batch = b"".join(inner for inner in inners if isinstance(inner, bytes)) * 8
+
+
+def opened_raw(records: list[bytes], ring_bytes: bytes, task_id: str) -> int:
+    """The cipher alone."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+    from shuffledp.esa.keys import PrivateKey
+
+    key = PrivateKey(key_id=0, state="ACTIVE", private=X25519PrivateKey.from_private_bytes(ring_bytes))
+    ring = KeyRing(role="analyzer", keys=(key,))
+    for record in records:
+        unseal(record, ring, task_id)
+    return len(records)
+
+
+def analysis(task: Task) -> None:
+    """Opening a batch against the same number of processes that only open, in turn."""
+    ring = KeyRing.fresh("analyzer")
+    some = [seal_inner(j % 16, task, ring.public()) for j in range(5000)]
+    secret = ring.keys[0].private.private_bytes_raw()
     for processes in (1, 2):
-        start = time.perf_counter()
-        open_batch(batch, TASK, ANALYZER, processes=processes)
-        rate = len(batch) // 71 / (time.perf_counter() - start)
+        records = some * (int(40 * min(1.0, SECONDS / 60)) or 1) * processes
+        share = len(records) // processes
+        best = [0.0, 0.0]
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            list(pool.map(opened_raw, [some[:1]] * processes, [secret] * processes, [task.id] * processes))
+            for _ in range(3):
+                start = time.perf_counter()
+                jobs = [
+                    pool.submit(opened_raw, records[j * share : (j + 1) * share], secret, task.id)
+                    for j in range(processes)
+                ]
+                opened = sum(job.result() for job in jobs)
+                best[0] = max(best[0], opened / (time.perf_counter() - start))
+                start = time.perf_counter()
+                open_batch(b"".join(records), task, ring, processes=processes)
+                best[1] = max(best[1], len(records) / (time.perf_counter() - start))
+        raw, ours = best
         print(
-            f"analyzer, {processes} process(es): {rate:,.0f} records/s, {rate / raw / processes:.0%} of opening alone"
+            f"analyzer, {processes} process(es): {ours:,.0f} records/s, {ours / raw:.0%} of opening alone ({raw:,.0f}/s)"
         )
+
+
+def main() -> None:
+    """Seal, submit, release, open."""
+    task = Task(plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200)
+    ring = KeyRing.fresh("shuffler")
+    analysis(task)
+    context = get_context("spawn")
+    alone = context.Process(target=release, args=(task,))
+    alone.start()
+    alone.join()
+    count = int(14_000 * SECONDS)
+    step = -(-count // 8)
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        key, start = ring.public().active, time.perf_counter()
+        parts = pool.map(sealed, [key] * 8, [task.id] * 8, range(0, 8 * step, step), [step] * 8)
+        records = [record for part in parts for record in part]
+    print(f"sealed {len(records):,} reports in {time.perf_counter() - start:.0f} s with two processes")
+    submissions(task, ring, records)
 
 
 if __name__ == "__main__":

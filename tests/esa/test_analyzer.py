@@ -12,7 +12,8 @@ import pytest
 from shuffledp import Collection, InvalidInput, NoClaim, RandomizedResponse, compose, plan
 from shuffledp.accounting.account import bound_named
 from shuffledp.esa.analyzer import analyze, open_batch
-from shuffledp.esa.crypto import randomized, seal
+from shuffledp.esa.client import randomized
+from shuffledp.esa.crypto import seal
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import START, Ledger, Spend
 from shuffledp.esa.task import Task

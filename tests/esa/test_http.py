@@ -375,7 +375,7 @@ def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
         ("--host 0.0.0.0", "would show who sends"),
         ("--host 192.0.2.1", "would show who sends"),
         ("--tls-cert x.pem", "TLS needs a certificate and its key"),
-        ("--port 70000", "a port is"),
+        ("--port 70000", "70000 is not in the range"),
         ("--operator-token analyzer.token", "same token"),
         ("--operator-token open.token", "others can read"),
         ("--operator-token short.token", "too short"),

@@ -15,7 +15,8 @@ from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey
 
 from oracles.scale import examples
 from shuffledp import InvalidInput, KeyedWords, plan
-from shuffledp.esa.crypto import info, randomized, seal, seal_message, unseal
+from shuffledp.esa.client import randomized
+from shuffledp.esa.crypto import info, seal, seal_message, unseal
 from shuffledp.esa.keys import ROLES, KeyList, KeyRing, PrivateKey, PublicKey
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, decode_message, encode_message, record_length, report_id, split

@@ -301,7 +301,7 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
     assert isinstance(batch, Batch)
     released = b"".join(shuffler.fetch(batch.id) or [])
     columns = {
-        row[1] for table in ("report", "batch", "task", "piece") for row in _columns(tmp_path / "store.db", table)
+        row[1] for table in ("report", "batch", "task", "piece", "spent") for row in _columns(tmp_path / "store.db", table)
     }
     assert columns == {
         "task",
@@ -316,6 +316,8 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
         "document",
         "number",
         "bytes",
+        "hop",
+        "name",
     }
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
         assert connection.execute("SELECT count(*) FROM report WHERE inner IS NOT NULL").fetchone() == (0,)
@@ -344,7 +346,7 @@ def test_a10_every_permutation_is_equally_likely() -> None:
         cells[tuple(sorted(range(5), key=lambda j: _place_name(secret, names[j])))] += 1
     assert chisquare([cells[order] for order in itertools.permutations(range(5))]).pvalue > 1e-9
     store = SQLiteStore(":memory:")
-    store.add_task("t", "{}", 0.0)
+    store.add_task("t", "{}", hop=1, now=0.0)
     n = 20_000
     store.add_reports("t", [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)])
     batch = store.start_closing("t", at_least=n, secret=generator.randbytes(32), now=1.0)

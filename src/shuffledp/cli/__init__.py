@@ -27,6 +27,7 @@ _COMMANDS: Final = {
     "simulate": "simulate:simulate_command",
     "simulate-clients": "client:simulate_clients",
     "task": "task:task_group",
+    "tokens": "tokens:tokens_group",
 }
 
 

@@ -9,7 +9,7 @@ import click
 
 from shuffledp.cli.files import write_text
 from shuffledp.cli.numbers import Reals, Wholes
-from shuffledp.cli.shuffler import read_token
+from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.tables import aligned
 from shuffledp.cli.task import read_task
 from shuffledp.core.digits import rounded_up
@@ -47,7 +47,7 @@ def run_analyzer(
     """Fetch a released batch of TASK, open it, and say what it says, under which guarantee."""
     found, ring = read_task(task), KeyRing.load(keys)
     book = _ledger(ledger, budget_epsilon, budget_delta)
-    data, digest = Collector(url=url.rstrip("/"), token=read_token(token)).fetch(found, batch[0] if batch else None)
+    data, digest = Collector(url=url.rstrip("/"), token=read_secret(token)).fetch(found, batch[0] if batch else None)
     opened = open_batch(data, found, ring, processes=processes[0] if processes else os.cpu_count() or 1)
     result = analyze(opened, found, digest=digest, ledger=book)
     text = json.dumps(result, indent=2, allow_nan=False)

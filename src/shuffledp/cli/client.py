@@ -11,6 +11,7 @@ import click
 
 from shuffledp.cli.progress import progress
 from shuffledp.cli.task import read_task
+from shuffledp.cli.tokens import read_tokens
 from shuffledp.core.words import KeyedWords
 from shuffledp.engines.intake import Intake, Policy
 from shuffledp.engines.table import Table
@@ -23,6 +24,7 @@ from shuffledp.esa.task import Task
 from shuffledp.protocols.histogram import Histogram
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_INNER = "Public keys of a shuffler after the first, from the analyzer out; once for each."
 
 
 @click.group("client")
@@ -35,16 +37,23 @@ def client_group() -> None:
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--analyzer-keys", type=_FILE, required=True, help="The analyzer's public list of keys.")
 @click.option("--value-file", type=click.File("r"), default="-", help="Where the value is [default: standard input].")
+@click.option("--shuffler-keys", type=_FILE, multiple=True, help=_INNER)
+@click.option("--token", type=_FILE, help="File with one token, if the shuffler wants them.")
 @click.option(
     "--state", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder where reports wait."
 )
-def submit_command(task: Path, url: str, analyzer_keys: Path, value_file: Any, state: Path) -> None:
+def submit_command(
+    task: Path, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...], token: Path | None, value_file: Any, state: Path
+) -> None:  # fmt: skip
     """Report one value for TASK in the current window. The value is read, not given as an argument: others see those."""
     found, sender = read_task(task), Sender(url=url.rstrip("/"))
-    client = Client(task=found, analyzer=read_keys(analyzer_keys), shufflers=[sender.keys(found)], folder=state)
-    outcome = submit(
-        client, _value(found, value_file.read().strip()), window=int(time.time() // found.window), sender=sender
-    )
+    tokens = read_tokens(token) if token is not None else [b""]
+    if len(tokens) != 1:
+        raise InvalidInput(f"{token} has {len(tokens)} tokens. Give a file with one.")
+    shufflers = [*map(read_keys, shuffler_keys), sender.keys(found)]
+    client = Client(task=found, analyzer=read_keys(analyzer_keys), shufflers=shufflers, folder=state)
+    window, value = int(time.time() // found.window), _value(found, value_file.read().strip())
+    outcome = submit(client, value, window=window, sender=sender, credential=tokens[0])
     if outcome not in ARRIVED:
         raise InvalidInput(f"the shuffler did not take the report ({outcome}). Check that task and keys are current.")
     click.echo("the report has arrived")
@@ -56,10 +65,15 @@ def submit_command(task: Path, url: str, analyzer_keys: Path, value_file: Any, s
 @click.option("--column", required=True, help="Column with the values; one client a row.")
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--analyzer-keys", type=_FILE, required=True, help="The analyzer's public list of keys.")
-def simulate_clients(task: Path, data: Path, column: str, url: str, analyzer_keys: Path) -> None:
+@click.option("--shuffler-keys", type=_FILE, multiple=True, help=_INNER)
+@click.option("--tokens", type=_FILE, help="File with a token for each row, if the shuffler wants them.")
+def simulate_clients(
+    task: Path, data: Path, column: str, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...], tokens: Path | None
+) -> None:  # fmt: skip
     """Let every row of DATA be a client of TASK: randomize, seal and send for real, from one machine."""
     found, sender = read_task(task), Sender(url=url.rstrip("/"))
-    analyzer, shuffler = read_keys(analyzer_keys), sender.keys(found)
+    analyzer, shufflers = read_keys(analyzer_keys), [*map(read_keys, shuffler_keys), sender.keys(found)]
+    credentials = read_tokens(tokens) if tokens is not None else None
     table, words = Table(path=data, labels=found.plan.labels or ()), KeyedWords.fresh()
     name, outcomes, row = table.column(column), Counter[str](), 0
     intake = Intake(found.plan.protocol, Policy())
@@ -69,7 +83,11 @@ def simulate_clients(task: Path, data: Path, column: str, url: str, analyzer_key
         for batch, share in table.batches([name]):
             values, _ = intake.take(batch.column(name), row)
             messages = plain.randomizer.randomize(plain.encode(values, words, first_row=row), words, first_row=row)
-            sealed = [seal_message(int(message), found, analyzer, [shuffler]) for message in messages]
+            sealed = [seal_message(int(message), found, analyzer, shufflers) for message in messages]
+            if credentials is not None:
+                if len(credentials) < row + len(sealed):
+                    raise InvalidInput(f"there are only {len(credentials):,} tokens. Issue one for each row.")
+                sealed = [token + record for token, record in zip(credentials[row:], sealed, strict=False)]
             try:
                 outcomes.update(sender.send(found, sealed))
             except NotDelivered as error:

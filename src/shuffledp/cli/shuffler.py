@@ -1,21 +1,29 @@
 """`shuffledp shuffler`: the shuffler as a service."""
 
 import ipaddress
+import json
+import logging
+import os
 import socket
-import stat
+import sys
 import time
+from importlib import resources
 from pathlib import Path
 
 import click
 
-from shuffledp.cli.numbers import Wholes
+from shuffledp.cli.config import config_option
+from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.task import read_task
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.admission import OneTimeTokens
+from shuffledp.esa.keys import KeyFile
+from shuffledp.esa.opening import Openers
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.store import SQLiteStore
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_RATE = click.FloatRange(min=0, min_open=True)
 
 
 @click.group("shuffler")
@@ -25,84 +33,194 @@ def shuffler_group() -> None:
 
 @shuffler_group.command("serve")
 @click.argument("tasks", type=_FILE, nargs=-1, required=True)
+@config_option
 @click.option("--store", type=_FILE, required=True, help="Database file; made if missing.")
-@click.option("--keys", type=_FILE, required=True, help="The shuffler's key file, from shuffledp keygen.")
+@click.option("--keys", type=_FILE, required=True, help="The shuffler's key file; read again when it changes.")
 @click.option("--operator-token", type=_FILE, required=True, help="File with the token that may close batches.")
 @click.option("--analyzer-token", type=_FILE, required=True, help="File with the token that may fetch batches.")
+@click.option("--admission-key", type=_FILE, help="Only tokens issued with this key may report.")
+@click.option(
+    "--hop", type=click.IntRange(1), help="Which hop this is, from the analyzer out [default: the outermost]."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=Wholes(), default="8470", show_default=True, help="Port to listen on; 0 for any free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0 for any free one.")
 @click.option("--tls-cert", type=_FILE, help="Certificate chain (PEM).")
 @click.option("--tls-key", type=_FILE, help="Its private key (PEM).")
-@click.option(
-    "--insecure-http", is_flag=True, help="Allow plain HTTP on other addresses than loopback, behind a TLS proxy."
-)
-@click.option(
-    "--access-log", is_flag=True, help="Log requests, addresses included. Off, because it is who sent what when."
-)
+@click.option("--insecure-http", is_flag=True, help="Allow plain HTTP off loopback, behind a TLS proxy.")
+@click.option("--rate", type=_RATE, help="Reports a second from everybody together; above that, 429.")
+@click.option("--rate-per-address", type=_RATE, help="Reports a second from one address; above that, 429.")
+@click.option("--processes", type=click.IntRange(1), help="Processes that open reports [default: all cores].")
+@click.option("--access-log", is_flag=True, help="Log requests with addresses. Off, because it is who sent when.")
 def serve(
-    tasks: tuple[Path, ...], store: Path, keys: Path, operator_token: Path, analyzer_token: Path, host: str,
-    port: tuple[int, ...], tls_cert: Path | None, tls_key: Path | None, insecure_http: bool, access_log: bool,
+    tasks: tuple[Path, ...], store: Path, keys: Path, operator_token: Path, analyzer_token: Path, admission_key: Path | None,
+    hop: int | None, host: str, port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool,
+    rate: float | None, rate_per_address: float | None, processes: int | None, access_log: bool,
 ) -> None:  # fmt: skip
     """Serve TASKS until stopped. SIGTERM answers what waits and takes nothing new."""
     try:
         import uvicorn
 
-        from shuffledp.esa.http import Service, Tokens
+        from shuffledp.esa.http import LOG, Limits, Service, Tokens
     except ImportError:
         raise InvalidInput(
             "the service needs starlette and uvicorn, which are not installed. Install shuffledp[service]."
         ) from None
-    if len(port) != 1 or not 0 <= port[0] <= 65535:
-        raise InvalidInput("a port is one number from 0 to 65535. Give e.g. 8470.")
     if (tls_cert is None) != (tls_key is None):
         raise InvalidInput("TLS needs a certificate and its key. Give both, or neither.")
     if tls_cert is None and not insecure_http and not _is_loopback(host):
         raise InvalidInput(
             f"plain HTTP on {host} would show who sends. Give --tls-cert and --tls-key, or --insecure-http."
         )
-    secrets = Tokens(operator=read_token(operator_token), analyzer=read_token(analyzer_token))
+    secrets = Tokens(operator=read_secret(operator_token), analyzer=read_secret(analyzer_token))
     if secrets.operator == secrets.analyzer:
         raise InvalidInput("operator and analyzer have the same token. Give each its own.")
-    shuffler = Shuffler(store=SQLiteStore(store), ring=KeyRing.load(keys), clock=time.time)
-    for path in tasks:
-        task = read_task(path)
-        shuffler.serve(task)
+    admission = OneTimeTokens(read_secret(admission_key).encode()) if admission_key is not None else None
+    key_file = KeyFile(keys, "shuffler")
+    agreed = [read_task(path) for path in tasks]
+    ring = key_file.ring()
+    openers = Openers(processes or os.cpu_count() or 1)
+    kept = SQLiteStore(store)
+    shuffler = Shuffler(store=kept, ring=ring, clock=time.time, opener=openers, admission=admission)
+    for task in agreed:
+        shuffler.serve(task, hop=hop)
         click.echo(f"serving task {task.id}")
+    service = Service(shuffler, secrets, Limits(rate=rate, rate_per_address=rate_per_address), key_file.ring)
     config = uvicorn.Config(
-        Service(shuffler, secrets).app(), host=host, port=port[0], access_log=access_log, log_level="warning",
-        server_header=False, ssl_certfile=tls_cert, ssl_keyfile=tls_key, timeout_graceful_shutdown=30,
+        service.app(), host=host, port=port, access_log=access_log, log_level="warning", server_header=False,
+        proxy_headers=False, ssl_certfile=tls_cert, ssl_keyfile=tls_key, timeout_graceful_shutdown=30,
     )  # fmt: skip
-    server = uvicorn.Server(config)
-    listener = config.bind_socket()
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else answers wait 40 ms for an acknowledgement
-    listener.listen(2048)  # from now on clients may come: they wait until we are ready
+    try:
+        config.load()
+    except OSError:
+        raise InvalidInput("cannot use the TLS certificate and key. Give a matching pair of PEM files.") from None
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    listener = _listening(host, port)
     click.echo(f"listening on port {listener.getsockname()[1]}")
-    server.run(sockets=[listener])
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+@shuffler_group.command("sample-config")
+def sample_config() -> None:
+    """Print a commented configuration file for `serve --config`."""
+    click.echo((resources.files("shuffledp.cli") / "shuffler.toml").read_text(encoding="utf-8"), nl=False)
 
 
 @shuffler_group.command("close")
 @click.argument("task", type=_FILE)
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--token", type=_FILE, required=True, help="File with the operator's token.")
-def close(task: Path, url: str, token: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def close(task: Path, url: str, token: Path, as_json: bool) -> None:
     """Release the open batch of TASK now, if it has enough reports."""
     from shuffledp.esa.collector import Collector
 
-    done = Collector(url=url.rstrip("/"), token=read_token(token)).close(read_task(task))
-    click.echo(f"released batch {done['batch']} with {done['reports']:,} reports, SHA-256 {done['sha256']}")
+    done = Collector(url=url.rstrip("/"), token=read_secret(token)).close(read_task(task))
+    words = f"released batch {done['batch']} with {done['reports']:,} reports, SHA-256 {done['sha256']}"
+    click.echo(json.dumps(done) if as_json else words)
+
+
+@shuffler_group.command("forward")
+@click.argument("task", type=_FILE)
+@click.option("--from", "source", required=True, help="Address of the shuffler that released the batch.")
+@click.option("--token", type=_FILE, required=True, help="File with the token that may fetch there.")
+@click.option("--to", "target", required=True, help="Address of the next shuffler.")
+@click.option("--batch", type=click.IntRange(1), help="Which batch [default: the latest released one].")
+def forward(task: Path, source: str, token: Path, target: str, batch: int | None) -> None:
+    """Take a released batch of TASK to the next hop. Doing it again changes nothing."""
+    from shuffledp.esa.collector import Collector
+    from shuffledp.esa.sender import ARRIVED, Sender
+
+    found = read_task(task)
+    records = Collector(url=source.rstrip("/"), token=read_secret(token)).records(found, batch)
+    outcomes = Sender(url=target.rstrip("/")).send(found, records)
+    arrived = sum(outcome in ARRIVED for outcome in outcomes)
+    click.echo(f"{arrived:,} of {len(outcomes):,} reports are at the next shuffler")
+    if arrived < len(outcomes):
+        click.echo(f"the others were refused: {', '.join(sorted(set(outcomes) - set(ARRIVED)))}", err=True)
+        sys.exit(1)
 
 
 @shuffler_group.command("status")
 @click.argument("store", type=_FILE)
-def status(store: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(store: Path, as_json: bool) -> None:
     """The batches in STORE."""
     if not store.is_file():
         raise InvalidInput(f"there is no store {store}. shuffledp shuffler serve makes one.")
     kept = SQLiteStore(store)
-    for task_id in kept.tasks():
-        for batch in kept.batches(task_id):
-            click.echo(f"task {task_id[:12]} batch {batch.id}: {batch.state}, {batch.count:,} reports")
+    found = [batch for task_id in kept.tasks() for batch in kept.batches(task_id)]
     kept.close()
+    if as_json:
+        rows = [
+            {"task": b.task, "batch": b.id, "state": b.state, "reports": b.count, "sha256": b.digest} for b in found
+        ]
+        click.echo(json.dumps({"batches": rows}, indent=2))
+        return
+    for batch in found:
+        click.echo(f"task {batch.task[:12]} batch {batch.id}: {batch.state}, {batch.count:,} reports")
+
+
+@shuffler_group.command("backup")
+@click.argument("store", type=_FILE)
+@click.argument("copy", type=_FILE)
+def backup(store: Path, copy: Path) -> None:
+    """Copy STORE to COPY, consistently, while the shuffler runs."""
+    if not store.is_file():
+        raise InvalidInput(f"there is no store {store}. shuffledp shuffler serve makes one.")
+    kept = SQLiteStore(store)
+    try:
+        kept.backup(copy)
+    finally:
+        kept.close()
+    click.echo(f"copied to {copy}")
+
+
+@shuffler_group.command("restore")
+@click.argument("copy", type=_FILE)
+@click.argument("store", type=_FILE)
+@click.option("--nothing-released-since", is_flag=True, help="No batch was released after the copy was made.")
+def restore(copy: Path, store: Path, nothing_released_since: bool) -> None:
+    """Make STORE from COPY.
+
+    Batches that were open then are destroyed: they may have been released since, and releasing them again with other
+    reports would tell their difference. Their reports are not taken a second time.
+    """
+    if not copy.is_file():
+        raise InvalidInput(f"there is no copy {copy}. shuffledp shuffler backup makes one.")
+    kept = SQLiteStore(copy)
+    try:
+        kept.backup(store)
+    finally:
+        kept.close()
+    restored = SQLiteStore(store)
+    try:
+        for task_id in [] if nothing_released_since else restored.tasks():
+            restored.end(task_id, below=1 << 62, roll_over=False, now=time.time())
+    finally:
+        restored.close()
+    click.echo(f"restored {store}")
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that takes connections from now on: clients wait until we are ready."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # inherited by connections: without it every answer waits 40 ms for an acknowledgement
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            listener.bind(address)
+            listener.listen(2048)
+        except BaseException:
+            listener.close()
+            raise
+    except OSError as error:
+        raise InvalidInput(f"cannot listen on {host} port {port}: {error.strerror}. Choose others.") from None
+    return listener
 
 
 def _is_loopback(host: str) -> bool:
@@ -112,16 +230,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def read_token(path: Path) -> str:
-    """A token from a file that only its owner can read."""
-    try:
-        mode, text = path.stat().st_mode, path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        raise InvalidInput(f"cannot read the token {path}. Write 16 or more characters to it.") from None
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise InvalidInput(f"others can read the token {path}. Set its permissions to 600.")
-    if len(text) < 16:
-        raise InvalidInput(f"the token in {path} is too short. Use 16 or more random characters.")
-    return text

@@ -1,24 +1,25 @@
 """The analyzer: opens a released batch, counts, estimates, and says under which guarantee and trust."""
 
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from shuffledp.core.counts import Counts
 from shuffledp.engines.answer import Answer, estimated
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.crypto import unseal
-from shuffledp.esa.keys import KeyRing, PrivateKey
+from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Balance, Ledger, Spend
+from shuffledp.esa.opening import Openers
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import decode_message, record_length
+from shuffledp.esa.wire import decode_message, record_length, split
 from shuffledp.planning.plan import epsilon_at
 
-_AT_ONCE = 4096
+_AT_ONCE: Final = 1 << 16
+_WORTH_A_POOL: Final = 1 << 14
+"""Records that take longer to open than processes to start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,50 +31,30 @@ class Opened:
     rejected: dict[str, int]
 
 
-def open_batch(data: bytes, task: Task, ring: KeyRing, *, processes: int = 1) -> Opened:
-    """Open all records of a batch, each by itself: a bad one is counted and harms no other."""
+def open_batch(
+    data: bytes, task: Task, ring: KeyRing, *, processes: int = 1, watch: Callable[[float], None] | None = None
+) -> Opened:
+    """Open all records of a batch, each by itself: a bad one is counted and harms no other. `watch` hears the share done."""
     if ring.role != "analyzer":
         raise InvalidInput(f"these are keys of the {ring.role}. Give the analyzer's.")
-    length = record_length(1)
-    if not data or len(data) % length:
+    records = split(data, record_length(1))
+    if records is None:
         raise InvalidInput("this is not a batch: its length is not a whole number of records. Fetch it again.")
-    keys = [(key.key_id, key.state, key.private.private_bytes_raw()) for key in ring.keys]
-    step = _AT_ONCE * length
-    parts = [(data[start : start + step], length, keys, task.id, task.plan.size) for start in range(0, len(data), step)]
     counts, rejected = Counts.none(task.plan.size), Counter[str]()
-    for messages, bad in _mapped(parts, processes):
-        counts += Counts.of(np.array(messages, dtype=np.int64), task.plan.size)
-        rejected.update(bad)
-    return Opened(received=len(data) // length, counts=counts, rejected=dict(rejected))
-
-
-def _mapped(parts: list[tuple[Any, ...]], processes: int) -> Iterator[tuple[list[int], Counter[str]]]:
-    if processes <= 1 or len(parts) == 1:
-        yield from map(_open_part, parts)
-        return
-    with ProcessPoolExecutor(max_workers=processes) as pool:
-        yield from pool.map(_open_part, parts)
-
-
-def _open_part(part: tuple[bytes, int, list[tuple[int, Any, bytes]], str, int]) -> tuple[list[int], Counter[str]]:
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
-    data, length, keys, task_id, size = part
-    loaded = (PrivateKey(key_id=i, state=s, private=X25519PrivateKey.from_private_bytes(raw)) for i, s, raw in keys)
-    ring = KeyRing(role="analyzer", keys=tuple(loaded))
-    messages: list[int] = []
-    rejected: Counter[str] = Counter()
-    for start in range(0, len(data), length):
-        payload = unseal(data[start : start + length], ring, task_id)
-        if not isinstance(payload, bytes):
-            rejected[payload] += 1
-            continue
-        message = decode_message(payload, size)
-        if message is None:
-            rejected["out_of_domain"] += 1
-        else:
-            messages.append(message)
-    return messages, rejected
+    with Openers(processes if len(records) >= _WORTH_A_POOL else 1) as openers:
+        for start in range(0, len(records), _AT_ONCE):
+            opened = openers(records[start : start + _AT_ONCE], ring, task.id, 1)
+            payloads = [payload for payload in opened if isinstance(payload, bytes)]
+            rejected.update(reason for reason in opened if not isinstance(reason, bytes))
+            found = [
+                message for payload in payloads if (message := decode_message(payload, task.plan.size)) is not None
+            ]
+            if len(found) < len(payloads):
+                rejected["out_of_domain"] += len(payloads) - len(found)
+            counts += Counts.of(np.array(found, dtype=np.int64), task.plan.size)
+            if watch is not None:
+                watch(min(1.0, (start + _AT_ONCE) / len(records)))
+    return Opened(received=len(records), counts=counts, rejected=dict(rejected))
 
 
 def analyze(

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shuffledp.core.words import WordSource
+from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.crypto import randomized, seal_inner, wrap
+from shuffledp.esa.crypto import seal_inner, wrap
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.task import Task
 
@@ -38,24 +38,28 @@ class Client:
     folder: Path
     words: WordSource | None = None
 
-    def report(self, value: Any, *, window: int) -> bytes:
-        """The sealed report for a window. Asked again, for any value, it is the same: one report a window."""
+    def report(self, value: Any, *, window: int, credential: bytes = b"") -> bytes:
+        """What to send for a window: the credential, if the shuffler wants one, and the sealed report.
+
+        Asked again, for any value and credential, it is the same: one report a window.
+        """
         kept = self._kept()
         found = kept.get(str(window))
         if found is None:
             inner = seal_inner(randomized(self.task, value, self.words), self.task, self.analyzer)
-            found = self._wrapped(inner)
+            found = self._wrapped(inner, credential)
             self._keep(kept | {str(window): found})
-        return base64.b64decode(found["sealed"])
+        return _upload(found)
 
     def rewrapped(self, *, window: int) -> bytes:
         """The same report for the shuffler's keys of now, after it said outdated_config."""
         kept = self._kept()
         if str(window) not in kept:
             raise InvalidInput("there is no report for this window yet. Make one first.")
-        found = self._wrapped(base64.b64decode(kept[str(window)]["inner"]))
+        before = kept[str(window)]
+        found = self._wrapped(base64.b64decode(before["inner"]), base64.b64decode(before.get("credential", "")))
         self._keep(kept | {str(window): found})
-        return base64.b64decode(found["sealed"])
+        return _upload(found)
 
     def arrived(self, *, window: int) -> None:
         """The shuffler has it."""
@@ -73,9 +77,9 @@ class Client:
         """Windows whose report has not arrived yet."""
         return [int(window) for window, entry in self._kept().items() if not entry["sent"]]
 
-    def _wrapped(self, inner: bytes) -> dict[str, Any]:
+    def _wrapped(self, inner: bytes, credential: bytes) -> dict[str, Any]:
         sealed = wrap(inner, self.task, self.shufflers)
-        return {"inner": _text(inner), "sealed": _text(sealed), "sent": False}
+        return {"inner": _text(inner), "sealed": _text(sealed), "credential": _text(credential), "sent": False}
 
     @property
     def _file(self) -> Path:
@@ -119,6 +123,18 @@ class Client:
                 os.close(folder)
         except OSError as error:
             raise InvalidInput(f"cannot write {self._file}: {error.strerror}. Nothing was reported.") from None
+
+
+def randomized(task: Task, value: Any, words: WordSource | None = None) -> int:
+    """One user's message: encoded and randomized with the system's randomness."""
+    source, protocol = words or SystemWords(), task.plan.protocol
+    values: Any = [value]
+    symbols = protocol.encode(values, source, first_row=0)
+    return int(protocol.randomizer.randomize(symbols, source, first_row=0)[0])
+
+
+def _upload(entry: dict[str, Any]) -> bytes:
+    return base64.b64decode(entry.get("credential", "")) + base64.b64decode(entry["sealed"])
 
 
 def _text(data: bytes) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.task import Task
+from shuffledp.esa.wire import split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,8 +16,20 @@ class Collector:
     url: str
     token: str = field(repr=False)
 
+    def records(self, task: Task, batch: int | None = None) -> list[bytes]:
+        """The records of a released batch, whatever hop released it."""
+        content, entry = self._fetch(task, batch)
+        records = split(content, len(content) // max(1, int(entry["reports"])) or 1)
+        if records is None or len(records) != entry["reports"]:
+            raise InvalidInput("the batch is not a whole number of records. Fetch it again.")
+        return records
+
     def fetch(self, task: Task, batch: int | None = None) -> tuple[bytes, str]:
         """The bytes of a released batch, the latest unless told, and their SHA-256, checked."""
+        content, entry = self._fetch(task, batch)
+        return content, entry["sha256"]
+
+    def _fetch(self, task: Task, batch: int | None) -> tuple[bytes, dict[str, Any]]:
         released = self._json("GET", f"/v1/tasks/{task.id}/batches")["batches"]
         wanted = [entry for entry in released if batch is None or entry["batch"] == batch]
         if not wanted:
@@ -25,7 +38,7 @@ class Collector:
         answer = self._request("GET", f"/v1/batches/{entry['batch']}")
         if hashlib.sha256(answer.content).hexdigest() != entry["sha256"]:
             raise InvalidInput("the batch does not match its hash. Fetch it again.")
-        return answer.content, entry["sha256"]
+        return answer.content, entry
 
     def close(self, task: Task) -> dict[str, Any]:
         """Release the open batch, if it has enough reports."""

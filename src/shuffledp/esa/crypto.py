@@ -1,16 +1,17 @@
 """Sealing: HPKE (RFC 9180, base mode) with the role, the header and the task bound into `info`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
-from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyList, KeyRing, PublicKey, Role
-from shuffledp.esa.task import Task
 from shuffledp.esa.wire import LAYER, Header, Reason, encode_message
+
+if TYPE_CHECKING:  # a process that only opens records needs no plans
+    from shuffledp.esa.task import Task
 
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
 
@@ -41,28 +42,20 @@ def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes
         return "decrypt_error"
 
 
-def seal_message(message: int, task: Task, analyzer: KeyList, shufflers: Sequence[KeyList]) -> bytes:
+def seal_message(message: int, task: "Task", analyzer: KeyList, shufflers: Sequence[KeyList]) -> bytes:
     """A message sealed to the analyzer, then to each shuffler from the innermost out."""
     return wrap(seal_inner(message, task, analyzer), task, shufflers)
 
 
-def seal_inner(message: int, task: Task, analyzer: KeyList) -> bytes:
+def seal_inner(message: int, task: "Task", analyzer: KeyList) -> bytes:
     """What the analyzer opens, and what a report is recognized by."""
     return seal(encode_message(message), analyzer.active, "analyzer", task.id)
 
 
-def wrap(inner: bytes, task: Task, shufflers: Sequence[KeyList]) -> bytes:
+def wrap(inner: bytes, task: "Task", shufflers: Sequence[KeyList]) -> bytes:
     """The layers that shufflers take off. Wrapping again does not make another report."""
     if len(shufflers) != task.hops:
         raise InvalidInput(f"this task has {task.hops} shufflers; got the keys of {len(shufflers)}.")
     for hop, keys in enumerate(shufflers, start=1):
         inner = seal(inner, keys.active, "shuffler", task.id, hop=hop)
     return inner
-
-
-def randomized(task: Task, value: Any, words: WordSource | None = None) -> int:
-    """One user's message: encoded and randomized with the system's randomness."""
-    source, protocol = words or SystemWords(), task.plan.protocol
-    values: Any = [value]
-    symbols = protocol.encode(values, source, first_row=0)
-    return int(protocol.randomizer.randomize(symbols, source, first_row=0)[0])

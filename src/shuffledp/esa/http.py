@@ -7,7 +7,11 @@ together. An upload is answered only when what was accepted of it is on disk.
 import asyncio
 import contextlib
 import hmac
-from collections import Counter
+import ipaddress
+import logging
+import math
+import time
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,22 +23,41 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from shuffledp.errors import InvalidInput
+from shuffledp.esa.checkpoints import reached
+from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.rate import Rate
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.store import Batch, StoreUnavailable
-from shuffledp.esa.wire import record_length, split
+from shuffledp.esa.wire import split
 
 OCTETS: Final = "application/octet-stream"
+LOG: Final = logging.getLogger("shuffledp.shuffler")
+"""What happens to batches and keys; never anything about a report or its sender."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one shuffler takes on."""
+    """What one shuffler takes on.
+
+    Attributes:
+        body: bytes of an upload.
+        waiting: reports that may wait for the disk; above that, 429.
+        requests: uploads that may wait; above that, 429.
+        together: reports that are committed together.
+        tick: seconds between looks at the clock and the key file.
+        rate: reports a second from everybody together; None for no limit.
+        rate_per_address: reports a second from one address (IPv6: one /64), remembered in memory only; None for no limit.
+    """
 
     body: int = 1 << 20
-    waiting: int = 50_000
+    waiting: int = 20_000
+    requests: int = 2_000
     together: int = 5_000
     tick: float = 1.0
+    rate: float | None = None
+    rate_per_address: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +84,22 @@ class Problem(Exception):  # noqa: N818 - a problem detail
 class Service:
     """The endpoints of one shuffler."""
 
-    def __init__(self, shuffler: Shuffler, tokens: Tokens, limits: Limits | None = None) -> None:
-        self._shuffler, self._tokens, self._limits = shuffler, tokens, limits or Limits()
+    def __init__(
+        self,
+        shuffler: Shuffler,
+        tokens: Tokens,
+        limits: Limits | None = None,
+        keys: Callable[[], KeyRing] | None = None,
+    ) -> None:
+        """`keys` is asked at every tick for the ring of now, so that rotation needs no restart."""
+        self._shuffler, self._tokens, self._limits, self._keys = shuffler, tokens, limits or Limits(), keys
+        self._rates = [
+            (Rate(most, time.monotonic), of)
+            for most, of in ((self._limits.rate, _everybody), (self._limits.rate_per_address, _address))
+            if most is not None
+        ]
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shuffler")
-        self._waiting: list[tuple[str, list[bytes], asyncio.Future[Any]]] = []
+        self._waiting: deque[tuple[str, list[bytes], asyncio.Future[Any]]] = deque()
         self._records = 0
         self._arrived = asyncio.Event()
         self._draining = False
@@ -93,7 +128,7 @@ class Service:
             self._arrived.set()
             jobs[1].cancel()
             await asyncio.gather(*jobs, return_exceptions=True)
-            await self._work(self._shuffler.store.close)
+            await self._work(self._shuffler.shut_down)
             self._thread.shutdown()
 
     def _answering(
@@ -125,13 +160,17 @@ class Service:
         if request.headers.get("content-type") != OCTETS:
             raise Problem(415, "invalid_message", f"reports are sent as {OCTETS}")
         body = await self._body(request)
-        records = split(body, record_length(task.hops + 1))
+        records = split(body, self._shuffler.upload_length(task.id))
         if records is None:
             raise Problem(400, "invalid_message", "the body is not a whole number of reports")
         if self._draining:
             raise Problem(503, "unavailable", "the shuffler is stopping", **{"Retry-After": "5"})
-        if self._records + len(records) > self._limits.waiting:
+        if self._records + len(records) > self._limits.waiting or len(self._waiting) >= self._limits.requests:
             raise Problem(429, "busy", "too many reports wait", **{"Retry-After": "1"})
+        for rate, of in self._rates:
+            pause = rate.wait(of(request), len(records))
+            if pause:
+                raise Problem(429, "too_often", "too many reports come", **{"Retry-After": str(math.ceil(pause))})
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((task.id, records, done))
         self._records += len(records)
@@ -154,12 +193,20 @@ class Service:
         task = self._shuffler.tasks.get(request.path_params["task"])
         if task is None:
             raise Problem(404, "task_unknown", "this shuffler does not serve that task")
-        return JSONResponse({"task": task.document(), "keys": self._shuffler.ring.public().document()})
+        return JSONResponse(
+            {
+                "task": task.document(),
+                "keys": self._shuffler.ring.public().document(),
+                "credential": self._shuffler.admission.length if self._shuffler.admission is not None else 0,
+            }
+        )
 
     async def _close(self, request: Request) -> Response:
         self._only(request, self._tokens.operator)
         found = await self._work(lambda: self._shuffler.close(request.path_params["task"], whatever_the_window=True))
         if isinstance(found, Batch):
+            LOG.info("batch %d is %s with %d reports", found.id, found.state, found.count)
+            reached("release: about to answer")
             return JSONResponse(_shown(found))
         if found == "task_unknown":
             raise Problem(404, found, "this shuffler does not serve that task")
@@ -217,7 +264,7 @@ class Service:
             while self._waiting:
                 together, count = [], 0
                 while self._waiting and count < self._limits.together:
-                    together.append(self._waiting.pop(0))
+                    together.append(self._waiting.popleft())
                     count += len(together[-1][1])
                 for task_id in {task_id for task_id, _, _ in together}:
                     await self._settle(
@@ -233,12 +280,14 @@ class Service:
                 self._shuffler.accept, task_id, [record for records, _ in uploads for record in records]
             )
         except Exception as error:  # the waiting requests hear of it; the loop goes on
+            LOG.error("the store took nothing (%s)", type(error).__name__)
             for _, done in uploads:
                 if not done.done():
                     done.set_exception(
                         error if isinstance(error, StoreUnavailable) else StoreUnavailable("not accepted")
                     )
             return
+        reached("accept: about to answer")
         start = 0
         for records, done in uploads:
             if not done.done():
@@ -249,8 +298,42 @@ class Service:
         """Let time pass for the batches."""
         while True:
             await asyncio.sleep(self._limits.tick)
-            with contextlib.suppress(StoreUnavailable):
-                await self._work(self._shuffler.tick)
+            self._renew_keys()
+            try:
+                ended = await self._work(self._shuffler.tick)
+            except StoreUnavailable:
+                LOG.error("the store is locked or its disk is full: batches wait")
+                continue
+            for batch in ended:
+                LOG.info("batch %d is %s with %d reports", batch.id, batch.state, batch.count)
+
+    def _renew_keys(self) -> None:
+        """The keys of now; a file that is damaged or gone leaves those of before in use."""
+        if self._keys is None:
+            return
+        try:
+            ring = self._keys()
+        except InvalidInput as error:
+            self._refused["bad_key_file"] += 1
+            LOG.error("the keys of before stay in use: %s", error)
+            return
+        if ring is not self._shuffler.ring:
+            self._shuffler.ring = ring
+            LOG.info("new keys: %s", ", ".join(f"{key.key_id} {key.state}" for key in ring.keys))
+
+
+def _everybody(_: Request) -> str:
+    return ""
+
+
+def _address(request: Request) -> str:
+    """Who a connection is from; of IPv6 the network, because everybody there has many addresses."""
+    host = request.client.host if request.client is not None else ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return host if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))
 
 
 def _shown(batch: Batch) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Rotation never changes a task.
 """
 
 import base64
+import contextlib
 import json
 import os
 import stat
@@ -137,6 +138,29 @@ class KeyRing:
         if keys is None or role not in ROLES or len({key.key_id for key in keys}) != len(keys):
             raise InvalidInput(f"{path} is not a key file. Make one with shuffledp keygen.")
         return cls(role=role, keys=keys)
+
+
+class KeyFile:
+    """A key file that may be rotated while it is in use."""
+
+    def __init__(self, path: Path, role: Role) -> None:
+        self._path, self._role = path, role
+        self._ring: KeyRing | None = None
+        self._seen: tuple[int, ...] = ()
+
+    def ring(self) -> KeyRing:
+        """The keys of now: the same object as before unless the file has changed. A damaged file is refused once."""
+        seen: tuple[int, ...] = ()
+        with contextlib.suppress(OSError):
+            found = self._path.stat()
+            seen = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+        if self._ring is None or seen != self._seen:
+            self._seen = seen
+            ring = KeyRing.load(self._path)
+            if ring.role != self._role:
+                raise InvalidInput(f"these are keys of the {ring.role}. Give the {self._role}'s.")
+            self._ring = ring
+        return self._ring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

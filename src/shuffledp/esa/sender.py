@@ -70,9 +70,7 @@ class Sender:
                 if isinstance(outcomes, list) and len(outcomes) == len(part):
                     return [str(outcome) for outcome in outcomes]
             elif answer.status_code not in (429, 502, 503, 504):
-                raise InvalidInput(
-                    f"the shuffler refused the upload (status {answer.status_code}). Check the task and the address."
-                )
+                raise InvalidInput(f"the shuffler refused the upload ({_why(answer)}). Check task, address and tokens.")
         raise NotDelivered("the shuffler could not be reached. Try again later; the same report will be sent.")
 
     def keys(self, task: Task) -> KeyList:
@@ -83,9 +81,7 @@ class Sender:
         except httpx.TransportError:
             raise NotDelivered("the shuffler could not be reached. Check the address.") from None
         if answer.status_code != 200:
-            raise InvalidInput(
-                f"the shuffler does not describe this task (status {answer.status_code}). Check the task and address."
-            )
+            raise InvalidInput(f"the shuffler does not describe this task ({_why(answer)}). Check task and address.")
         document = answer.json()
         if Task.from_document(document.get("task")).id != task.id:
             raise InvalidInput("the shuffler describes another task than the one agreed to. Do not report to it.")
@@ -95,9 +91,9 @@ class Sender:
         return found
 
 
-def submit(client: Client, value: Any, *, window: int, sender: Sender) -> str:
+def submit(client: Client, value: Any, *, window: int, sender: Sender, credential: bytes = b"") -> str:
     """Report a value for a window, once: says what became of it. Safe to call again after any failure."""
-    sealed = client.report(value, window=window)
+    sealed = client.report(value, window=window, credential=credential)
     (outcome,) = sender.send(client.task, [sealed])
     if outcome == "outdated_config":
         renewed = Client(
@@ -108,6 +104,15 @@ def submit(client: Client, value: Any, *, window: int, sender: Sender) -> str:
     if outcome in ARRIVED:
         client.arrived(window=window)
     return outcome
+
+
+def _why(answer: Any) -> str:
+    """What the shuffler said of a refusal."""
+    try:
+        title = str(answer.json()["title"])[:200]
+    except (ValueError, KeyError, TypeError):
+        title = "no reason given"
+    return f"status {answer.status_code}: {title}"
 
 
 def _httpx() -> Any:

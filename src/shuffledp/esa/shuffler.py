@@ -9,24 +9,20 @@ every fetch. A batch that stays below min_batch until max_age is ROLLED_OVER to 
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.crypto import unseal
+from shuffledp.esa.admission import Admission
+from shuffledp.esa.checkpoints import reached
 from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.store import Batch, Store
+from shuffledp.esa.opening import Opener, Openers, open_here
+from shuffledp.esa.store import Batch, Kept, Store
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Reason, record_length, report_id
 
 Refusal = Literal["task_unknown", "batch_too_small", "batch_too_young"]
-Opener = Callable[[Sequence[bytes], KeyRing, str, int], list[bytes | Reason]]
-
-
-def open_here(records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Reason]:
-    """Open records one after the other in this process; each fails by itself."""
-    return [unseal(record, ring, task_id, hop=hop) for record in records]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,6 +35,7 @@ class Shuffler:
         clock: seconds; one that steps back delays a release and never hastens it.
         secrets: new secrets for permutations.
         opener: opens outer layers, here or in other processes.
+        admission: who may report; anybody unless told.
         counters: what became of records, by reason; nothing about whose.
     """
 
@@ -47,48 +44,76 @@ class Shuffler:
     clock: Callable[[], float]
     secrets: Callable[[], bytes] = field(default=lambda: os.urandom(32))
     opener: Opener = open_here
+    admission: Admission | None = None
     counters: Counter[str] = field(default_factory=Counter)
     _tasks: dict[str, Task] = field(default_factory=dict)
+    _hops: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.ring.role != "shuffler":
             raise InvalidInput(f"these are keys of the {self.ring.role}. Give the shuffler's.")
-        for task_id, document in self.store.tasks().items():
+        for task_id, (document, hop) in self.store.tasks().items():
             task = Task.from_document(json.loads(document))
             if task.id != task_id:
                 raise InvalidInput("a task in the store was altered. Restore a backup.")
-            self._tasks[task_id] = task
+            self._tasks[task_id], self._hops[task_id] = task, hop
         self.resume()
 
-    def serve(self, task: Task) -> None:
-        """Take reports for a task from now on."""
-        self.store.add_task(task.id, json.dumps(task.document()), self.clock())
+    def serve(self, task: Task, *, hop: int | None = None) -> None:
+        """Take reports for a task from now on, as its outermost shuffler unless told."""
+        hop = self._hops.get(task.id, task.hops) if hop is None else hop
+        if not 1 <= hop <= task.hops:
+            raise InvalidInput(f"this task has {task.hops} hops, numbered from the analyzer out; got {hop}.")
+        if self._hops.setdefault(task.id, hop) != hop:
+            raise InvalidInput(
+                f"this store is of hop {self._hops[task.id]} of the task. Use another store for hop {hop}."
+            )
+        self.store.add_task(task.id, json.dumps(task.document()), hop=hop, now=self.clock())
         self._tasks[task.id] = task
+
+    @property
+    def _credential(self) -> int:
+        return self.admission.length if self.admission is not None else 0
 
     @property
     def tasks(self) -> dict[str, Task]:
         """The tasks that are served."""
         return dict(self._tasks)
 
-    def accept(self, task_id: str, records: Iterable[bytes]) -> list[Literal["accepted"] | Reason] | Refusal:
+    def upload_length(self, task_id: str) -> int:
+        """Bytes of one report of an upload, its credential included."""
+        return self._credential + record_length(self._hops[task_id] + 1)
+
+    def accept(self, task_id: str, uploads: Iterable[bytes]) -> list[Kept | Reason] | Refusal:
         """Open, deduplicate and keep reports: what became of each. Once this returns, what is accepted is on disk."""
-        task = self._tasks.get(task_id)
-        if task is None:
+        if task_id not in self._tasks:
             return "task_unknown"
-        sealed = list(records)
-        length, inner_length = record_length(task.hops + 1), record_length(task.hops)
-        fit = [j for j, record in enumerate(sealed) if len(record) == length]
-        outcome: list[Literal["accepted"] | Reason] = ["invalid_message"] * len(sealed)
-        good: list[tuple[int, bytes]] = []
-        for j, opened in zip(fit, self.opener([sealed[j] for j in fit], self.ring, task_id, task.hops), strict=True):
-            if not isinstance(opened, bytes):
-                outcome[j] = opened
-            elif len(opened) == inner_length:
-                good.append((j, opened))
+        reached("accept: received")
+        sealed, hop, before = list(uploads), self._hops[task_id], self._credential
+        outcome: list[Kept | Reason] = ["invalid_message"] * len(sealed)
+        admitted: list[tuple[int, bytes]] = []
+        for j in (j for j, upload in enumerate(sealed) if len(upload) == self.upload_length(task_id)):
+            name = self.admission.spent_as(sealed[j][:before], task_id) if self.admission is not None else b""
+            if name is None:
+                outcome[j] = "not_admitted"
+            else:
+                admitted.append((j, name))
+        opened = self.opener([sealed[j][before:] for j, _ in admitted], self.ring, task_id, hop)
+        reached("accept: opened")
+        good: list[tuple[int, bytes, bytes]] = []
+        for (j, name), inner in zip(admitted, opened, strict=True):
+            if not isinstance(inner, bytes):
+                outcome[j] = inner
+            elif len(inner) == record_length(hop):
+                good.append((j, name, inner))
         if good:
-            fresh = self.store.add_reports(task_id, [(report_id(inner), inner) for _, inner in good])
-            for (j, _), new in zip(good, fresh, strict=True):
-                outcome[j] = "accepted" if new else "report_replayed"
+            kept = self.store.add_reports(
+                task_id,
+                [(report_id(inner), inner) for _, _, inner in good],
+                [name for _, name, _ in good] if self.admission is not None else None,
+            )
+            for (j, _, _), what in zip(good, kept, strict=True):
+                outcome[j] = what
         self.counters.update(outcome)
         return outcome
 
@@ -97,6 +122,7 @@ class Shuffler:
         task = self._tasks.get(task_id)
         if task is None:
             return "task_unknown"
+        reached("close: asked")
         batch, now = self.store.open_batch(task_id), self.clock()
         if now < batch.opened + task.window and not whatever_the_window:
             return "batch_too_young"
@@ -132,6 +158,12 @@ class Shuffler:
         return [
             self.store.release(batch.id) for task_id in self._tasks for batch in self.store.batches(task_id, "CLOSING")
         ]
+
+    def shut_down(self) -> None:
+        """Let go of the store and of helping processes."""
+        self.store.close()
+        if isinstance(self.opener, Openers):
+            self.opener.close()
 
     def fetch(self, batch_id: int) -> Iterator[bytes] | None:
         """The bytes of a released batch, the same every time; None if there is no such batch."""

@@ -6,19 +6,22 @@ SQLite in WAL mode with synchronous=FULL: what is acknowledged is on disk. Every
 import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol, get_args
 
 from shuffledp.errors import InvalidInput, ShuffledpError
+from shuffledp.esa.checkpoints import reached
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 CHUNK: Final = 1 << 16
 """Records of a piece of a released batch."""
 BatchState = Literal["OPEN", "CLOSING", "RELEASED", "ROLLED_OVER", "DESTROYED"]
 
-_TABLES: Final = f"""
+Kept = Literal["accepted", "report_replayed", "not_admitted"]
+
+_FIRST_TABLES: Final = f"""
 CREATE TABLE task (id TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
 CREATE TABLE batch (
     id INTEGER PRIMARY KEY, task TEXT NOT NULL REFERENCES task, opened REAL NOT NULL,
@@ -35,6 +38,16 @@ CREATE TABLE piece (
     batch INTEGER NOT NULL REFERENCES batch, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (batch, number)
 ) STRICT;
 """
+_STEPS: Final = (
+    _FIRST_TABLES,
+    # which hop of a task this shuffler is (before: always the outermost), and spent credentials, without their reports
+    """
+ALTER TABLE task ADD COLUMN hop INTEGER NOT NULL DEFAULT 1 CHECK (hop >= 1);
+UPDATE task SET hop = coalesce(json_extract(document, '$.hops'), 1);
+CREATE TABLE spent (task TEXT NOT NULL, name BLOB NOT NULL, PRIMARY KEY (task, name)) STRICT, WITHOUT ROWID;
+""",
+)
+"""From each schema version to the next."""
 
 
 class StoreUnavailable(ShuffledpError):  # noqa: N818 - reads as what it is
@@ -56,12 +69,12 @@ class Batch:
 class Store(Protocol):
     """What a shuffler needs of its store. Each method is one transaction."""
 
-    def add_task(self, task_id: str, document: str, now: float) -> None:
-        """Know a task and open its first batch."""
+    def add_task(self, task_id: str, document: str, *, hop: int, now: float) -> None:
+        """Know a task and open its first batch; one that is known stays as it is."""
         ...
 
-    def tasks(self) -> dict[str, str]:
-        """Documents of the known tasks by id."""
+    def tasks(self) -> dict[str, tuple[str, int]]:
+        """Documents and hops of the known tasks by id."""
         ...
 
     def open_batch(self, task_id: str) -> Batch:
@@ -76,8 +89,10 @@ class Store(Protocol):
         """Batches of a task, the oldest first."""
         ...
 
-    def add_reports(self, task_id: str, reports: Sequence[tuple[bytes, bytes]]) -> list[bool]:
-        """Add (id, inner record) to the open batch; says of each whether it was new."""
+    def add_reports(
+        self, task_id: str, reports: Sequence[tuple[bytes, bytes]], spending: Sequence[bytes] | None = None
+    ) -> list[Kept]:
+        """Add (id, inner record) to the open batch, each for a credential that was never spent; says what became of each."""
         ...
 
     def start_closing(self, task_id: str, *, at_least: int, secret: bytes, now: float) -> Batch | None:
@@ -109,16 +124,18 @@ class SQLiteStore:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
             self._connection.executescript(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
+                "PRAGMA temp_store = MEMORY;"  # a permutation must not be left in a temporary file
+                "PRAGMA wal_checkpoint(TRUNCATE);"  # nor in a log that a crash left
             )
             version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         except sqlite3.DatabaseError:
             raise InvalidInput(f"{path} is not a store, or another program holds it. Choose another file.") from None
         if version > SCHEMA:
             raise InvalidInput(f"{path} was written by a newer version (schema {version}). Use that version.")
-        if version == 0:
-            if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise InvalidInput(f"{path} is a database of something else. Choose another file.")
-            self._connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        if version == 0 and self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise InvalidInput(f"{path} is a database of something else. Choose another file.")
+        for step in range(version, SCHEMA):
+            self._connection.executescript(f"BEGIN IMMEDIATE; {_STEPS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
         self._connection.create_function("place", 2, _place, deterministic=True)
 
     def close(self) -> None:
@@ -143,15 +160,16 @@ class SQLiteStore:
         except sqlite3.OperationalError:  # locked, disk full
             raise StoreUnavailable("the store is locked or its disk is full. Try again.") from None
 
-    def add_task(self, task_id: str, document: str, now: float) -> None:
-        """Know a task and open its first batch."""
+    def add_task(self, task_id: str, document: str, *, hop: int, now: float) -> None:
+        """Know a task and open its first batch; one that is known stays as it is."""
         with self._transaction() as connection:
-            if connection.execute("INSERT OR IGNORE INTO task VALUES (?, ?)", (task_id, document)).rowcount:
+            if connection.execute("INSERT OR IGNORE INTO task VALUES (?, ?, ?)", (task_id, document, hop)).rowcount:
                 self._open(task_id, now)
 
-    def tasks(self) -> dict[str, str]:
-        """Documents of the known tasks by id."""
-        return dict(self._connection.execute("SELECT id, document FROM task").fetchall())
+    def tasks(self) -> dict[str, tuple[str, int]]:
+        """Documents and hops of the known tasks by id."""
+        rows = self._connection.execute("SELECT id, document, hop FROM task").fetchall()
+        return {task_id: (document, hop) for task_id, document, hop in rows}
 
     def open_batch(self, task_id: str) -> Batch:
         """The batch that takes reports."""
@@ -171,19 +189,30 @@ class SQLiteStore:
             return self._select("WHERE task = ? ORDER BY id", task_id)
         return self._select("WHERE task = ? AND state = ? ORDER BY id", task_id, state)
 
-    def add_reports(self, task_id: str, reports: Sequence[tuple[bytes, bytes]]) -> list[bool]:
-        """Add (id, inner record) to the open batch; says of each whether it was new."""
+    def add_reports(
+        self, task_id: str, reports: Sequence[tuple[bytes, bytes]], spending: Sequence[bytes] | None = None
+    ) -> list[Kept]:
+        """Add (id, inner record) to the open batch, each for a credential that was never spent; says what became of each."""
+        kept: list[Kept] = []
         with self._transaction() as connection:
             batch = self.open_batch(task_id).id
-            fresh = [
-                connection.execute(
+            for j, (name, inner) in enumerate(reports):
+                new = connection.execute(
                     "INSERT OR IGNORE INTO report VALUES (?, ?, ?, ?)", (task_id, name, batch, inner)
-                ).rowcount
-                == 1
-                for name, inner in reports
-            ]
-            connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (sum(fresh), batch))
-        return fresh
+                )
+                if not new.rowcount:
+                    kept.append("report_replayed")
+                elif spending is None or self._spend(task_id, spending[j]):
+                    kept.append("accepted")
+                else:
+                    connection.execute("DELETE FROM report WHERE task = ? AND id = ?", (task_id, name))
+                    kept.append("not_admitted")
+                if j == 0:
+                    reached("accept: first report written")
+            connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (kept.count("accepted"), batch))
+            reached("accept: all reports written")
+        reached("accept: committed")
+        return kept
 
     def start_closing(self, task_id: str, *, at_least: int, secret: bytes, now: float) -> Batch | None:
         """Close the open batch and open the next, if it has that many reports; None if not."""
@@ -198,6 +227,8 @@ class SQLiteStore:
                 return None
             connection.execute("UPDATE batch SET state = 'CLOSING', secret = ? WHERE id = ?", (secret, batch.id))
             self._open(task_id, now)
+            reached("close: marked")
+        reached("close: committed")
         return self.batch(batch.id)
 
     def release(self, batch_id: int) -> Batch:
@@ -208,23 +239,29 @@ class SQLiteStore:
             ).fetchone()
             if row is not None:
                 secret, count = row
-                digest, written = hashlib.sha256(), 0
+                digest = hashlib.sha256()
                 ordered = connection.execute(
                     "SELECT inner FROM report WHERE batch = ? AND inner IS NOT NULL ORDER BY place(?, id)",
                     (batch_id, secret),
                 )
+                reached("release: permuted")
                 for number in range(-(-count // CHUNK)):
                     piece = b"".join(inner for (inner,) in ordered.fetchmany(CHUNK))
                     digest.update(piece)
-                    written += len(piece)
                     connection.execute("INSERT INTO piece VALUES (?, ?, ?)", (batch_id, number, piece))
+                    reached("release: a piece written")
+                reached("release: all pieces written")
                 connection.execute("UPDATE report SET inner = NULL WHERE batch = ?", (batch_id,))
+                reached("release: records erased")
                 connection.execute(
                     "UPDATE batch SET state = 'RELEASED', secret = NULL, digest = ? WHERE id = ?",
                     (digest.hexdigest(), batch_id),
                 )
+                reached("release: marked")
+        reached("release: committed")
         # the log still has the secret and the records: empty it (a reader may keep it a little longer)
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        reached("release: log emptied")
         found = self.batch(batch_id)
         if found is None or found.state != "RELEASED":
             raise InvalidInput("there is no such batch to release. Close one first.")
@@ -257,6 +294,22 @@ class SQLiteStore:
                 return
             yield row[0]
             number += 1
+
+    def backup(self, path: Path) -> None:
+        """A consistent copy, taken while others write."""
+        if path.exists():
+            raise InvalidInput(f"{path} exists. Choose another file.")
+        try:
+            with closing(sqlite3.connect(path)) as copy:
+                path.chmod(0o600)
+                self._connection.backup(copy, pages=10_000)
+        except (sqlite3.OperationalError, OSError):
+            path.unlink(missing_ok=True)
+            raise InvalidInput(f"cannot write {path}. Choose another place.") from None
+
+    def _spend(self, task_id: str, name: bytes) -> bool:
+        """Whether a credential was not spent before."""
+        return self._connection.execute("INSERT OR IGNORE INTO spent VALUES (?, ?)", (task_id, name)).rowcount == 1
 
     def _open(self, task_id: str, now: float) -> int:
         cursor = self._connection.execute(

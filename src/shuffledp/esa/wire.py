@@ -19,7 +19,9 @@ LAYER: Final = HEADER.size + 32 + 16
 """Bytes that one layer of encryption adds."""
 ID: Final = 16
 
-Reason = Literal["invalid_message", "outdated_config", "report_replayed", "out_of_domain", "decrypt_error"]
+Reason = Literal[
+    "invalid_message", "outdated_config", "report_replayed", "out_of_domain", "decrypt_error", "not_admitted"
+]
 
 
 @dataclass(frozen=True, slots=True)

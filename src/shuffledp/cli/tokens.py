@@ -1,0 +1,59 @@
+"""`shuffledp tokens`: who may report, once each."""
+
+import base64
+import os
+from pathlib import Path
+
+import click
+
+from shuffledp.cli.numbers import Wholes
+from shuffledp.cli.secrets import read_secret, write_secret
+from shuffledp.cli.task import read_task
+from shuffledp.errors import InvalidInput
+from shuffledp.esa.admission import OneTimeTokens
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.group("tokens")
+def tokens_group() -> None:
+    """One-time tokens: each admits one report to a shuffler that was started with their key."""
+
+
+@tokens_group.command("key")
+@click.option("-o", "--out", type=_FILE, required=True, help="Key file; only its owner can read it.")
+def key(out: Path) -> None:
+    """Make a new secret: for issuing tokens, and for operators and analyzers too."""
+    write_secret(out)
+    click.echo(f"wrote {out}")
+
+
+@tokens_group.command("issue")
+@click.argument("task", type=_FILE)
+@click.option("--key", "secret", type=_FILE, required=True, help="Key file; the shuffler has the same.")
+@click.option("--count", type=Wholes(), required=True, help="How many.")
+@click.option("-o", "--out", type=_FILE, required=True, help="Write the tokens to this file, one a line.")
+def issue(task: Path, secret: Path, count: tuple[int, ...], out: Path) -> None:
+    """Issue tokens for TASK: give each user one a report."""
+    if len(count) != 1 or not 1 <= count[0] <= 10**8:
+        raise InvalidInput("count must be one number from 1 to 1e8.")
+    issuer, found = OneTimeTokens(read_secret(secret).encode()), read_task(task)
+    try:
+        with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            for _ in range(count[0]):
+                file.write(base64.urlsafe_b64encode(issuer.issue(found.id)).decode().rstrip("=") + "\n")
+    except FileExistsError:
+        raise InvalidInput(f"{out} exists: its tokens may have been given out. Choose another file.") from None
+    except OSError as error:
+        out.unlink(missing_ok=True)
+        raise InvalidInput(f"cannot write {out}: {error.strerror}. Choose another place.") from None
+    click.echo(f"issued {count[0]:,} tokens")
+
+
+def read_tokens(path: Path) -> list[bytes]:
+    """Tokens from a file, one a line."""
+    try:
+        lines = path.read_text(encoding="ascii").split()
+        return [base64.b64decode(line + "=" * (-len(line) % 4), altchars=b"-_", validate=True) for line in lines]
+    except (OSError, ValueError):
+        raise InvalidInput(f"{path} is not a file of tokens. Make one with shuffledp tokens issue.") from None

@@ -1,0 +1,36 @@
+"""Named points of accept, close and release, in their order: where tests stop a shuffler dead.
+
+Whatever happens there, nothing acknowledged may be lost, nothing counted twice, and a released batch keeps its bytes.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+POINTS: Final = (
+    "accept: received",
+    "accept: opened",
+    "accept: first report written",
+    "accept: all reports written",
+    "accept: committed",
+    "accept: about to answer",
+    "close: asked",
+    "close: marked",
+    "close: committed",
+    "release: permuted",
+    "release: a piece written",
+    "release: all pieces written",
+    "release: records erased",
+    "release: marked",
+    "release: committed",
+    "release: log emptied",
+    "release: about to answer",
+)
+
+hook: Callable[[str], None] | None = None
+"""What tests do there."""
+
+
+def reached(point: str) -> None:
+    """Say that a point is reached."""
+    if hook is not None:
+        hook(point)

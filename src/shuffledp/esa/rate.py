@@ -1,0 +1,39 @@
+"""How often somebody may come: leaky buckets, in memory only, under names that mean nothing outside this process."""
+
+import hmac
+import os
+from collections.abc import Callable
+from typing import Final
+
+_BUCKETS: Final = 100_000
+
+
+class Rate:
+    """So many reports a second for each name. An upload passes while its bucket is not empty, and may leave it in debt."""
+
+    def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
+        self._per_second, self._clock = per_second, clock
+        self._key = os.urandom(32)
+        self._buckets: dict[bytes, tuple[float, float]] = {}
+
+    def wait(self, name: str, reports: int) -> float:
+        """Seconds after which this upload may come again; 0 if it may pass now, which uses the bucket up."""
+        bucket, now = hmac.digest(self._key, name.encode(), "sha256"), self._clock()
+        level, since = self._buckets.get(bucket, (self._per_second, now))
+        level = min(self._per_second, level + max(0.0, now - since) * self._per_second)
+        if level <= 0:
+            self._buckets[bucket] = (level, now)
+            return max(0.001, -level / self._per_second)
+        if len(self._buckets) >= _BUCKETS and bucket not in self._buckets:
+            self._forget(now)
+        self._buckets[bucket] = (level - reports, now)
+        return 0.0
+
+    def _forget(self, now: float) -> None:
+        """Names that would be full again need not be known; if all are busy, nobody's debt is worth the memory."""
+        busy = {
+            bucket: (level, since)
+            for bucket, (level, since) in self._buckets.items()
+            if level + (now - since) * self._per_second < self._per_second
+        }
+        self._buckets = busy if len(busy) < _BUCKETS else {}

@@ -1,0 +1,143 @@
+"""A5: a shuffler killed dead at every named point of accept, close and release loses nothing and counts nothing twice."""
+
+import json
+import os
+import random
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from oracles.process import command
+from oracles.scale import full
+from shuffledp import plan
+from shuffledp.esa.checkpoints import POINTS
+from shuffledp.esa.crypto import seal_message, unseal
+from shuffledp.esa.http import OCTETS
+from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.task import Task
+from shuffledp.esa.wire import decode_message
+
+TASK = Task(plan=plan("histogram", n=100, epsilon=8.0, delta=1e-2, size=4000), window=3600, max_age=7200)
+SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+OPERATOR, ANALYST = "operator-token-1234", "analyzer-token-1234"
+
+
+class Collection:
+    """Reports that each say something else, sent until they are acknowledged, to a shuffler that keeps dying."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sent: dict[int, bytes] = {}
+        self.acknowledged: set[int] = set()
+        (folder / "task.json").write_text(json.dumps(TASK.document()))
+        SHUFFLER.save(folder / "shuffler.key")
+        for name, text in (("operator", OPERATOR), ("analyzer", ANALYST)):
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o600)
+
+    def start(self, *dying: str) -> tuple["subprocess.Popen[str]", str]:
+        """The server and its address; no address if it died before it listened."""
+        program = [sys.executable, "-m", "oracles.dying", *dying] if dying else [command()]
+        line = "shuffler serve task.json --store store.db --keys shuffler.key --operator-token operator --analyzer-token analyzer"
+        process = subprocess.Popen(
+            [*program, *line.split(), "--processes", "1", "--port", "0"],
+            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        )  # fmt: skip
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "")
+        port = next((match.group(1) for text in lines if (match := re.match(r"listening on port (\d+)", text))), "")
+        return process, f"http://127.0.0.1:{port}" if port else ""
+
+    def more(self, count: int) -> None:
+        """New reports, if all others are acknowledged and no batch is half released."""
+        with closing(sqlite3.connect(self.folder / "store.db", isolation_level=None)) as connection:
+            known = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'batch'").fetchone()[0]
+            if known and connection.execute("SELECT count(*) FROM batch WHERE state = 'CLOSING'").fetchone()[0]:
+                return
+        if len(self.acknowledged) == len(self.sent):
+            for bucket in range(len(self.sent), len(self.sent) + count):
+                self.sent[bucket] = seal_message(bucket, TASK, ANALYZER.public(), [SHUFFLER.public()])
+
+    def submit(self, url: str) -> None:
+        """Send everything that is not acknowledged, from four connections, ten together."""
+        waiting = sorted(set(self.sent) - self.acknowledged)
+
+        def upload(buckets: list[int]) -> None:
+            body = b"".join(self.sent[bucket] for bucket in buckets)
+            answer = httpx.post(f"{url}/v1/tasks/{TASK.id}/reports", content=body, headers={"Content-Type": OCTETS})
+            if answer.status_code == 200:
+                assert set(answer.json()["outcomes"]) <= {"accepted", "report_replayed"}
+                self.acknowledged.update(buckets)
+
+        with ThreadPoolExecutor(4) as pool:
+            jobs = [pool.submit(upload, waiting[start : start + 10]) for start in range(0, len(waiting), 10)]
+        errors = [error for job in jobs if (error := job.exception()) is not None]
+        assert all(isinstance(error, httpx.TransportError) for error in errors), errors
+        if errors:
+            raise errors[0]
+
+    def close(self, url: str) -> int:
+        """Ask for a release."""
+        headers = {"Authorization": f"Bearer {OPERATOR}"}
+        return httpx.post(f"{url}/v1/tasks/{TASK.id}/batches/close", headers=headers, timeout=60).status_code
+
+    def released(self, url: str) -> dict[int, bytes]:
+        """The bytes of all released batches."""
+        headers = {"Authorization": f"Bearer {ANALYST}"}
+        listed = httpx.get(f"{url}/v1/tasks/{TASK.id}/batches", headers=headers).json()["batches"]
+        found = [entry["batch"] for entry in listed]
+        return {number: httpx.get(f"{url}/v1/batches/{number}", headers=headers).content for number in found}
+
+
+@pytest.mark.parametrize("seed", range(full(1, 20)))
+def test_a5_kill_at_every_named_point(tmp_path: Path, seed: int) -> None:
+    """One death at each point, in order: what dies while releasing is released by the next start, which dies at the next."""
+    collection, chance = Collection(tmp_path), random.Random(seed)
+    seen: dict[int, bytes] = {}
+    for point in POINTS:
+        several = point.startswith("accept") or "a piece" in point
+        collection.more(130)
+        process, url = collection.start(point, str(chance.randint(1, 3 if several else 1)))
+        if url:
+            try:
+                collection.submit(url)
+                for number, data in collection.released(url).items():
+                    assert seen.setdefault(number, data) == data
+                collection.close(url)
+            except httpx.TransportError:
+                pass
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL, point
+    process, url = collection.start()
+    collection.submit(url)
+    collection.close(url)
+    batches = collection.released(url)
+    assert {number: batches[number] for number in seen} == seen  # what was fetched between deaths has not changed
+    assert collection.released(url) == batches
+    process.terminate()
+    process.communicate(timeout=60)
+    assert collection.acknowledged == set(collection.sent)
+    buckets: Counter[int] = Counter()
+    for data in batches.values():
+        assert len(data) // 71 >= TASK.plan.min_batch
+        for start in range(0, len(data), 71):
+            payload = unseal(data[start : start + 71], ANALYZER, TASK.id)
+            assert isinstance(payload, bytes)
+            bucket = decode_message(payload, 4000)
+            assert bucket is not None
+            buckets[bucket] += 1
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
+        held = connection.execute("SELECT count FROM batch WHERE state = 'OPEN'").fetchone()[0]
+    assert set(buckets.values()) == {1}
+    assert len(buckets) + held == len(collection.sent)
+    assert held < TASK.plan.min_batch
