@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.files import write_text
+from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Reals, Wholes
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.tables import aligned
@@ -18,6 +18,7 @@ from shuffledp.esa.analyzer import analyze, open_batch
 from shuffledp.esa.collector import Collector
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Ledger
+from shuffledp.figures.report import check_report, page, picture
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -39,12 +40,17 @@ def analyzer_group() -> None:
 @click.option("--processes", type=Wholes(), help="Processes that open records [default: all cores].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-o", "--out", type=_FILE, help="Write the JSON to this file.")
+@click.option(
+    "--report", "reports", type=_FILE, multiple=True, help="Write a page (.html) or a picture (.png); may be repeated."
+)
 def run_analyzer(
     task: Path, url: str, token: Path, keys: Path, batch: tuple[int, ...] | None, ledger: Path | None,
     budget_epsilon: tuple[float, ...] | None, budget_delta: tuple[float, ...] | None, processes: tuple[int, ...] | None,
-    as_json: bool, out: Path | None,
+    as_json: bool, out: Path | None, reports: tuple[Path, ...],
 ) -> None:  # fmt: skip
     """Fetch a released batch of TASK, open it, and say what it says, under which guarantee."""
+    for path in reports:
+        check_report(path)
     found, ring = read_task(task), KeyRing.load(keys)
     book = _ledger(ledger, budget_epsilon, budget_delta)
     data, digest = Collector(url=url.rstrip("/"), token=read_secret(token)).fetch(found, batch[0] if batch else None)
@@ -53,6 +59,8 @@ def run_analyzer(
     text = json.dumps(result, indent=2, allow_nan=False)
     if out is not None:
         write_text(out, text + "\n")
+    for path in reports:
+        write_bytes(path, page(result).encode() if path.suffix.lower() == ".html" else picture(result))
     click.echo(text if as_json else _words(result))
 
 

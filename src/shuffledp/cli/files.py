@@ -26,12 +26,17 @@ def read_plan(path: Path) -> Plan:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text so that a reader never sees half of it."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
     """Write a file so that a reader never sees half of it."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
             Path(name).chmod(0o666 & ~_umask())
             Path(name).replace(path)
         except BaseException:

@@ -90,5 +90,6 @@ def analyze(
         "releases": balance.releases, "head": balance.head,
     }  # fmt: skip
     return result | {
+        "kind": plan.task, "low": plan.low, "high": plan.high,
         "task": task.id, "batch": digest, "received": opened.received, "trust": task.trust, "ledger": spent,
     }  # fmt: skip

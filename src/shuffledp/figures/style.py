@@ -42,11 +42,10 @@ _SETTINGS: Final[dict[Any, Any]] = {
 @contextmanager
 def canvas(width: float, height: float, rows: int, columns: int) -> "Iterator[tuple[Figure, list[Axes]]]":
     """A figure and its axes in reading order; draw and save inside the context, where our look applies."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InvalidInput("figures need matplotlib, which is not installed. Install shuffledp[figures].") from None
+    _check_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
     with mpl.rc_context(_SETTINGS):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
@@ -65,8 +64,21 @@ def check_picture(path: Path) -> None:
     """Refuse a picture that cannot be drawn, before the work."""
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InvalidInput(f"{path.name} is not a kind of picture we draw. Use .png, .svg or .pdf.")
+    check_drawing(path)
+
+
+def check_drawing(path: Path) -> None:
+    """Refuse a file that could not be drawn here or written there, before the work."""
+    _check_matplotlib()
     if not path.parent.is_dir():
         raise InvalidInput(f"cannot write {path}: there is no folder {path.parent}. Choose another place.")
+
+
+def _check_matplotlib() -> None:
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise InvalidInput("figures need matplotlib, which is not installed. Install shuffledp[figures].") from None
 
 
 def save_picture(figure: "Figure", path: Path) -> None:
