@@ -1,14 +1,10 @@
 """The service over HTTP: every endpoint's contract, and clients end to end against a real server."""
 
 import json
-import os
-import re
-import secrets
 import shutil
 import signal
 import sqlite3
 import subprocess
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -24,6 +20,7 @@ from starlette.testclient import TestClient
 from oracles.lossy import LossyProxy
 from oracles.process import command, run
 from oracles.scale import examples
+from oracles.server import Server
 from oracles.survey import survey
 from shuffledp import InvalidInput, KeyedWords, plan
 from shuffledp.esa.analyzer import analyze, open_batch
@@ -163,46 +160,6 @@ def test_a_store_in_trouble_acknowledges_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 # A real server
-
-
-class Server:
-    """`shuffledp shuffler serve` on loopback, stopped by process id."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name in ("operator", "analyzer"):
-            if not (folder / f"{name}.token").exists():
-                (folder / f"{name}.token").write_text(secrets.token_hex(16))
-                (folder / f"{name}.token").chmod(0o600)
-        tokens = "--operator-token operator.token --analyzer-token analyzer.token"
-        line = f"shuffler serve task.json --store store.db --keys shuffler.key {tokens}"
-        self.process = subprocess.Popen(
-            [command(), *line.split(), "--port", "0"],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        lines = iter(self.process.stdout.readline, "")
-        found = next((match for text in lines if (match := re.match(r"listening on port (\d+)", text))), None)
-        if found is None:
-            raise AssertionError(self.process.communicate()[1])
-        self.url = f"http://127.0.0.1:{found.group(1)}"
-        for _ in range(200):
-            try:
-                if httpx.get(f"{self.url}/healthz").status_code == 200:
-                    return
-            except httpx.TransportError:
-                time.sleep(0.05)
-        raise AssertionError("the server does not answer")
-
-    def headers(self, role: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {(self.folder / f'{role}.token').read_text()}"}
-
-    def stop(self, how: signal.Signals = signal.SIGTERM) -> tuple[str, str]:
-        os.kill(self.process.pid, how)
-        return self.process.communicate(timeout=60)
 
 
 @pytest.fixture

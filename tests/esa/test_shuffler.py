@@ -301,7 +301,9 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
     assert isinstance(batch, Batch)
     released = b"".join(shuffler.fetch(batch.id) or [])
     columns = {
-        row[1] for table in ("report", "batch", "task", "piece", "spent") for row in _columns(tmp_path / "store.db", table)
+        row[1]
+        for table in ("report", "batch", "task", "piece", "spent")
+        for row in _columns(tmp_path / "store.db", table)
     }
     assert columns == {
         "task",

@@ -2,12 +2,14 @@
 
 import os
 
+_SCALE = int(os.environ.get("SHUFFLEDP_TEST_SCALE", "1"))
+
 
 def examples(count: int) -> int:
     """The count, times SHUFFLEDP_TEST_SCALE."""
-    return count * int(os.environ.get("SHUFFLEDP_TEST_SCALE", "1"))
+    return count * _SCALE
 
 
 def full(small: int, large: int) -> int:
-    """The small size in `make test`, the large one in `make test-all`."""
-    return large if int(os.environ.get("SHUFFLEDP_TEST_SCALE", "1")) > 1 else small
+    """The large size in `make test-all`, the small one in `make test`."""
+    return large if _SCALE > 1 else small

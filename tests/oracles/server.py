@@ -1,0 +1,62 @@
+"""A real shuffler in a process of its own."""
+
+import os
+import re
+import secrets
+import shlex
+import signal
+import ssl
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+
+from oracles.process import command
+
+TOKENS = "--operator-token operator.token --analyzer-token analyzer.token"
+
+
+class Server:
+    """`shuffledp shuffler serve` on loopback, stopped by process id.
+
+    `more` are further arguments; `line` replaces all of them but the port.
+    """
+
+    def __init__(self, folder: Path, more: str = "", *, line: str = "", ca_file: Path | None = None) -> None:
+        self.folder = folder
+        for name in ("operator", "analyzer"):
+            if not (folder / f"{name}.token").exists():
+                (folder / f"{name}.token").write_text(secrets.token_hex(16))
+                (folder / f"{name}.token").chmod(0o600)
+        line = line or f"shuffler serve task.json --store store.db --keys shuffler.key {TOKENS} {more}"
+        self.process = subprocess.Popen(
+            [command(), *shlex.split(line), "--port", "0"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        lines = iter(self.process.stdout.readline, "")
+        found = next((match for text in lines if (match := re.match(r"listening on port (\d+)", text))), None)
+        if found is None:
+            raise AssertionError(self.process.communicate()[1])
+        self.url = f"{'https' if ca_file else 'http'}://127.0.0.1:{found.group(1)}"
+        trusted = ssl.create_default_context(cafile=ca_file) if ca_file else True
+        for _ in range(200):
+            try:
+                if httpx.get(f"{self.url}/healthz", verify=trusted).status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise AssertionError("the server does not answer")
+
+    def headers(self, role: str) -> dict[str, str]:
+        """What lets this role in."""
+        return {"Authorization": f"Bearer {(self.folder / f'{role}.token').read_text()}"}
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> tuple[str, str]:
+        """End it: what it had printed."""
+        os.kill(self.process.pid, how)
+        return self.process.communicate(timeout=60)
