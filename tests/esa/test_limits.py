@@ -1,0 +1,159 @@
+"""Too much at once: 429 and nothing lost; too often: 429 and a time to come back."""
+
+import asyncio
+import time
+from collections import Counter
+from typing import Any
+
+import httpx
+import pytest
+
+from shuffledp import plan
+from shuffledp.esa.crypto import seal_message
+from shuffledp.esa.http import OCTETS, Limits, Service, Tokens
+from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.rate import Rate
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.store import SQLiteStore
+from shuffledp.esa.task import Task
+
+TASK = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=3600, max_age=7200)
+SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")
+REPORTS, HEADERS = f"/v1/tasks/{TASK.id}/reports", {"Content-Type": OCTETS}
+
+
+def body(count: int) -> bytes:
+    return b"".join(seal_message(j % 8, TASK, ANALYZER.public(), [SHUFFLER.public()]) for j in range(count))
+
+
+def service(limits: Limits) -> tuple[Service, Shuffler]:
+    shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0)
+    shuffler.serve(TASK)
+    return Service(shuffler, TOKENS, limits), shuffler
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_rates() -> None:
+    clock = Clock()
+    rate = Rate(10.0, clock)
+    assert [rate.wait("a", 5) for _ in range(2)] == [0.0, 0.0]
+    assert rate.wait("a", 1) > 0
+    assert rate.wait("b", 100) == 0.0  # a large upload passes, and is paid for later
+    assert rate.wait("b", 1) == pytest.approx(9.0)
+    clock.now += 8.9
+    assert rate.wait("b", 1) == pytest.approx(0.1)
+    clock.now += 0.2
+    assert rate.wait("b", 1) == 0.0
+    clock.now -= 100.0  # a clock that steps back gives nothing away
+    assert rate.wait("a", 1) > 0
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_rates_forget(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
+    """Memory is bounded, whoever comes."""
+    monkeypatch.setattr("shuffledp.esa.rate._BUCKETS", 100)
+    clock = Clock()
+    rate: Any = Rate(1.0, clock)
+    for j in range(1000):
+        rate.wait(str(j), 50)
+        clock.now += 0.01 if busy else 100.0
+    assert len(rate._buckets) <= 100
+
+
+def statuses(limits: Limits, uploads: list[tuple[str, int]]) -> tuple[list[httpx.Response], str, Shuffler]:
+    """Answers to uploads of so many reports from these addresses, one after the other; and the metrics."""
+    instance, shuffler = service(limits)
+
+    async def attempt() -> tuple[list[httpx.Response], str]:
+        app = instance.app()
+        answers = []
+        async with app.router.lifespan_context(app):
+            for address, count in uploads:
+                transport = httpx.ASGITransport(app, client=(address, 1))
+                async with httpx.AsyncClient(transport=transport, base_url="http://shuffler") as web:
+                    answers.append(await web.post(REPORTS, content=body(count), headers=HEADERS))
+                    metrics = (await web.get("/metrics")).text
+        return answers, metrics
+
+    return (*asyncio.run(attempt()), shuffler)
+
+
+def test_a_rate_for_each_address() -> None:
+    uploads = [
+        ("192.0.2.1", 6),
+        ("192.0.2.1", 1),
+        ("192.0.2.2", 6),
+        ("2001:db8::1", 6),
+        ("2001:db8::2", 6),
+        ("unix", 1),
+    ]
+    answers, metrics, shuffler = statuses(Limits(rate_per_address=0.5), uploads)
+    assert [answer.status_code for answer in answers] == [
+        200,
+        429,
+        200,
+        200,
+        429,
+        200,
+    ]  # a network of IPv6 is one address
+    assert answers[1].json()["type"] == "urn:shuffledp:too_often"
+    assert int(answers[1].headers["retry-after"]) >= 10
+    assert 'kind="too_often"} 2' in metrics
+    assert shuffler.counters == {"accepted": 19}
+
+
+def test_a_rate_for_everybody() -> None:
+    answers, _, _ = statuses(Limits(rate=0.5), [("192.0.2.1", 6), ("192.0.2.2", 6)])
+    assert [answer.status_code for answer in answers] == [200, 429]
+
+
+@pytest.mark.parametrize("limits", [Limits(waiting=60, together=20), Limits(requests=5, together=20)])
+def test_more_than_it_can_take_gets_429_and_no_acknowledged_report_is_lost(
+    monkeypatch: pytest.MonkeyPatch, limits: Limits
+) -> None:
+    """Many uploads at once to a slow disk: each is either acknowledged and kept, or refused whole, and works when tried again."""
+    instance, shuffler = service(limits)
+    honest = SQLiteStore.add_reports
+
+    def slow(store: SQLiteStore, *values: Any) -> Any:
+        time.sleep(0.02)
+        return honest(store, *values)
+
+    monkeypatch.setattr(SQLiteStore, "add_reports", slow)
+    uploads = [body(10) for _ in range(40)]
+    seen: Counter[int] = Counter()
+
+    async def attack() -> int:
+        app = instance.app()
+        kept = 0
+
+        async def upload(web: httpx.AsyncClient, content: bytes) -> None:
+            nonlocal kept
+            while True:
+                answer = await web.post(REPORTS, content=content, headers=HEADERS)
+                seen[answer.status_code] += 1
+                if answer.status_code == 200:
+                    assert answer.json()["outcomes"] == ["accepted"] * 10
+                    kept += 10
+                    return
+                assert answer.status_code == 429
+                assert answer.headers["retry-after"]
+                await asyncio.sleep(0.05)
+
+        async with app.router.lifespan_context(app):
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shuffler") as web:
+                await asyncio.gather(*(upload(web, content) for content in uploads))
+            assert shuffler.store.open_batch(TASK.id).count == kept
+        return kept
+
+    assert asyncio.run(attack()) == 400
+    assert seen[200] == 40
+    assert seen[429] > 0

@@ -1,0 +1,206 @@
+"""What every store must do, whatever it is made of: a model of it, and the guarantees that a shuffler builds on."""
+
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from oracles.scale import examples
+from shuffledp import InvalidInput, plan
+from shuffledp.esa import store as module
+from shuffledp.esa.store import SCHEMA, SQLiteStore, Store
+from shuffledp.esa.task import Task
+
+Opening = Callable[[], Store]
+"""Opens the same store again."""
+
+
+@pytest.fixture(params=["sqlite"])
+def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
+    """Another kind of store is one more parameter."""
+    assert request.param == "sqlite"
+    return lambda: SQLiteStore(tmp_path / "store.db")
+
+
+def name(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+def inner(number: int) -> bytes:
+    return number.to_bytes(71, "big")
+
+
+def released(store: Store, batch: int) -> list[int]:
+    data = b"".join(store.pieces(batch))
+    return [int.from_bytes(data[start : start + 71], "big") for start in range(0, len(data), 71)]
+
+
+class Model:
+    """A store in a few sets."""
+
+    def __init__(self) -> None:
+        self.names: set[int] = set()
+        self.spent: set[int] = set()
+        self.open: set[int] = set()
+        self.closing: dict[int, set[int]] = {}
+        self.released: dict[int, set[int]] = {}
+
+    def add(self, reports: list[int], spending: list[int] | None) -> list[str]:
+        kept = []
+        for j, report in enumerate(reports):
+            if report in self.names:
+                kept.append("report_replayed")
+            elif spending is not None and spending[j] in self.spent:
+                kept.append("not_admitted")
+            else:
+                self.names.add(report)
+                self.open.add(report)
+                if spending is not None:
+                    self.spent.add(spending[j])
+                kept.append("accepted")
+        return kept
+
+
+@pytest.mark.parametrize("seed", range(examples(10)))
+def test_a_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
+    """Random reports, credentials, closings, releases, roll-overs, destructions and restarts."""
+    chance, model, store = random.Random(seed), Model(), opening()
+    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_task("other", "{}", hop=2, now=0.0)
+    for step in range(60):
+        match chance.choice(["add", "add", "add", "close", "release", "roll over", "destroy", "restart"]):
+            case "add":
+                reports = [chance.randrange(120) for _ in range(chance.randrange(1, 12))]
+                spending = [chance.randrange(60) for _ in reports] if chance.random() < 0.5 else None
+                kept = store.add_reports(
+                    "t",
+                    [(name(j), inner(j)) for j in reports],
+                    None if spending is None else [name(j) for j in spending],
+                )
+                assert kept == model.add(reports, spending)
+            case "close":
+                least = chance.randrange(1, 20)
+                closing_batch = store.start_closing("t", at_least=least, secret=chance.randbytes(32), now=float(step))
+                assert (closing_batch is not None) == (len(model.open) >= least)
+                if closing_batch is not None:
+                    assert closing_batch.state == "CLOSING"
+                    model.closing[closing_batch.id], model.open = model.open, set()
+            case "release":
+                for batch in list(model.closing):
+                    assert store.release(batch).state == "RELEASED"
+                    model.released[batch] = model.closing.pop(batch)
+            case "roll over" | "destroy" as how:
+                below = chance.randrange(1, 20)
+                ended = store.end("t", below=below, roll_over=how == "roll over", now=float(step))
+                assert (ended is not None) == (len(model.open) < below)
+                if ended is not None and how == "destroy":
+                    model.open = set()
+            case "restart":
+                store.close()
+                store = opening()
+        assert store.open_batch("t").count == len(model.open)
+        assert {batch.id for batch in store.batches("t", "CLOSING")} == set(model.closing)
+        assert {batch.id: batch.count for batch in store.batches("t", "RELEASED")} == {
+            number: len(held) for number, held in model.released.items()
+        }
+        assert store.open_batch("other").count == 0
+    for number, held in model.released.items():
+        assert sorted(released(store, number)) == sorted(held)
+        assert store.release(number).state == "RELEASED"  # again: nothing changes
+        assert sorted(released(store, number)) == sorted(held)
+    assert store.tasks() == {"t": ("{}", 1), "other": ("{}", 2)}
+    store.close()
+
+
+def test_the_same_secret_gives_the_same_order(opening: Opening, tmp_path: Path) -> None:
+    """And another secret, or another batch, another one."""
+    orders = []
+    for path, secret in (("a.db", b"s"), ("b.db", b"s"), ("c.db", b"t")):
+        store = SQLiteStore(tmp_path / path)
+        store.add_task("t", "{}", hop=1, now=0.0)
+        store.add_reports("t", [(name(j), inner(j)) for j in range(100)])
+        batch = store.start_closing("t", at_least=1, secret=secret * 32, now=1.0)
+        assert batch is not None
+        store.release(batch.id)
+        orders.append(released(store, batch.id))
+        store.close()
+    assert orders[0] == orders[1]
+    assert orders[0] != orders[2]
+    assert orders[0] != sorted(orders[0])
+    assert opening().tasks() == {}
+
+
+# SQLite's own
+
+
+def test_stores_of_the_first_schema_are_migrated(tmp_path: Path) -> None:
+    """With everything that was in them: an open batch, and one that was being released."""
+    task = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=60, max_age=600, hops=2)
+    document = task.canonical().decode()
+    with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as connection:
+        connection.executescript(f"{module._FIRST_TABLES} PRAGMA user_version = 1;")
+        connection.execute("INSERT INTO task VALUES (?, ?)", (task.id, document))
+        connection.execute("INSERT INTO batch VALUES (1, ?, 0.0, 'CLOSING', 2, ?, NULL)", (task.id, b"s" * 32))
+        connection.execute("INSERT INTO batch VALUES (2, ?, 1.0, 'OPEN', 1, NULL, NULL)", (task.id,))
+        for number, batch in ((1, 1), (2, 1), (3, 2)):
+            connection.execute("INSERT INTO report VALUES (?, ?, ?, ?)", (task.id, name(number), batch, inner(number)))
+    store = SQLiteStore(tmp_path / "old.db")
+    assert store.tasks() == {task.id: (document, 2)}
+    assert store.open_batch(task.id).count == 1
+    store.release(1)
+    assert sorted(released(store, 1)) == [1, 2]
+    assert store.add_reports(task.id, [(name(3), inner(3)), (name(4), inner(4))], [b"a", b"b"]) == [
+        "report_replayed",
+        "accepted",
+    ]
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        migrated = connection.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
+    SQLiteStore(tmp_path / "new.db").close()
+    with closing(sqlite3.connect(tmp_path / "new.db", isolation_level=None)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall() == migrated
+
+
+def test_a_log_that_a_crash_left_is_emptied(tmp_path: Path) -> None:
+    """The secret of a released batch is in no file, even if the process died before the log was emptied."""
+    first = SQLiteStore(tmp_path / "store.db")
+    first.add_task("t", "{}", hop=1, now=0.0)
+    first.add_reports("t", [(name(j), inner(j)) for j in range(10)])
+    secret = b"the secret of the permutation..."
+    batch = first.start_closing("t", at_least=1, secret=secret, now=1.0)
+    assert batch is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "reached", died_when("release: committed"))
+        with pytest.raises(InterruptedError):
+            first.release(batch.id)
+    for suffix in ("", "-wal"):  # what a dead process leaves
+        (tmp_path / f"dead.db{suffix}").write_bytes((tmp_path / f"store.db{suffix}").read_bytes())
+    assert secret in (tmp_path / "dead.db-wal").read_bytes()
+    first.close()
+    again = SQLiteStore(tmp_path / "dead.db")
+    assert not any(secret in path.read_bytes() for path in tmp_path.glob("dead.db*"))
+    assert sorted(released(again, batch.id)) == list(range(10))
+    again.close()
+
+
+def died_when(point: str) -> Callable[[str], None]:
+    def reached(found: str) -> None:
+        if found == point:
+            raise InterruptedError
+
+    return reached
+
+
+def test_backups_do_not_overwrite(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "store.db")
+    (tmp_path / "there.db").write_text("x")
+    with pytest.raises(InvalidInput, match="exists"):
+        store.backup(tmp_path / "there.db")
+    with pytest.raises(InvalidInput, match="cannot write"):
+        store.backup(tmp_path / "no" / "folder.db")
+    store.close()
