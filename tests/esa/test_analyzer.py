@@ -11,7 +11,9 @@ import pytest
 
 from shuffledp import Collection, InvalidInput, NoClaim, RandomizedResponse, compose, plan
 from shuffledp.accounting.account import bound_named
-from shuffledp.esa.analyzer import analyze, open_batch
+from shuffledp.core.counts import Counts
+from shuffledp.engines.answer import estimated
+from shuffledp.esa.analyzer import analyze, one_lie, open_batch
 from shuffledp.esa.client import randomized
 from shuffledp.esa.crypto import seal
 from shuffledp.esa.keys import KeyRing
@@ -91,6 +93,24 @@ def test_a16_fakes_shift_a_bin_by_the_stated_amount() -> None:
     g = protocol.gamma
     shift = fakes / n * ((1 - g / 3) / (1 - g) - 0.1)
     assert found.mean() == pytest.approx(0.1 + shift, abs=3 * found.std() / np.sqrt(200))
+
+
+def test_a16_one_lie_moves_an_estimate_by_what_the_result_says() -> None:
+    """The largest change of any estimate when one message becomes another is the stated one, for every task."""
+    for kind, settings in (
+        ("histogram", {"size": 3}),
+        ("sum", {"low": -1.0, "high": 4.0}),
+        ("mean", {"low": 0.0, "high": 9.0}),
+    ):
+        planned = plan(kind, n=50, epsilon=4.0, delta=1e-2, **settings)  # type: ignore[arg-type]
+        base = np.full(planned.size, 100)
+        found = []
+        for message in range(planned.size):
+            counts = base.copy()
+            counts[message] += 1
+            found.append(estimated(planned, Counts(counts), planned.guarantee).value)
+        change = max(np.abs(one - other).max() for one in found for other in found)
+        assert change == pytest.approx(one_lie(planned, int(base.sum()) + 1))
 
 
 @pytest.mark.parametrize("data", [b"", b"x", bytes(70), bytes(72)])

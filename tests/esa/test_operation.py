@@ -1,9 +1,11 @@
 """What operators do with a running shuffler: tokens, rotation, stopping, TLS, configuration, hops, limits, backups."""
 
+import configparser
 import datetime
 import ipaddress
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -434,3 +436,21 @@ def test_a_backup_taken_while_running_is_restored(folder: Path) -> None:
             assert set(Sender(url=server.url).send(TASK, first + second)) == {"report_replayed"}
     for line in ("shuffler backup none.db x.db", "shuffler restore none.db x.db", "shuffler status none.db"):
         assert run(line, cwd=folder).returncode == 2
+
+
+# Files to deploy with
+
+
+def test_the_unit_and_the_container_start_what_exists(folder: Path) -> None:
+    deploy = Path(__file__).parents[2] / "docs" / "deploy"
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read(deploy / "shuffledp-shuffler.service")
+    started = unit["Service"]["ExecStart"].split()
+    container = (deploy / "Containerfile").read_text()
+    asked = json.loads(re.findall(r"^CMD (.*)$", container, re.MULTILINE)[0])
+    assert started[1:] == asked
+    (folder / "shuffler.toml").write_text(run("shuffler sample-config").stdout)
+    line = " ".join(asked).replace("/etc/shuffledp/shuffler.toml", "shuffler.toml")
+    with running(folder, line=line) as server:
+        assert httpx.get(f"{server.url}/healthz").text == "ok\n"

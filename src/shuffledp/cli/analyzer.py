@@ -9,6 +9,7 @@ import click
 
 from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Reals, Wholes
+from shuffledp.cli.progress import progress
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.tables import aligned
 from shuffledp.cli.task import read_task
@@ -54,7 +55,11 @@ def run_analyzer(
     found, ring = read_task(task), KeyRing.load(keys)
     book = _ledger(ledger, budget_epsilon, budget_delta)
     data, digest = Collector(url=url.rstrip("/"), token=read_secret(token)).fetch(found, batch[0] if batch else None)
-    opened = open_batch(data, found, ring, processes=processes[0] if processes else os.cpu_count() or 1)
+    with progress(1000, "Opening") as bar:
+        opened = open_batch(
+            data, found, ring, processes=processes[0] if processes else os.cpu_count() or 1,
+            watch=lambda share: bar.update(int(1000 * share) - bar.pos),
+        )  # fmt: skip
     result = analyze(opened, found, digest=digest, ledger=book)
     text = json.dumps(result, indent=2, allow_nan=False)
     if out is not None:
@@ -114,6 +119,7 @@ def _words(result: dict[str, Any]) -> str:
         f"epsilon = {rounded_up(guarantee['epsilon'])} at delta = {rounded_up(guarantee['delta'])} "
         f"with {guarantee['n']:,} honest reports; {rounded_up(guarantee['realised_epsilon'])} with those that came"
     )
+    lines.append(f"each lying report shifts an estimate by at most {rounded_up(result['one_lie_shifts_by_at_most'])}")
     lines.append(result["trust"])
     if result["ledger"]:
         spent, budget = rounded_up(result["ledger"]["spent_epsilon"]), rounded_up(result["ledger"]["budget_epsilon"])

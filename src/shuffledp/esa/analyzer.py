@@ -15,7 +15,7 @@ from shuffledp.esa.ledger import Balance, Ledger, Spend
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, record_length, split
-from shuffledp.planning.plan import epsilon_at
+from shuffledp.planning.plan import Plan, epsilon_at
 
 _AT_ONCE: Final = 1 << 16
 _WORTH_A_POOL: Final = 1 << 14
@@ -90,6 +90,15 @@ def analyze(
         "releases": balance.releases, "head": balance.head,
     }  # fmt: skip
     return result | {
-        "kind": plan.task, "low": plan.low, "high": plan.high,
+        "kind": plan.task, "low": plan.low, "high": plan.high, "one_lie_shifts_by_at_most": one_lie(plan, n),
         "task": task.id, "batch": digest, "received": opened.received, "trust": task.trust, "ledger": spent,
     }  # fmt: skip
+
+
+def one_lie(plan: Plan, n: int) -> float:
+    """By how much one report that says what its sender likes, instead of what the plan says, moves an estimate at most.
+
+    Formula: span / (1 - gamma), where span is 1 for a bin's count and high - low for a sum; for a mean over n of it.
+    """
+    span = 1.0 if plan.low is None or plan.high is None or plan.task == "histogram" else plan.high - plan.low
+    return span / (1 - plan.threshold / 2**64) / (n if plan.is_mean else 1)

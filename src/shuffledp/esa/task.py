@@ -106,6 +106,12 @@ class Task:
                 f"{self.shuffler} runs both shuffler and analyzer: against them only each report's own randomization protects "
                 f"(epsilon0 = {local}). The central guarantee holds against everybody else who sees the result."
             )
+        if self.hops > 1:
+            return (
+                f"{self.shuffler} run {self.hops} shufflers, one after the other, and {self.analyzer} the analyzer. "
+                f"The guarantee holds if one of the shufflers does not collude with the analyzer; "
+                f"if all do, epsilon0 = {local} remains."
+            )
         return (
             f"{self.shuffler} runs the shuffler and {self.analyzer} the analyzer. "
             f"The guarantee holds if they do not collude; if they do, epsilon0 = {local} remains."

@@ -199,7 +199,9 @@ def _guarantee(result: dict[str, Any]) -> str:
 def _reports(result: dict[str, Any]) -> str:
     rows = [("Received", f"{result['received']:,}"), ("Valid", f"{result['n']:,}")]
     rows += [(f"Rejected: {reason}", f"{count:,}") for reason, count in sorted(result["rejected"].items())]
-    return f"<h2>Reports</h2>\n{_table('What became of them', ['', 'Reports'], rows)}"
+    table = _table("What became of them", ["", "Reports"], rows)
+    lie = f"Each lying report shifts an estimate by at most {rounded_up(result['one_lie_shifts_by_at_most'])}."
+    return f"<h2>Reports</h2>\n{table}\n<p>{lie}</p>"
 
 
 def _budget(result: dict[str, Any]) -> str:
