@@ -104,7 +104,7 @@ def read_keys(path: Path) -> KeyList:
     """A published list."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise InvalidInput(f"{path} is not a list of keys. Ask the operator for one.") from None
     return KeyList.from_document(document)
 

@@ -87,19 +87,16 @@ class Client:
 
     def _kept(self) -> dict[str, Any]:
         try:
-            text = self._file.read_text(encoding="utf-8")
+            data = self._file.read_bytes()
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise InvalidInput(f"cannot read {self._file}: {error.strerror}. Mend it before reporting.") from None
-        found = None
         try:
-            found = json.loads(text)
-        except ValueError:
+            found = json.loads(data.decode())
+        except (ValueError, RecursionError):
             found = None
-        if not isinstance(found, dict) or not all(
-            isinstance(entry, dict) and {"inner", "sealed", "sent"} <= set(entry) for entry in found.values()
-        ):
+        if not isinstance(found, dict) or not all(_is_report(window, entry) for window, entry in found.items()):
             # guessing could mean a second randomization of the same value
             raise InvalidInput(
                 f"{self._file} is damaged, so it is not known what was reported. Restore it, or stop reporting."
@@ -135,6 +132,17 @@ def randomized(task: Task, value: Any, words: WordSource | None = None) -> int:
 
 def _upload(entry: dict[str, Any]) -> bytes:
     return base64.b64decode(entry.get("credential", "")) + base64.b64decode(entry["sealed"])
+
+
+def _is_report(window: str, entry: Any) -> bool:
+    """Whether an entry is one that was kept."""
+    try:
+        int(window)
+        reports = [base64.b64decode(entry[name], validate=True) for name in ("inner", "sealed")]
+        base64.b64decode(entry.get("credential", ""), validate=True)
+        return all(reports) and type(entry["sent"]) is bool
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
 
 
 def _text(data: bytes) -> str:

@@ -1,12 +1,15 @@
 """Fetching released batches from a shuffler."""
 
+import contextlib
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import split
+
+_LISTED: Final = {"batch": int, "reports": int, "sha256": str}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,7 @@ class Collector:
     def records(self, task: Task, batch: int | None = None) -> list[bytes]:
         """The records of a released batch, whatever hop released it."""
         content, entry = self._fetch(task, batch)
-        records = split(content, len(content) // max(1, int(entry["reports"])) or 1)
+        records = split(content, len(content) // max(1, entry["reports"]) or 1)
         if records is None or len(records) != entry["reports"]:
             raise InvalidInput("the batch is not a whole number of records. Fetch it again.")
         return records
@@ -30,8 +33,12 @@ class Collector:
         return content, entry["sha256"]
 
     def _fetch(self, task: Task, batch: int | None) -> tuple[bytes, dict[str, Any]]:
-        released = self._json("GET", f"/v1/tasks/{task.id}/batches")["batches"]
-        wanted = [entry for entry in released if batch is None or entry["batch"] == batch]
+        listed = self._json("GET", f"/v1/tasks/{task.id}/batches")
+        try:
+            batches = [{name: kind(entry[name]) for name, kind in _LISTED.items()} for entry in listed["batches"]]
+        except (ArithmeticError, KeyError, TypeError, ValueError):
+            raise _not_understood() from None
+        wanted = [entry for entry in batches if batch is None or entry["batch"] == batch]
         if not wanted:
             raise InvalidInput("no such batch is released yet. Wait for the window to end, or for more reports.")
         entry = wanted[-1]
@@ -45,7 +52,13 @@ class Collector:
         return self._json("POST", f"/v1/tasks/{task.id}/batches/close")
 
     def _json(self, method: str, path: str) -> dict[str, Any]:
-        document: dict[str, Any] = self._request(method, path).json()
+        answer = self._request(method, path)
+        try:
+            document = answer.json()
+        except (ValueError, RecursionError):
+            raise _not_understood() from None
+        if not isinstance(document, dict):
+            raise _not_understood()
         return document
 
     def _request(self, method: str, path: str) -> Any:
@@ -60,6 +73,12 @@ class Collector:
         except httpx.TransportError:
             raise InvalidInput("the shuffler could not be reached. Check the address.") from None
         if answer.status_code != 200:
-            title = answer.json().get("title", "") if "json" in answer.headers.get("content-type", "") else ""
+            title = ""
+            with contextlib.suppress(AttributeError, ValueError, RecursionError):
+                title = str(answer.json().get("title", ""))
             raise InvalidInput(f"the shuffler refused (status {answer.status_code}): {title}.")
         return answer
+
+
+def _not_understood() -> InvalidInput:
+    return InvalidInput("the shuffler's answer is not understood. Check the address.")

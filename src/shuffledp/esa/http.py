@@ -112,7 +112,7 @@ class Service:
             Route("/v1/tasks/{task}", self._answering(self._describe), methods=["GET"]),
             Route("/v1/tasks/{task}/batches/close", self._answering(self._close), methods=["POST"]),
             Route("/v1/tasks/{task}/batches", self._answering(self._list), methods=["GET"]),
-            Route("/v1/batches/{batch:int}", self._answering(self._fetch), methods=["GET"]),
+            Route("/v1/batches/{batch}", self._answering(self._fetch), methods=["GET"]),
             Route("/healthz", self._answering(self._health), methods=["GET"]),
             Route("/metrics", self._answering(self._metrics), methods=["GET"]),
         ]
@@ -179,7 +179,7 @@ class Service:
 
     async def _body(self, request: Request) -> bytes:
         declared = request.headers.get("content-length", "0")
-        if not declared.isdecimal() or int(declared) > self._limits.body:
+        if not declared.isdecimal() or len(declared) > 18 or int(declared) > self._limits.body:
             raise Problem(413, "invalid_message", f"a body has at most {self._limits.body} bytes")
         parts, size = [], 0
         async for part in request.stream():
@@ -221,8 +221,11 @@ class Service:
 
     async def _fetch(self, request: Request) -> Response:
         self._only(request, self._tokens.analyzer)
-        batch = await self._work(self._shuffler.store.batch, request.path_params["batch"])
-        pieces = await self._work(self._shuffler.fetch, request.path_params["batch"])
+        named = request.path_params["batch"]
+        if not (named.isascii() and named.isdecimal() and len(named) <= 30):  # int() refuses thousands of digits
+            raise Problem(404, "not_found", "not found")
+        batch = await self._work(self._shuffler.store.batch, int(named))
+        pieces = await self._work(self._shuffler.fetch, int(named))
         if pieces is None or batch is None:
             raise Problem(404, "batch_unknown", "there is no such released batch")
 

@@ -133,7 +133,7 @@ class KeyRing:
                 for key in document["keys"]
             )  # fmt: skip
             role = document["role"]
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             keys = None  # the parser's message could quote a key
         if keys is None or role not in ROLES or len({key.key_id for key in keys}) != len(keys):
             raise InvalidInput(f"{path} is not a key file. Make one with shuffledp keygen.")
@@ -221,5 +221,6 @@ def _state(value: Any) -> State:
 
 
 def _point(data: bytes) -> bytes:
-    X25519PublicKey.from_public_bytes(data)
+    """A point that can be sealed to: an exchange with one of small order is refused (RFC 9180, 7.1.4)."""
+    X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(data))
     return data

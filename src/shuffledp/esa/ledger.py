@@ -44,6 +44,9 @@ class Spend:
     n: int
     bound: str
 
+    def __post_init__(self) -> None:
+        checks.users(self.n)
+
     def collection(self) -> Collection:
         """For the accountant."""
         randomizer = RandomizedResponse(size=self.size, gamma=Fraction(self.threshold, 1 << 64))
@@ -131,7 +134,8 @@ class Ledger:
                 entry = json.loads(line)
                 previous = entry.pop("previous")
                 spends.append(Spend(**entry))
-            except (AttributeError, KeyError, TypeError, ValueError):
+                spends[-1].collection()  # what is in the last line no later line vouches for
+            except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 previous = None
             if previous != head:
                 raise InvalidInput(

@@ -66,7 +66,7 @@ class Sender:
             except httpx.TransportError:
                 continue
             if answer.status_code == 200:
-                outcomes = answer.json().get("outcomes")
+                outcomes = _document(answer).get("outcomes")
                 if isinstance(outcomes, list) and len(outcomes) == len(part):
                     return [str(outcome) for outcome in outcomes]
             elif answer.status_code not in (429, 502, 503, 504):
@@ -82,7 +82,7 @@ class Sender:
             raise NotDelivered("the shuffler could not be reached. Check the address.") from None
         if answer.status_code != 200:
             raise InvalidInput(f"the shuffler does not describe this task ({_why(answer)}). Check task and address.")
-        document = answer.json()
+        document = _document(answer)
         if Task.from_document(document.get("task")).id != task.id:
             raise InvalidInput("the shuffler describes another task than the one agreed to. Do not report to it.")
         found = KeyList.from_document(document.get("keys"))
@@ -108,11 +108,17 @@ def submit(client: Client, value: Any, *, window: int, sender: Sender, credentia
 
 def _why(answer: Any) -> str:
     """What the shuffler said of a refusal."""
-    try:
-        title = str(answer.json()["title"])[:200]
-    except (ValueError, KeyError, TypeError):
-        title = "no reason given"
+    title = str(_document(answer).get("title", "no reason given"))[:200]
     return f"status {answer.status_code}: {title}"
+
+
+def _document(answer: Any) -> dict[str, Any]:
+    """The JSON object that a shuffler answered; empty if it is none."""
+    try:
+        found = answer.json()
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
 
 
 def _httpx() -> Any:
