@@ -1,0 +1,758 @@
+"""Acceptance tests of the service, by their numbers: at full size in `make test-all`, smaller in `make test`."""
+
+import ast
+import functools
+import hashlib
+import itertools
+import json
+import math
+import os
+import random
+import resource
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare, spearmanr
+from starlette.testclient import TestClient
+
+import shuffledp
+from oracles.mutation import STRANGE, damaged, misspelt, places, replaced
+from oracles.scale import full
+from oracles.server import Server
+from shuffledp import InvalidInput, KeyedWords, NoClaim, plan
+from shuffledp.cli.client import read_keys
+from shuffledp.cli.task import read_task
+from shuffledp.core.counts import Counts
+from shuffledp.core.guarantee import Guarantee
+from shuffledp.engines.answer import estimated
+from shuffledp.engines.count import count
+from shuffledp.errors import ShuffledpError
+from shuffledp.esa.admission import OneTimeTokens
+from shuffledp.esa.analyzer import Opened, analyze, open_batch
+from shuffledp.esa.client import Client, randomized
+from shuffledp.esa.collector import Collector
+from shuffledp.esa.crypto import seal_inner, seal_message, unseal, wrap
+from shuffledp.esa.http import OCTETS, Service, Tokens
+from shuffledp.esa.keys import KeyList, KeyRing
+from shuffledp.esa.ledger import Ledger, Spend
+from shuffledp.esa.sender import NotDelivered, Sender, submit
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.store import Batch, SQLiteStore
+from shuffledp.esa.task import Task
+from shuffledp.esa.wire import Reason, decode_message, record_length, split
+from shuffledp.planning.plan import Plan, epsilon_at
+
+SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+LABELS = ["a", "b", "c", "d", "e", "f", "g", "h"]
+EIGHT = Task(plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, labels=LABELS), window=60, max_age=600)
+MEAN = Task(plan=plan("mean", n=200, epsilon=1.0, delta=1e-3, high=10.0), window=60, max_age=600)
+
+
+def sealed(message: int, task: Task) -> bytes:
+    return seal_message(message, task, ANALYZER.public(), [SHUFFLER.public()])
+
+
+def serving(task: Task, **more: Any) -> Shuffler:
+    shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0, **more)
+    shuffler.serve(task)
+    return shuffler
+
+
+def released(shuffler: Shuffler, task: Task) -> tuple[Batch, bytes]:
+    batch = shuffler.close(task.id, whatever_the_window=True)
+    assert isinstance(batch, Batch)
+    return batch, b"".join(shuffler.fetch(batch.id) or ())
+
+
+# A2: intervals
+
+COLLECTIONS, USERS = 1000, 2000
+
+
+def coverage(
+    found: Plan, collected: list[Counts], truth: Callable[[int], tuple[int, float]], confidence: float
+) -> float:
+    """The share of collections whose interval, as the analyzer computes it, has the truth: of one entry of each."""
+    hits = 0
+    for collection, counts in enumerate(collected):
+        entry, value = truth(collection)
+        low, high = estimated(found, counts, None).interval(confidence)
+        hits += bool(low[entry] <= value <= high[entry])
+    return hits / len(collected)
+
+
+@pytest.mark.parametrize("kind", ["histogram", "sum"])
+def test_a2_intervals_cover_as_often_as_they_say(kind: str) -> None:
+    """1,000 collections: intervals of 95 % cover 93.6 to 96.4 %, and the test would notice intervals of 90 %."""
+    # another bin in each collection, and other coins, so that trials are independent
+    bins = np.random.default_rng(2).choice(8, USERS, p=np.arange(1, 9) / 36)
+    held = np.bincount(bins, minlength=8)
+    if kind == "histogram":
+        found, values = plan("histogram", n=USERS, epsilon=1.0, delta=1e-6, size=8), bins
+    else:
+        # the error of a sum is stated for the worst data: there the coverage is as stated, elsewhere it is more
+        found = plan("sum", n=USERS, epsilon=1.0, delta=1e-6)
+        values = np.full(USERS, found.protocol.worst_value)  # type: ignore[union-attr]
+    words = KeyedWords.seeded(2)
+    collected = [count(found.protocol, values, words, first_row=j * USERS) for j in range(COLLECTIONS)]
+
+    def truth(collection: int) -> tuple[int, float]:
+        return (collection % 8, float(held[collection % 8])) if kind == "histogram" else (0, float(values.sum()))
+
+    assert 0.936 <= coverage(found, collected, truth, 0.95) <= 0.964
+    assert not 0.936 <= coverage(found, collected, truth, 0.90) <= 0.964
+    task = Task(plan=found, window=60, max_age=60)
+    shown = analyze(Opened(received=USERS, counts=collected[0], rejected={}), task, digest="d")["estimate"]["interval"]
+    computed = np.array(estimated(found, collected[0], None).interval(0.95)).T
+    assert np.array(shown).reshape(-1, 2) == pytest.approx(computed, rel=1e-12)
+
+
+# A4: replays
+
+
+def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_path: Path) -> None:
+    """And never again: not after the release, not after a kill and a restart."""
+    n = full(2000, 10_000)
+    task = Task(plan=plan("histogram", n=n, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200)
+    (tmp_path / "task.json").write_text(json.dumps(task.document()))
+    SHUFFLER.save(tmp_path / "shuffler.key")
+    sent = [sealed(j % 16, task) for j in range(n)]
+    thrice = sent * 3
+    random.Random(4).shuffle(thrice)
+    server = Server(tmp_path)
+
+    def upload(records: list[bytes]) -> Counter[str]:
+        outcomes: Counter[str] = Counter()
+        with httpx.Client(headers={"Content-Type": OCTETS}, timeout=60) as web:
+            for start in range(0, len(records), 100):
+                body = b"".join(records[start : start + 100])
+                answer = web.post(f"{server.url}/v1/tasks/{task.id}/reports", content=body)
+                outcomes.update(answer.json()["outcomes"])
+        return outcomes
+
+    def upload_all(records: list[bytes]) -> Counter[str]:
+        with ThreadPoolExecutor(8) as pool:
+            return sum(pool.map(upload, [records[j::8] for j in range(8)]), Counter())
+
+    try:
+        assert upload_all(thrice) == {"accepted": n, "report_replayed": 2 * n}
+        metrics = httpx.get(f"{server.url}/metrics").text
+        assert f'shuffledp_reports_total{{outcome="accepted"}} {n}\n' in metrics
+        assert f'shuffledp_reports_total{{outcome="report_replayed"}} {2 * n}\n' in metrics
+        operator, analyst = (server.headers(role) for role in ("operator", "analyzer"))
+        closing = httpx.post(f"{server.url}/v1/tasks/{task.id}/batches/close", headers=operator, timeout=60)
+        batch = closing.json()
+        assert batch["reports"] == n
+        data = httpx.get(f"{server.url}/v1/batches/{batch['batch']}", headers=analyst, timeout=60).content
+        assert upload_all(sent) == {"report_replayed": n}
+        server.stop(signal.SIGKILL)
+        server = Server(tmp_path)
+        assert upload_all(sent) == {"report_replayed": n}
+        assert f'shuffledp_batch_fill{{task="{task.id}"}} 0\n' in httpx.get(f"{server.url}/metrics").text
+    finally:
+        server.stop()
+    opened = open_batch(data, task, ANALYZER)
+    assert opened.counts.values.tolist() == [n // 16 + (j < n % 16) for j in range(16)]
+    assert opened.rejected == {}
+
+
+# A7: malformed reports
+
+MALFORMED: dict[str, tuple[Callable[[Task, random.Random], bytes], str, Reason | None]] = {
+    "short": (lambda task, _: sealed(1, task)[:-1], "invalid_message", None),
+    "long": (lambda task, _: sealed(1, task) + b"x", "invalid_message", None),
+    "wrong key id": (lambda task, _: bytes([9]) + sealed(1, task)[1:], "outdated_config", None),
+    "wrong plan": (lambda task, _: sealed(1, replace(task, max_age=task.max_age + 1)), "decrypt_error", None),
+    "bad tag": (lambda task, _: (good := sealed(1, task))[:-1] + bytes([good[-1] ^ 1]), "decrypt_error", None),
+    "inner garbage": (
+        lambda task, generator: wrap(generator.randbytes(record_length(1)), task, [SHUFFLER.public()]),
+        "accepted", "invalid_message",
+    ),
+    "out of domain": (lambda task, _: sealed(task.plan.size, task), "accepted", "out_of_domain"),
+    "empty": (lambda _, __: b"", "invalid_message", None),
+}  # fmt: skip
+"""How to make one, what the shuffler says, and what the analyzer says of those it gets."""
+
+
+def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
+    """Every report sent is in exactly one counter, with the right reason; the batch is released and estimated."""
+    n = full(2000, 20_000)
+    honest = n - n // 20
+    task = Task(plan=plan("histogram", n=honest, epsilon=1.0, delta=1e-6, size=8), window=60, max_age=60)
+    generator = random.Random(7)
+    values = np.arange(honest) % 5  # bins 5, 6 and 7 are empty
+    messages = task.plan.randomizer.randomize(values, KeyedWords.seeded(7), first_row=0)
+    uploads = [(sealed(int(message), task), "accepted") for message in messages]
+    expected: Counter[str] = Counter()
+    for kind in itertools.islice(itertools.cycle(MALFORMED.values()), n // 20):
+        make, at_shuffler, at_analyzer = kind
+        uploads.append((make(task, generator), at_shuffler))
+        if at_analyzer is not None:
+            expected[at_analyzer] += 1
+    generator.shuffle(uploads)
+    shuffler = serving(task)
+    for start in range(0, n, 100):
+        part = uploads[start : start + 100]
+        assert shuffler.accept(task.id, [record for record, _ in part]) == [outcome for _, outcome in part]
+    assert shuffler.counters == Counter(outcome for _, outcome in uploads)
+    assert shuffler.counters.total() == n
+    batch, data = released(shuffler, task)
+    assert batch.count == shuffler.counters["accepted"]
+    opened = open_batch(data, task, ANALYZER)
+    assert opened.rejected == expected
+    result = analyze(opened, task, digest=batch.digest or "")
+    assert result["n"] == honest
+    refused = shuffler.counters.total() - shuffler.counters["accepted"]
+    assert result["n"] + sum(result["rejected"].values()) + refused == n
+    estimate = result["estimate"]
+    for bin_, (value, error) in enumerate(zip(estimate["value"], estimate["standard_error"], strict=True)):
+        assert abs(value - (values == bin_).sum()) < 6 * error
+
+
+def test_a7_no_malformed_request_is_the_servers_fault() -> None:
+    """Each kind as an upload by itself, and numbers too long to read: never a status of 500 or more."""
+    tokens = Tokens(operator="o" * 16, analyzer="a" * 16)
+    analyst, octets = {"Authorization": f"Bearer {tokens.analyzer}"}, {"Content-Type": OCTETS}
+    with TestClient(Service(serving(EIGHT), tokens).app(), raise_server_exceptions=False) as web:
+        path = f"/v1/tasks/{EIGHT.id}/reports"
+        for name, (make, at_shuffler, _) in MALFORMED.items():
+            answer = web.post(path, content=make(EIGHT, random.Random(7)), headers=octets)
+            if name in ("short", "long", "empty"):
+                assert (answer.status_code, answer.json()["type"]) == (400, "urn:shuffledp:invalid_message")
+            else:
+                assert (answer.status_code, answer.json()["outcomes"]) == (200, [at_shuffler])
+        assert web.get("/v1/batches/" + "9" * 5000, headers=analyst).status_code == 404
+        assert web.post(path, content=b"x", headers=octets | {"Content-Length": "9" * 5000}).status_code == 413
+
+
+# A8: fuzzing
+
+REFUSALS = ("invalid_message", "outdated_config", "decrypt_error")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.sampled_from(STRANGE),
+    lambda inside: st.lists(inside, max_size=4) | st.dictionaries(st.text(max_size=8), inside, max_size=4),
+    max_leaves=8,
+)
+
+
+def resigned(document: Any) -> Any:
+    """A task whose plan carries the right hash again, so that reading it goes on to what was changed."""
+    if isinstance(document.get("plan"), dict):
+        body = {name: value for name, value in document["plan"].items() if name != "sha256"}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        document["plan"]["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    return document
+
+
+def resident() -> int:
+    """Bytes of memory in use; where the system does not say, the most that was ever used."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+class Fuzzed:
+    """Every parser that reads what others wrote; each method damages something valid and reads it once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.random = random.Random(8)
+        self.folder, self.file = folder, folder / "file"
+        self.shuffler = serving(EIGHT)
+        self.task_id = EIGHT.id
+        self.outer = sealed(3, EIGHT)
+        self.inner = seal_inner(3, EIGHT, ANALYZER.public())
+        self.body = b"".join(sealed(j, EIGHT) for j in range(3))
+        self.documents = [EIGHT.document(), MEAN.document()]
+        self.places = [list(places(document)) for document in self.documents]
+        self.keys = SHUFFLER.introduced().public().document()
+        self.keys_text = json.dumps(self.keys)
+        self.ledger = Ledger(self.file, epsilon=9.0, delta=1e-6)
+        for j in range(3):
+            self.ledger.spend(Spend(task="t", batch=str(j), size=8, threshold=1 << 60, n=200, bound="best"))
+        self.ledger_text = self.file.read_text()
+        me = Client(task=EIGHT, analyzer=ANALYZER.public(), shufflers=[SHUFFLER.public()], folder=folder / "state")
+        me.report("a", window=1)
+        (self.state,) = (folder / "state").iterdir()
+        self.me, self.state_text = me, self.state.read_text()
+
+    def record(self) -> None:
+        broken = damaged(self.outer, self.random)
+        assert broken == self.outer or unseal(broken, SHUFFLER, self.task_id) in REFUSALS
+
+    def inner_record(self) -> None:
+        broken = damaged(self.inner, self.random)
+        assert broken == self.inner or unseal(broken, ANALYZER, self.task_id) in REFUSALS
+        message = decode_message(broken[: self.random.randrange(20)], 8)
+        assert message is None or 0 <= message < 8
+
+    def upload(self) -> None:
+        records = split(damaged(self.body, self.random), record_length(2))
+        if records is not None:
+            assert len(self.shuffler.accept(self.task_id, records)) == len(records)
+
+    def batch(self) -> None:
+        opened = open_batch(damaged(self.inner * 2, self.random), EIGHT, ANALYZER)
+        assert opened.counts.total + sum(opened.rejected.values()) == opened.received
+
+    def key_list(self) -> None:
+        try:
+            document = json.loads(self.broken(self.keys_text))
+        except (ValueError, RecursionError):
+            return
+        wrap(self.inner, EIGHT, [KeyList.from_document(document)])
+
+    def key_file(self) -> None:
+        wrap(self.inner, EIGHT, [read_keys(self.written(self.keys_text))])
+
+    def key_list_tree(self) -> None:
+        place = self.random.choice(list(places(self.keys)))
+        strange = self.random.choice((*STRANGE, "A" * 43 + "="))  # the last is a point of small order
+        wrap(self.inner, EIGHT, [KeyList.from_document(replaced(self.keys, place, strange))])
+
+    def task(self) -> None:
+        found = read_task(self.written(json.dumps(self.random.choice(self.documents))))
+        assert found.plan.holds()
+
+    def task_tree(self) -> None:
+        which = self.random.randrange(2)
+        place = self.random.choice(self.places[which])
+        document = resigned(replaced(self.documents[which], place, self.random.choice(STRANGE)))
+        assert Task.from_document(document).plan.holds()
+
+    def ledger_line(self) -> None:
+        self.written(self.ledger_text)
+        self.ledger.balance()
+
+    def ledger_tree(self) -> None:
+        *lines, last = self.ledger_text.splitlines()
+        entry = json.loads(last)
+        changed = replaced(entry, self.random.choice(list(places(entry))), self.random.choice(STRANGE))
+        self.file.write_text("\n".join([*lines, json.dumps(changed)]) + "\n")
+        self.ledger.balance()
+
+    def client_state(self) -> None:
+        self.state.write_bytes(self.broken(self.state_text))
+        assert len(self.me.waiting) <= self.me.reports
+        if self.me.waiting == [1]:
+            self.me.report("b", window=1)
+
+    def written(self, text: str) -> Path:
+        self.file.write_bytes(self.broken(text))
+        return self.file
+
+    def broken(self, text: str) -> bytes:
+        """Text damaged as bytes or as JSON."""
+        if self.random.random() < 0.5:
+            return damaged(text.encode(), self.random)
+        return misspelt(text, self.random).encode("utf-8", "surrogatepass")
+
+
+def test_a8_whatever_is_read_is_understood_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damaged records, uploads, batches, tasks, key lists, ledgers: no exception but ours, and no growth of memory."""
+
+    class Composed:
+        def epsilon(self, _: float) -> float:
+            return 0.0
+
+    # composing takes seconds and reads nothing; what it is given is still made
+    monkeypatch.setattr("shuffledp.esa.ledger.compose", lambda _: Composed())
+    fuzzed = Fuzzed(tmp_path)
+    # per thousand: opening records is what everybody can make a shuffler do; proving a plan takes milliseconds
+    shares = {
+        fuzzed.record: 600, fuzzed.inner_record: 150, fuzzed.upload: 60, fuzzed.batch: 20, fuzzed.key_list: 100,
+        fuzzed.key_list_tree: 40, fuzzed.key_file: 5, fuzzed.task: 5, fuzzed.task_tree: 10, fuzzed.ledger_line: 4,
+        fuzzed.ledger_tree: 3, fuzzed.client_state: 3,
+    }  # fmt: skip
+    thousands = full(50, 1000)
+    assert sum(shares.values()) == 1000
+    understood: Counter[str] = Counter()
+    before, cases = 0, 0
+    for thousand in range(thousands + 1):
+        if thousand == 1:  # the first is a warm-up
+            before, cases = resident(), 0
+        for attempt, share in shares.items():
+            for _ in range(share):
+                cases += 1
+                try:
+                    attempt()
+                except ShuffledpError:
+                    continue
+                understood[attempt.__name__] += 1
+    assert cases == full(50_000, 1_000_000)
+    assert resident() - before < 50e6
+    # damage does not always matter; if all were refused, nothing behind the first check would have been tried
+    assert set(understood) | {"task"} == {attempt.__name__ for attempt in shares}  # a damaged task has the wrong hash
+    assert fuzzed.shuffler.store.open_batch(EIGHT.id).count == 3
+
+
+@settings(max_examples=full(200, 5000))
+@given(st.data())
+def test_a8_any_json_in_any_field_is_refused_or_proved(data: st.DataObject) -> None:
+    strange = data.draw(JSON)
+    document = data.draw(st.sampled_from([EIGHT.document(), MEAN.document()]))
+    place = data.draw(st.sampled_from(list(places(document))))
+    try:
+        found = Task.from_document(resigned(replaced(document, place, strange)))
+    except InvalidInput:
+        pass
+    else:
+        assert found.plan.holds()
+    keys = SHUFFLER.public().document()
+    place = data.draw(st.sampled_from(list(places(keys))))
+    for other in (replaced(keys, place, strange), strange):
+        for read in (KeyList.from_document, Task.from_document, Plan.from_document):
+            try:
+                read(other)
+            except InvalidInput:
+                continue
+
+
+@settings(max_examples=full(200, 5000))
+@given(st.binary(max_size=300))
+def test_a8_any_bytes_are_handled(data: bytes) -> None:
+    for ring in (SHUFFLER, ANALYZER):
+        assert unseal(data, ring, EIGHT.id) in REFUSALS
+    assert decode_message(data, 8) in (None, *range(8))
+    split(data, record_length(2))
+    assert OneTimeTokens(bytes(32)).spent_as(data, EIGHT.id) is None
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize(
+    "body", [b"", b"\xff", b"{", b"null", b"[]", b"{}", b"[" * 100_000, b'{"outcomes": 5, "batches": 5, "task": [], "keys": 1}',
+             b'{"outcomes": [], "batches": [5]}', b'{"batches": [{"batch": Infinity, "sha256": null}]}'],
+)  # fmt: skip
+def test_a8_clients_survive_any_answer(body: bytes, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(*_: Any, **__: Any) -> httpx.Response:
+        return httpx.Response(status, content=body, headers={"Content-Type": "application/json"})
+
+    monkeypatch.setattr(httpx, "get", answer)
+    monkeypatch.setattr(httpx, "request", answer)
+    monkeypatch.setattr(
+        httpx, "AsyncClient", functools.partial(httpx.AsyncClient, transport=httpx.MockTransport(answer))
+    )
+    sender, collector = Sender(url="http://x", attempts=2, pause=0.0), Collector(url="http://x", token="t")
+    with pytest.raises(ShuffledpError):
+        sender.send(EIGHT, [sealed(1, EIGHT)])
+    for ask in (sender.keys, collector.fetch):
+        with pytest.raises(InvalidInput):
+            ask(EIGHT)
+
+
+# A9: lengths
+
+
+@pytest.mark.parametrize("size", [16, 1000])
+def test_a9_every_value_has_one_length(size: int) -> None:
+    """All k values, both layers."""
+    task = Task(plan=plan("histogram", n=100_000, epsilon=1.0, delta=1e-6, size=size), window=60, max_age=60)
+    inners = [seal_inner(message, task, ANALYZER.public()) for message in range(size)]
+    outers = [wrap(inner, task, [SHUFFLER.public()]) for inner in inners]
+    assert {len(inner) for inner in inners} == {71}
+    assert {len(outer) for outer in outers} == {126}
+    assert open_batch(b"".join(inners), task, ANALYZER).counts.values.tolist() == [1] * size
+
+
+# A10: the permutation
+
+
+def ordered(store: SQLiteStore, task_id: str, n: int, secret: bytes) -> list[int]:
+    """In which order the store releases n reports that arrived in the order 0, 1, 2, ..."""
+    store.add_task(task_id, "{}", hop=1, now=0.0)
+    store.add_reports(task_id, [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)])
+    batch = store.start_closing(task_id, at_least=n, secret=secret, now=1.0)
+    assert batch is not None
+    store.release(batch.id)
+    data = b"".join(store.pieces(batch.id))
+    return [int.from_bytes(data[start : start + 71], "big") for start in range(0, len(data), 71)]
+
+
+def test_a10_every_permutation_of_five_is_equally_likely() -> None:
+    generator, cells = random.Random(10), Counter[tuple[int, ...]]()
+    for _ in range(full(60, 600)):  # stores: one with many thousands of batches is slow
+        store = SQLiteStore(":memory:")
+        cells.update(tuple(ordered(store, f"task {run}", 5, generator.randbytes(32))) for run in range(200))
+        store.close()
+    assert cells.total() == full(12_000, 120_000)
+    assert chisquare([cells[order] for order in itertools.permutations(range(5))]).pvalue > 1e-9
+
+
+def test_a10_the_order_of_release_says_nothing_about_the_order_of_arrival(tmp_path: Path) -> None:
+    n, store = full(20_000, 100_000), SQLiteStore(tmp_path / "store.db")
+    order = ordered(store, "task", n, random.Random(10).randbytes(32))
+    store.close()
+    assert sorted(order) == list(range(n))
+    assert abs(float(spearmanr(np.arange(n), order).statistic)) < 6.2 / math.sqrt(n)
+
+
+# A13: one party has another task
+
+
+def with_plan(task: Task, /, **change: Any) -> Task:
+    return replace(task, plan=replace(task.plan, **change))
+
+
+def with_guarantee(task: Task, **change: Any) -> Task:
+    return with_plan(task, guarantee=replace(task.plan.guarantee, **change))
+
+
+TASK_CHANGES: dict[str, Any] = {
+    "window": 61, "max_age": 601, "hops": 2, "on_expiry": "destroy", "shuffler": "S", "analyzer": "A",
+    "allow_same_operator": True,
+}  # fmt: skip
+PLAN_CHANGES: dict[str, tuple[Task, Any]] = {
+    "task": (MEAN, "sum"), "size": (MEAN, MEAN.plan.size + 1), "threshold": (EIGHT, EIGHT.plan.threshold + 1),
+    "low": (MEAN, -1.0), "high": (MEAN, 10.5), "labels": (EIGHT, ("z", *LABELS[1:])), "min_batch": (EIGHT, 49),
+}  # fmt: skip
+GUARANTEE_CHANGES: dict[str, Any] = {
+    "epsilon": 0.51, "delta": 2e-2, "n": 49, "bound": "hoeffding", "adjacency": "add-remove",
+}  # fmt: skip
+
+
+def other_tasks() -> Iterator[Any]:
+    for name, value in TASK_CHANGES.items():
+        yield pytest.param(EIGHT, replace(EIGHT, **{name: value}), id=name)
+    for name, (task, value) in PLAN_CHANGES.items():
+        yield pytest.param(task, with_plan(task, **{name: value}), id=f"plan {name}")
+    for name, value in GUARANTEE_CHANGES.items():
+        yield pytest.param(EIGHT, with_guarantee(EIGHT, **{name: value}), id=f"guarantee {name}")
+
+
+@pytest.mark.parametrize(("task", "other"), list(other_tasks()))
+def test_a13_a_party_with_another_task_opens_nothing(task: Task, other: Task) -> None:
+    """Clients have one task, the shuffler or the analyzer another: not one report opens."""
+    assert other.id != task.id
+    records = [sealed(j % 4, task) for j in range(20)]
+    outcomes = serving(other).accept(other.id, records)
+    # with another number of layers even the length is wrong
+    assert outcomes == ["invalid_message" if other.hops != task.hops else "decrypt_error"] * 20
+    shuffler = serving(task)
+    assert shuffler.accept(task.id, records) == ["accepted"] * 20
+    inners = b"".join(seal_inner(j % 4, task, ANALYZER.public()) for j in range(20))
+    opened = open_batch(inners, other, ANALYZER)
+    assert (opened.counts.total, opened.rejected) == (0, {"decrypt_error": 20})
+    with pytest.raises(InvalidInput, match="only 0 of 20 reports are valid"):
+        analyze(opened, other, digest="d")
+
+
+def test_a13_no_field_is_left_out() -> None:
+    assert {field.name for field in fields(Task)} == {*TASK_CHANGES, "plan"}
+    assert {field.name for field in fields(Plan)} == {*PLAN_CHANGES, "guarantee"}
+    # where a bound is stated follows from its name
+    assert {field.name for field in fields(Guarantee)} == {*GUARANTEE_CHANGES, "reference"}
+
+
+@pytest.mark.parametrize("task", [EIGHT, MEAN], ids=["histogram", "mean"])
+def test_a13_an_edited_file_is_refused_or_another_task(task: Task) -> None:
+    """Every value in the file, changed and the plan's hash made right again."""
+    document = task.document()
+    for place in places(document):
+        value = functools.reduce(lambda inside, name: inside[name], place, document)
+        if isinstance(value, dict | list) or place == ("plan", "sha256"):
+            continue
+        changed = not value if isinstance(value, bool) else f"{value}'" if isinstance(value, str) else value + 1
+        try:
+            found = Task.from_document(resigned(replaced(document, place, changed)))
+        except InvalidInput:
+            continue
+        assert found.id != task.id
+
+
+# A14: users who drop out
+
+
+def test_a14_a_batch_of_eight_thousand_is_refused_where_nine_thousand_were_planned() -> None:
+    """10,000 users are asked and the plan relies on 9,000: 8,000 give nothing, nor do 8,999, and 9,000 do."""
+    task = Task(plan=plan("histogram", n=9000, epsilon=1.0, delta=1e-6, size=16), window=60, max_age=60)
+    # opening is not what is tested here
+    shuffler = serving(task, opener=lambda records, *_: [record[: record_length(1)] for record in records])
+    uploads = [j.to_bytes(record_length(1), "big").ljust(record_length(2), b"\0") for j in range(9000)]
+    for start, end in ((0, 8000), (8000, 8999)):
+        assert shuffler.accept(task.id, uploads[start:end]) == ["accepted"] * (end - start)
+        assert shuffler.close(task.id, whatever_the_window=True) == "batch_too_small"
+        assert shuffler.store.batches(task.id, "RELEASED") == []
+        counts = Counts.of(np.arange(end) % 16, 16)
+        with pytest.raises(InvalidInput, match="fewer than the plan's 9,000"):
+            analyze(Opened(received=end, counts=counts, rejected={}), task, digest="d")
+    assert shuffler.accept(task.id, uploads[8999:]) == ["accepted"]
+    assert released(shuffler, task)[0].count == 9000
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(10_000, 1.00), (9000, 1.07), (8000, 1.16), (5000, 1.66)])
+def test_a14_what_drop_outs_cost(n: int, epsilon: float) -> None:
+    found = plan("histogram", n=10_000, epsilon=1.0, delta=1e-6, size=16)
+    assert epsilon_at(found, n) == pytest.approx(epsilon, rel=0.01)
+
+
+# A17: the budget, when the analyzer crashes
+
+
+def test_a17_a_crash_between_spending_and_showing_never_under_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A budget for two: one analysis dies after it spent. It counts; repeating it is free; a third batch is refused."""
+    task = Task(plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3), window=60, max_age=60)
+    opened = Opened(received=1000, counts=Counts.of(np.arange(1000) % 3, 3), rejected={})
+    ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=1.7, delta=1e-6)
+    assert analyze(opened, task, digest="one", ledger=ledger)["ledger"]["releases"] == 1
+
+    def die(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shuffledp.esa.analyzer.estimated", die)
+        with pytest.raises(KeyboardInterrupt):
+            analyze(opened, task, digest="two", ledger=ledger)
+    again = Ledger(tmp_path / "ledger.jsonl", epsilon=1.7, delta=1e-6)
+    with pytest.raises(NoClaim, match="the budget is spent: 2 releases"):
+        analyze(opened, task, digest="three", ledger=again)
+    repeated = analyze(opened, task, digest="two", ledger=again)["ledger"]
+    assert repeated["releases"] == 2
+    assert 1.0 < repeated["spent_epsilon"] <= 1.7
+
+
+# A18: retries
+
+
+class Network:
+    """In a sender's place: hands reports over, but requests and answers are lost in turn until ten are."""
+
+    def __init__(self, shuffler: Shuffler) -> None:
+        self.shuffler, self.lost, self.inners = shuffler, 0, set[bytes]()
+
+    def send(self, task: Task, records: list[bytes]) -> list[str]:
+        (record,) = records
+        inner = unseal(record, self.shuffler.ring, task.id)
+        if isinstance(inner, bytes):
+            self.inners.add(inner)
+        if self.lost % 2 and self.lost < 10:
+            self.lost += 1
+            raise NotDelivered("the request is lost")
+        outcomes = self.shuffler.accept(task.id, records)
+        assert not isinstance(outcomes, str)
+        if self.lost < 10 and outcomes != ["outdated_config"]:
+            self.lost += 1
+            raise NotDelivered("the answer is lost")
+        return [*outcomes]
+
+    def keys(self, _: Task) -> KeyList:
+        return self.shuffler.ring.public()
+
+
+def test_a18_ten_retries_send_one_randomized_value(tmp_path: Path) -> None:
+    """Each user's software starts anew for each attempt, and half-way the shuffler's key is another: one report each."""
+    users, shuffler, told = full(100, 1000), serving(EIGHT), 0
+    for user in range(users):
+        network: Any = Network(shuffler)
+        keys = shuffler.ring.public()
+        outcomes: list[str] = []
+        while not outcomes:
+            if network.lost == 5:
+                old = shuffler.ring.keys[0].key_id
+                shuffler.ring = shuffler.ring.rotated().destroyed(old)
+            me = Client(task=EIGHT, analyzer=ANALYZER.public(), shufflers=[keys], folder=tmp_path / str(user))
+            try:
+                outcomes.append(submit(me, LABELS[user % 8], window=1, sender=network))
+            except NotDelivered:
+                continue
+        assert (network.lost, outcomes) == (10, ["report_replayed"])
+        (inner,) = network.inners
+        payload = unseal(inner, ANALYZER, EIGHT.id)
+        assert isinstance(payload, bytes)
+        told += decode_message(payload, 8) == user % 8
+        assert me.waiting == []
+    assert shuffler.store.open_batch(EIGHT.id).count == shuffler.counters["accepted"] == users
+    assert told < users  # some values are not the true ones
+
+
+# T22: randomness on the client's path
+
+SOURCE = Path(shuffledp.__file__).parent
+
+
+def module_file(name: str) -> Path | None:
+    """The source of a module of ours, if that is what the name is."""
+    path = SOURCE.parent.joinpath(*name.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """What a module imports, at its top or later; of `from x import y` both x and x.y, for y may be a module."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module or ""}
+    return names
+
+
+def reached(*names: str) -> dict[str, ast.Module]:
+    """These modules of ours and all that they import."""
+    found: dict[str, ast.Module] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        file = module_file(name)
+        if name not in found and file is not None and file != SOURCE / "__init__.py":
+            found[name] = ast.parse(file.read_text())
+            waiting += imported(found[name])
+    return found
+
+
+def random_names(tree: ast.AST) -> Counter[str]:
+    """Uses of a random number generator that is not the system's, the type of one in a signature excepted."""
+    uses: Counter[str] = Counter()
+    inside = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        text = ast.unparse(node) if isinstance(node, ast.Attribute | ast.Name) and id(node) not in inside else ""
+        generator = text.startswith(("np.random.", "numpy.random.", "random.")) and text != "np.random.Generator"
+        if generator or text.split(".")[-1] in ("default_rng", "seeded", "RandomState"):
+            uses[text] += 1
+    return uses
+
+
+def test_t22_clients_use_the_systems_randomness_alone() -> None:
+    """No module that a client, its sealing or its sender reaches throws other coins, but for a polite pause."""
+    modules = reached("shuffledp.esa.client", "shuffledp.esa.crypto", "shuffledp.esa.sender")
+    assert {"shuffledp.core.words", "shuffledp.randomizers.response", "shuffledp.protocols.rounding"} <= set(modules)
+    for name, tree in modules.items():
+        generators = {found for found in imported(tree) if found.split(".")[0] == "random" or "numpy.random" in found}
+        if name == "shuffledp.esa.sender":
+            pauses = [
+                node
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "asyncio.sleep"
+            ]
+            assert (
+                random_names(tree) == sum((random_names(pause) for pause in pauses), Counter()) == {"random.random": 1}
+            )
+            assert generators == {"random"}
+        else:
+            assert (name, generators, dict(random_names(tree))) == (name, set(), {})
+
+
+def test_t22_the_service_never_seeds() -> None:
+    for file in (SOURCE / "esa").glob("*.py"):
+        assert random_names(ast.parse(file.read_text())) == ({"random.random": 1} if file.name == "sender.py" else {})
+
+
+@pytest.mark.parametrize(("byte", "message"), [(b"\0", 0), (b"\xff", 5)])
+def test_t22_a_clients_message_follows_from_the_systems_bytes(
+    byte: bytes, message: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All zeros: the blanket's first symbol. All ones: the truth. There is no other source."""
+    monkeypatch.setattr(os, "urandom", lambda length: byte * length)
+    assert {randomized(EIGHT, LABELS[5]) for _ in range(20)} == {message}
