@@ -1,8 +1,5 @@
 """The shuffler as a state machine: nothing early, nothing lost, nothing twice, nothing but sealed insides kept."""
 
-import itertools
-import math
-import random
 import sqlite3
 import threading
 from collections import Counter
@@ -11,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy.stats import chisquare, spearmanr
 
 from shuffledp import InvalidInput, plan
 from shuffledp.esa.crypto import seal_message, unseal
@@ -125,26 +120,6 @@ def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Cloc
     (released,) = [found for found in attack(1) if isinstance(found, Batch)]
     assert sorted(messages(again, released)) == list(range(50))
     assert len(again.store.batches(TASK.id, "RELEASED")) == 1
-
-
-def test_a4_replays_are_counted_once_even_after_release_and_restart(tmp_path: Path, clock: Clock) -> None:
-    shuffler = made(tmp_path / "store.db", clock)
-    sent = reports(60)
-    order = sent * 3
-    random.Random(1).shuffle(order)
-    outcome: Counter[str] = Counter()
-    for start in range(0, len(order), 25):
-        found = shuffler.accept(TASK.id, order[start : start + 25])
-        assert not isinstance(found, str)
-        outcome.update(found)
-    assert outcome == {"accepted": 60, "report_replayed": 120}
-    clock.now += 60
-    batch = shuffler.close(TASK.id)
-    assert isinstance(batch, Batch)
-    assert len(messages(shuffler, batch)) == 60
-    assert shuffler.accept(TASK.id, sent) == ["report_replayed"] * 60
-    shuffler.store.close()
-    assert made(tmp_path / "store.db", clock).accept(TASK.id, sent) == ["report_replayed"] * 60
 
 
 def test_a7_malformed_records_fail_by_themselves(tmp_path: Path, clock: Clock) -> None:
@@ -336,34 +311,6 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
 def _columns(path: Path, table: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         return connection.execute(f"PRAGMA table_info({table})").fetchall()
-
-
-def test_a10_every_permutation_is_equally_likely() -> None:
-    """n = 5: the order of 12,000 batches with pinned secrets, over 120 cells; and no rank correlation at n = 20,000."""
-    generator = random.Random(7)
-    names = [bytes([j]) * 16 for j in range(5)]
-    cells: Counter[tuple[int, ...]] = Counter()
-    for _ in range(12_000):
-        secret = generator.randbytes(32)
-        cells[tuple(sorted(range(5), key=lambda j: _place_name(secret, names[j])))] += 1
-    assert chisquare([cells[order] for order in itertools.permutations(range(5))]).pvalue > 1e-9
-    store = SQLiteStore(":memory:")
-    store.add_task("t", "{}", hop=1, now=0.0)
-    n = 20_000
-    store.add_reports("t", [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)])
-    batch = store.start_closing("t", at_least=n, secret=generator.randbytes(32), now=1.0)
-    assert batch is not None
-    store.release(batch.id)
-    data = b"".join(store.pieces(batch.id))
-    order = [int.from_bytes(data[k : k + 71], "big") for k in range(0, len(data), 71)]
-    assert sorted(order) == list(range(n))
-    assert abs(float(spearmanr(np.arange(n), order).statistic)) < 6.2 / math.sqrt(n)
-
-
-def _place_name(secret: bytes, name: bytes) -> bytes:
-    from shuffledp.esa.store import _place as place
-
-    return place(secret, name)
 
 
 # The store by itself
