@@ -283,7 +283,7 @@ class Fuzzed:
         self.ledger_text = self.file.read_text()
         me = Client(task=EIGHT, analyzer=ANALYZER.public(), shufflers=[SHUFFLER.public()], folder=folder / "state")
         me.report("a", window=1)
-        (self.state,) = (folder / "state").iterdir()
+        (self.state,) = (folder / "state").glob("*.json")
         self.me, self.state_text = me, self.state.read_text()
 
     def record(self) -> None:

@@ -1,6 +1,8 @@
 """Clients: one randomization a window, whatever happens to the network, the process or the keys."""
 
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -71,7 +73,7 @@ def test_a12_new_keys_wrap_the_same_report(tmp_path: Path) -> None:
 def test_what_waits_is_the_users_own(tmp_path: Path) -> None:
     me = client(tmp_path / "state")
     me.report(3, window=1)
-    (kept,) = (tmp_path / "state").iterdir()
+    (kept,) = (tmp_path / "state").glob("*.json")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
     kept.write_text("damaged")
@@ -84,3 +86,17 @@ def test_what_waits_is_the_users_own(tmp_path: Path) -> None:
         client(tmp_path / "fresh").report(31337, window=1)
     assert "31337" not in str(refused.value)
     assert not (tmp_path / "fresh").exists()
+
+
+def test_threads_and_processes_of_one_user_randomize_once(tmp_path: Path) -> None:
+    """Whoever comes first: all of them send the same bytes."""
+    barrier = threading.Barrier(8)
+
+    def report(_: int) -> bytes:
+        mine = client(tmp_path)
+        barrier.wait()
+        return mine.report(3, window=1)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(report, range(8)))) == 1
+    assert client(tmp_path).reports == 1

@@ -6,9 +6,11 @@ Nothing on the wire says who, when, or how often.
 """
 
 import base64
+import contextlib
+import fcntl
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,29 +45,32 @@ class Client:
 
         Asked again, for any value and credential, it is the same: one report a window.
         """
-        kept = self._kept()
-        found = kept.get(str(window))
-        if found is None:
-            inner = seal_inner(randomized(self.task, value, self.words), self.task, self.analyzer)
-            found = self._wrapped(inner, credential)
-            self._keep(kept | {str(window): found})
+        with self._alone():
+            kept = self._kept()
+            found = kept.get(str(window))
+            if found is None:
+                inner = seal_inner(randomized(self.task, value, self.words), self.task, self.analyzer)
+                found = self._wrapped(inner, credential)
+                self._keep(kept | {str(window): found})
         return _upload(found)
 
     def rewrapped(self, *, window: int) -> bytes:
         """The same report for the shuffler's keys of now, after it said outdated_config."""
-        kept = self._kept()
-        if str(window) not in kept:
-            raise InvalidInput("there is no report for this window yet. Make one first.")
-        before = kept[str(window)]
-        found = self._wrapped(base64.b64decode(before["inner"]), base64.b64decode(before.get("credential", "")))
-        self._keep(kept | {str(window): found})
+        with self._alone():
+            kept = self._kept()
+            if str(window) not in kept:
+                raise InvalidInput("there is no report for this window yet. Make one first.")
+            before = kept[str(window)]
+            found = self._wrapped(base64.b64decode(before["inner"]), base64.b64decode(before.get("credential", "")))
+            self._keep(kept | {str(window): found})
         return _upload(found)
 
     def arrived(self, *, window: int) -> None:
         """The shuffler has it."""
-        kept = self._kept()
-        if str(window) in kept:
-            self._keep(kept | {str(window): kept[str(window)] | {"sent": True}})
+        with self._alone():
+            kept = self._kept()
+            if str(window) in kept:
+                self._keep(kept | {str(window): kept[str(window)] | {"sent": True}})
 
     @property
     def reports(self) -> int:
@@ -84,6 +89,20 @@ class Client:
     @property
     def _file(self) -> Path:
         return self.folder / f"{self.task.id}.json"
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread or process of the user at a time: two that both found no report would randomize twice."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise InvalidInput(f"cannot write in {self.folder}: {error.strerror}. Nothing was reported.") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
 
     def _kept(self) -> dict[str, Any]:
         try:
@@ -107,7 +126,6 @@ class Client:
         """On disk, whole, before anything is sent."""
         draft = self._file.with_suffix(f".{os.getpid()}")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 json.dump(kept, file)
                 file.flush()

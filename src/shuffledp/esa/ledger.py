@@ -95,16 +95,11 @@ class Ledger:
             file.write((line + "\n").encode())
             file.flush()
             os.fsync(file.fileno())
-            return replace(self._balance(spends, head), spent_epsilon=after, releases=len(spends) + 1, head=_hash(line))
+            return self._balance([*spends, spend], _hash(line), after)
 
-    def _balance(self, spends: list[Spend], head: str) -> Balance:
-        return Balance(
-            spent_epsilon=_composed(spends, self._delta),
-            epsilon=self._epsilon,
-            delta=self._delta,
-            releases=len(spends),
-            head=head,
-        )
+    def _balance(self, spends: list[Spend], head: str, spent: float | None = None) -> Balance:
+        spent = _composed(spends, self._delta) if spent is None else spent
+        return Balance(spent_epsilon=spent, epsilon=self._epsilon, delta=self._delta, releases=len(spends), head=head)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[Any]:
