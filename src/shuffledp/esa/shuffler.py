@@ -53,8 +53,11 @@ class Shuffler:
         if self.ring.role != "shuffler":
             raise InvalidInput(f"these are keys of the {self.ring.role}. Give the shuffler's.")
         for task_id, (document, hop) in self.store.tasks().items():
-            task = Task.from_document(json.loads(document))
-            if task.id != task_id:
+            try:
+                task = Task.from_document(json.loads(document))
+            except (InvalidInput, ValueError, RecursionError):
+                task = None
+            if task is None or task.id != task_id:
                 raise InvalidInput("a task in the store was altered. Restore a backup.")
             self._tasks[task_id], self._hops[task_id] = task, hop
         self.resume()

@@ -173,7 +173,7 @@ class SQLiteStore:
 
     def open_batch(self, task_id: str) -> Batch:
         """The batch that takes reports."""
-        found = self.batches(task_id, "OPEN")
+        found = self._select("WHERE task = ? AND state = 'OPEN'", task_id)  # spelled out, so that its index is used
         if not found:
             raise InvalidInput("the store does not know this task. Add it first.")
         return found[0]
