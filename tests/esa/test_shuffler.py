@@ -151,7 +151,7 @@ class Crash(Exception):  # noqa: N818
 
 
 @pytest.mark.parametrize(
-    "statement", ["INSERT INTO piece", "UPDATE report SET inner", "UPDATE batch SET state = 'RELEASED'", "COMMIT"]
+    "statement", ["INSERT INTO piece", "DELETE FROM sealed", "UPDATE batch SET state = 'RELEASED'", "COMMIT"]
 )
 def test_a5_a_crash_while_releasing_changes_nothing_but_the_time(
     tmp_path: Path, clock: Clock, statement: str, monkeypatch: pytest.MonkeyPatch
@@ -277,7 +277,7 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
     released = b"".join(shuffler.fetch(batch.id) or [])
     columns = {
         row[1]
-        for table in ("report", "batch", "task", "piece", "spent")
+        for table in ("report", "sealed", "batch", "task", "piece", "spent")
         for row in _columns(tmp_path / "store.db", table)
     }
     assert columns == {
@@ -297,7 +297,7 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
         "name",
     }
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
-        assert connection.execute("SELECT count(*) FROM report WHERE inner IS NOT NULL").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM sealed").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM batch WHERE secret IS NOT NULL").fetchone() == (0,)
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert secret not in stored

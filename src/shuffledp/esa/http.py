@@ -1,7 +1,7 @@
 """The shuffler as a web service: few endpoints, fixed-size records, problem details (RFC 9457), nothing about senders.
 
-All work on the state machine happens in one thread, in the order of arrival; uploads that wait together are committed
-together. An upload is answered only when what was accepted of it is on disk.
+Uploads that wait together are opened and committed together, in the order of arrival; while some are committed the next are
+opened. All work on the store happens in one thread. An upload is answered only when what was accepted of it is on disk.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.esa.checkpoints import reached
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.rate import Rate
-from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.shuffler import Shuffler, Unsealed
 from shuffledp.esa.store import Batch, StoreUnavailable
 from shuffledp.esa.wire import split
 
@@ -99,6 +99,7 @@ class Service:
             if most is not None
         ]
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shuffler")
+        self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
         self._waiting: deque[tuple[str, list[bytes], asyncio.Future[Any]]] = deque()
         self._records = 0
         self._arrived = asyncio.Event()
@@ -120,7 +121,7 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        jobs = [asyncio.create_task(self._commit()), asyncio.create_task(self._clockwork())]
+        jobs = [asyncio.create_task(self._take()), asyncio.create_task(self._clockwork())]
         try:
             yield
         finally:  # answer what waits, take nothing new
@@ -130,6 +131,7 @@ class Service:
             await asyncio.gather(*jobs, return_exceptions=True)
             await self._work(self._shuffler.shut_down)
             self._thread.shutdown()
+            self._opening.shutdown()
 
     def _answering(
         self, endpoint: Callable[[Request], Awaitable[Response]]
@@ -259,8 +261,9 @@ class Service:
 
     # Work in the background
 
-    async def _commit(self) -> None:
-        """Take what waits, one transaction for each task, and answer."""
+    async def _take(self) -> None:
+        """Open what waits, and while it is written down, open what came meanwhile."""
+        writing: asyncio.Task[None] | None = None
         while True:
             await self._arrived.wait()
             self._arrived.clear()
@@ -270,18 +273,28 @@ class Service:
                     together.append(self._waiting.popleft())
                     count += len(together[-1][1])
                 for task_id in {task_id for task_id, _, _ in together}:
-                    await self._settle(
-                        task_id, [(records, done) for name, records, done in together if name == task_id]
+                    uploads = [(records, done) for name, records, done in together if name == task_id]
+                    opening = asyncio.get_running_loop().run_in_executor(
+                        self._opening,
+                        self._shuffler.open,
+                        task_id,
+                        [record for records, _ in uploads for record in records],
                     )
-                self._records -= count
+                    await asyncio.wait([opening])
+                    if writing is not None:
+                        await writing
+                    writing = asyncio.create_task(self._settle(opening, uploads))
             if self._draining:
+                if writing is not None:
+                    await writing
                 return
 
-    async def _settle(self, task_id: str, uploads: list[tuple[list[bytes], "asyncio.Future[Any]"]]) -> None:
+    async def _settle(
+        self, opening: "asyncio.Future[Unsealed]", uploads: list[tuple[list[bytes], "asyncio.Future[Any]"]]
+    ) -> None:
+        """Write down what was opened, and answer; or say of each that nothing was accepted."""
         try:
-            outcomes = await self._work(
-                self._shuffler.accept, task_id, [record for records, _ in uploads for record in records]
-            )
+            outcomes = await self._work(self._shuffler.keep, opening.result())
         except Exception as error:  # the waiting requests hear of it; the loop goes on
             LOG.error("the store took nothing (%s)", type(error).__name__)
             for _, done in uploads:
@@ -290,6 +303,8 @@ class Service:
                         error if isinstance(error, StoreUnavailable) else StoreUnavailable("not accepted")
                     )
             return
+        finally:
+            self._records -= sum(len(records) for records, _ in uploads)
         reached("accept: about to answer")
         start = 0
         for records, done in uploads:

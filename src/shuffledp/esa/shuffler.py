@@ -25,6 +25,15 @@ from shuffledp.esa.wire import Reason, record_length, report_id
 Refusal = Literal["task_unknown", "batch_too_small", "batch_too_young"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsealed:
+    """Reports whose outer layer is off: what became of each so far, and of the good ones place, credential's name and inside."""
+
+    task: str
+    outcome: list[Kept | Reason] = field(repr=False)
+    good: list[tuple[int, bytes, bytes]] = field(repr=False)
+
+
 @dataclass(slots=True, kw_only=True)
 class Shuffler:
     """One shuffler for many tasks.
@@ -89,8 +98,10 @@ class Shuffler:
 
     def accept(self, task_id: str, uploads: Iterable[bytes]) -> list[Kept | Reason] | Refusal:
         """Open, deduplicate and keep reports: what became of each. Once this returns, what is accepted is on disk."""
-        if task_id not in self._tasks:
-            return "task_unknown"
+        return self.keep(self.open(task_id, uploads)) if task_id in self._tasks else "task_unknown"
+
+    def open(self, task_id: str, uploads: Iterable[bytes]) -> Unsealed:
+        """The first half, which touches no store, so that it can go on while others are written down."""
         reached("accept: received")
         sealed, hop, before = list(uploads), self._hops[task_id], self._credential
         outcome: list[Kept | Reason] = ["invalid_message"] * len(sealed)
@@ -109,9 +120,14 @@ class Shuffler:
                 outcome[j] = inner
             elif len(inner) == record_length(hop):
                 good.append((j, name, inner))
+        return Unsealed(task=task_id, outcome=outcome, good=good)
+
+    def keep(self, unsealed: Unsealed) -> list[Kept | Reason]:
+        """The second half: one transaction."""
+        outcome, good = unsealed.outcome, unsealed.good
         if good:
             kept = self.store.add_reports(
-                task_id,
+                unsealed.task,
                 [(report_id(inner), inner) for _, _, inner in good],
                 [name for _, name, _ in good] if self.admission is not None else None,
             )

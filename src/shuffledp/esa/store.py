@@ -17,6 +17,8 @@ from shuffledp.esa.checkpoints import reached
 SCHEMA: Final = 2
 CHUNK: Final = 1 << 16
 """Records of a piece of a released batch."""
+_CACHE: Final = 64 * 1024
+"""Kilobytes of the database in memory."""
 BatchState = Literal["OPEN", "CLOSING", "RELEASED", "ROLLED_OVER", "DESTROYED"]
 
 Kept = Literal["accepted", "report_replayed", "not_admitted"]
@@ -40,11 +42,22 @@ CREATE TABLE piece (
 """
 _STEPS: Final = (
     _FIRST_TABLES,
-    # which hop of a task this shuffler is (before: always the outermost), and spent credentials, without their reports
+    # names for the life of a task and insides until release are apart, both small and in no order of arrival; which hop of a
+    # task this shuffler is (before: always the outermost); credentials that were spent, without their reports
     """
 ALTER TABLE task ADD COLUMN hop INTEGER NOT NULL DEFAULT 1 CHECK (hop >= 1);
-UPDATE task SET hop = coalesce(json_extract(document, '$.hops'), 1);
-CREATE TABLE spent (task TEXT NOT NULL, name BLOB NOT NULL, PRIMARY KEY (task, name)) STRICT, WITHOUT ROWID;
+ALTER TABLE task ADD COLUMN number INTEGER;
+UPDATE task SET hop = coalesce(json_extract(document, '$.hops'), 1), number = rowid;
+CREATE UNIQUE INDEX task_number ON task (number);
+CREATE TABLE known (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
+INSERT INTO known SELECT number, report.id FROM report JOIN task ON task.id = report.task;
+CREATE TABLE sealed (
+    batch INTEGER NOT NULL REFERENCES batch, id BLOB NOT NULL, inner BLOB NOT NULL, PRIMARY KEY (batch, id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO sealed SELECT batch, id, inner FROM report WHERE inner IS NOT NULL;
+DROP TABLE report;
+ALTER TABLE known RENAME TO report;
+CREATE TABLE spent (task INTEGER NOT NULL, name BLOB NOT NULL, PRIMARY KEY (task, name)) STRICT, WITHOUT ROWID;
 """,
 )
 """From each schema version to the next."""
@@ -126,6 +139,7 @@ class SQLiteStore:
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
                 "PRAGMA temp_store = MEMORY;"  # a permutation must not be left in a temporary file
                 "PRAGMA wal_checkpoint(TRUNCATE);"  # nor in a log that a crash left
+                f"PRAGMA cache_size = -{_CACHE}; PRAGMA wal_autocheckpoint = 10000;"  # names come in no order
             )
             version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         except sqlite3.DatabaseError:
@@ -163,7 +177,11 @@ class SQLiteStore:
     def add_task(self, task_id: str, document: str, *, hop: int, now: float) -> None:
         """Know a task and open its first batch; one that is known stays as it is."""
         with self._transaction() as connection:
-            if connection.execute("INSERT OR IGNORE INTO task VALUES (?, ?, ?)", (task_id, document, hop)).rowcount:
+            added = connection.execute(
+                "INSERT OR IGNORE INTO task SELECT ?, ?, ?, 1 + coalesce(max(number), 0) FROM task",
+                (task_id, document, hop),
+            )
+            if added.rowcount:
                 self._open(task_id, now)
 
     def tasks(self) -> dict[str, tuple[str, int]]:
@@ -196,20 +214,20 @@ class SQLiteStore:
         kept: list[Kept] = []
         with self._transaction() as connection:
             batch = self.open_batch(task_id).id
-            for j, (name, inner) in enumerate(reports):
-                new = connection.execute(
-                    "INSERT OR IGNORE INTO report VALUES (?, ?, ?, ?)", (task_id, name, batch, inner)
-                )
-                if not new.rowcount:
+            (task,) = connection.execute("SELECT number FROM task WHERE id = ?", (task_id,)).fetchone()
+            for j, (name, _) in enumerate(reports):
+                if not connection.execute("INSERT OR IGNORE INTO report VALUES (?, ?)", (task, name)).rowcount:
                     kept.append("report_replayed")
-                elif spending is None or self._spend(task_id, spending[j]):
+                elif spending is None or self._spend(task, spending[j]):
                     kept.append("accepted")
                 else:
-                    connection.execute("DELETE FROM report WHERE task = ? AND id = ?", (task_id, name))
+                    connection.execute("DELETE FROM report WHERE task = ? AND id = ?", (task, name))
                     kept.append("not_admitted")
                 if j == 0:
                     reached("accept: first report written")
-            connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (kept.count("accepted"), batch))
+            new = [(batch, *report) for report, what in zip(reports, kept, strict=True) if what == "accepted"]
+            connection.executemany("INSERT INTO sealed VALUES (?, ?, ?)", new)
+            connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (len(new), batch))
             reached("accept: all reports written")
         reached("accept: committed")
         return kept
@@ -218,9 +236,7 @@ class SQLiteStore:
         """Close the open batch and open the next, if it has that many reports; None if not."""
         with self._transaction() as connection:
             batch = self.open_batch(task_id)
-            held = connection.execute(
-                "SELECT count(*) FROM report WHERE batch = ? AND inner IS NOT NULL", (batch.id,)
-            ).fetchone()[0]
+            (held,) = connection.execute("SELECT count(*) FROM sealed WHERE batch = ?", (batch.id,)).fetchone()
             if held != batch.count:  # pragma: no cover - both change in one transaction
                 raise StoreUnavailable("the store's count and its reports disagree. Restore a backup.")
             if held < at_least:
@@ -241,8 +257,7 @@ class SQLiteStore:
                 secret, count = row
                 digest = hashlib.sha256()
                 ordered = connection.execute(
-                    "SELECT inner FROM report WHERE batch = ? AND inner IS NOT NULL ORDER BY place(?, id)",
-                    (batch_id, secret),
+                    "SELECT inner FROM sealed WHERE batch = ? ORDER BY place(?, id)", (batch_id, secret)
                 )
                 reached("release: permuted")
                 for number in range(-(-count // CHUNK)):
@@ -251,7 +266,7 @@ class SQLiteStore:
                     connection.execute("INSERT INTO piece VALUES (?, ?, ?)", (batch_id, number, piece))
                     reached("release: a piece written")
                 reached("release: all pieces written")
-                connection.execute("UPDATE report SET inner = NULL WHERE batch = ?", (batch_id,))
+                connection.execute("DELETE FROM sealed WHERE batch = ?", (batch_id,))
                 reached("release: records erased")
                 connection.execute(
                     "UPDATE batch SET state = 'RELEASED', secret = NULL, digest = ? WHERE id = ?",
@@ -277,10 +292,10 @@ class SQLiteStore:
             connection.execute("UPDATE batch SET state = ?, count = 0 WHERE id = ?", (state, batch.id))
             following = self._open(task_id, now)
             if roll_over:
-                connection.execute("UPDATE report SET batch = ? WHERE batch = ?", (following, batch.id))
+                connection.execute("UPDATE sealed SET batch = ? WHERE batch = ?", (following, batch.id))
                 connection.execute("UPDATE batch SET count = ? WHERE id = ?", (batch.count, following))
             else:  # their names stay, so that they are not taken again
-                connection.execute("UPDATE report SET inner = NULL, batch = NULL WHERE batch = ?", (batch.id,))
+                connection.execute("DELETE FROM sealed WHERE batch = ?", (batch.id,))
         return self.batch(batch.id)
 
     def pieces(self, batch_id: int) -> Iterator[bytes]:
@@ -307,9 +322,9 @@ class SQLiteStore:
             path.unlink(missing_ok=True)
             raise InvalidInput(f"cannot write {path}. Choose another place.") from None
 
-    def _spend(self, task_id: str, name: bytes) -> bool:
+    def _spend(self, task: int, name: bytes) -> bool:
         """Whether a credential was not spent before."""
-        return self._connection.execute("INSERT OR IGNORE INTO spent VALUES (?, ?)", (task_id, name)).rowcount == 1
+        return self._connection.execute("INSERT OR IGNORE INTO spent VALUES (?, ?)", (task, name)).rowcount == 1
 
     def _open(self, task_id: str, now: float) -> int:
         cursor = self._connection.execute(
