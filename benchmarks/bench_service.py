@@ -192,7 +192,7 @@ def analysis(task: Task) -> None:
     some = [seal_inner(j % 16, task, ring.public()) for j in range(5000)]
     secret = ring.keys[0].private.private_bytes_raw()
     for processes in (1, 2):
-        records = some * (int(16 * min(1.0, SECONDS / 60)) or 1) * processes
+        records = some * (int(30 * min(1.0, SECONDS / 60)) or 1) * processes
         share = len(records) // processes
         best = [0.0, 0.0]
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:

@@ -17,7 +17,7 @@ from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, record_length, split
 from shuffledp.planning.plan import Plan, epsilon_at
 
-_AT_ONCE: Final = 1 << 16
+_AT_ONCE: Final = 1 << 18
 _WORTH_A_POOL: Final = 1 << 14
 """Records that take longer to open than processes to start."""
 

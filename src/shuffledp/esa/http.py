@@ -13,8 +13,9 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from starlette.applications import Starlette
@@ -28,13 +29,15 @@ from shuffledp.esa.checkpoints import reached
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.rate import Rate
 from shuffledp.esa.shuffler import Shuffler, Unsealed
-from shuffledp.esa.store import Batch, StoreUnavailable
-from shuffledp.esa.wire import split
+from shuffledp.esa.store import Batch, Kept, StoreUnavailable
+from shuffledp.esa.wire import Reason, split
 
 OCTETS: Final = "application/octet-stream"
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 """What happens to batches and keys; never anything about a report or its sender."""
 T = TypeVar("T")
+_MANY: Final = 128
+"""Reports that are worth opening while others are committed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,27 +277,27 @@ class Service:
                     count += len(together[-1][1])
                 for task_id in {task_id for task_id, _, _ in together}:
                     uploads = [(records, done) for name, records, done in together if name == task_id]
-                    opening = asyncio.get_running_loop().run_in_executor(
-                        self._opening,
-                        self._shuffler.open,
-                        task_id,
-                        [record for records, _ in uploads for record in records],
-                    )
-                    await asyncio.wait([opening])
+                    records = [record for mine, _ in uploads for record in mine]
+                    job: Callable[[], Any] = partial(self._shuffler.accept, task_id, records)
+                    if len(records) >= _MANY:
+                        opening = self._opening.submit(self._shuffler.open, task_id, records)
+                        job = partial(_kept, self._shuffler, opening)
+                        with contextlib.suppress(Exception):  # it comes again when the result is asked for
+                            await asyncio.wrap_future(opening)
                     if writing is not None:
                         await writing
-                    writing = asyncio.create_task(self._settle(opening, uploads))
+                    writing = asyncio.create_task(self._settle(job, uploads))
+                    if len(records) < _MANY:  # more will have come until then: fewer, larger commits
+                        await writing
             if self._draining:
                 if writing is not None:
                     await writing
                 return
 
-    async def _settle(
-        self, opening: "asyncio.Future[Unsealed]", uploads: list[tuple[list[bytes], "asyncio.Future[Any]"]]
-    ) -> None:
-        """Write down what was opened, and answer; or say of each that nothing was accepted."""
+    async def _settle(self, job: Callable[[], Any], uploads: list[tuple[list[bytes], "asyncio.Future[Any]"]]) -> None:
+        """Write reports down, and answer; or say of each that nothing was accepted."""
         try:
-            outcomes = await self._work(self._shuffler.keep, opening.result())
+            outcomes = await self._work(job)
         except Exception as error:  # the waiting requests hear of it; the loop goes on
             LOG.error("the store took nothing (%s)", type(error).__name__)
             for _, done in uploads:
@@ -338,6 +341,10 @@ class Service:
         if ring is not self._shuffler.ring:
             self._shuffler.ring = ring
             LOG.info("new keys: %s", ", ".join(f"{key.key_id} {key.state}" for key in ring.keys))
+
+
+def _kept(shuffler: Shuffler, opening: "Future[Unsealed]") -> list[Kept | Reason]:
+    return shuffler.keep(opening.result())
 
 
 def _everybody(_: Request) -> str:

@@ -23,7 +23,7 @@ from shuffledp.esa.wire import Reason
 Opener = Callable[[Sequence[bytes], KeyRing, str, int], list[bytes | Reason]]
 _FEWEST: Final = 64
 """Records below which another process is not worth asking."""
-_MOST: Final = 2048
+_MOST: Final = 512
 """Records given to a process at once."""
 _Secrets = tuple[Role, list[tuple[int, State, bytes]]]
 
