@@ -1,5 +1,6 @@
 """`shuffledp shuffler`: the shuffler as a service."""
 
+import contextlib
 import ipaddress
 import json
 import logging
@@ -7,6 +8,7 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -148,11 +150,8 @@ def forward(task: Path, source: str, token: Path, target: str, batch: int | None
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(store: Path, as_json: bool) -> None:
     """The batches in STORE."""
-    if not store.is_file():
-        raise InvalidInput(f"there is no store {store}. shuffledp shuffler serve makes one.")
-    kept = SQLiteStore(store)
-    found = [batch for task_id in kept.tasks() for batch in kept.batches(task_id)]
-    kept.close()
+    with _existing(store, "serve") as kept:
+        found = [batch for task_id in kept.tasks() for batch in kept.batches(task_id)]
     if as_json:
         rows = [
             {"task": b.task, "batch": b.id, "state": b.state, "reports": b.count, "sha256": b.digest} for b in found
@@ -168,13 +167,8 @@ def status(store: Path, as_json: bool) -> None:
 @click.argument("copy", type=_FILE)
 def backup(store: Path, copy: Path) -> None:
     """Copy STORE to COPY, consistently, while the shuffler runs."""
-    if not store.is_file():
-        raise InvalidInput(f"there is no store {store}. shuffledp shuffler serve makes one.")
-    kept = SQLiteStore(store)
-    try:
+    with _existing(store, "serve") as kept:
         kept.backup(copy)
-    finally:
-        kept.close()
     click.echo(f"copied to {copy}")
 
 
@@ -188,20 +182,25 @@ def restore(copy: Path, store: Path, nothing_released_since: bool) -> None:
     Batches that were open then are destroyed: they may have been released since, and releasing them again with other
     reports would tell their difference. Their reports are not taken a second time.
     """
-    if not copy.is_file():
-        raise InvalidInput(f"there is no copy {copy}. shuffledp shuffler backup makes one.")
-    kept = SQLiteStore(copy)
-    try:
-        kept.backup(store)
-    finally:
-        kept.close()
-    restored = SQLiteStore(store)
-    try:
+    if store.exists():
+        raise InvalidInput(f"{store} exists. Choose another file.")
+    draft = store.with_name(f".{store.name}.restoring")  # a store with batches that may be out must never be there
+    draft.unlink(missing_ok=True)
+    with _existing(copy, "backup") as kept:
+        kept.backup(draft)
+    with _existing(draft, "restore") as restored:
         for task_id in [] if nothing_released_since else restored.tasks():
             restored.end(task_id, below=1 << 62, roll_over=False, now=time.time())
-    finally:
-        restored.close()
+    draft.rename(store)
     click.echo(f"restored {store}")
+
+
+@contextlib.contextmanager
+def _existing(path: Path, maker: str) -> Iterator[SQLiteStore]:
+    if not path.is_file():
+        raise InvalidInput(f"there is no store {path}. shuffledp shuffler {maker} makes one.")
+    with contextlib.closing(SQLiteStore(path)) as store:
+        yield store
 
 
 def _listening(host: str, port: int) -> socket.socket:
