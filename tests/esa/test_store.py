@@ -2,7 +2,9 @@
 
 import random
 import sqlite3
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -166,6 +168,21 @@ def test_stores_of_the_first_schema_are_migrated(tmp_path: Path) -> None:
         assert connection.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall() == migrated
 
 
+def test_processes_that_open_a_new_store_at_once(tmp_path: Path) -> None:
+    barrier = threading.Barrier(6)
+
+    def open_it(_: int) -> int:
+        barrier.wait()
+        store = SQLiteStore(tmp_path / "store.db")
+        store.add_task("t", "{}", hop=1, now=0.0)
+        found = len(store.batches("t", "OPEN"))
+        store.close()
+        return found
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(open_it, range(6))) == [1] * 6
+
+
 def test_a_log_that_a_crash_left_is_emptied(tmp_path: Path) -> None:
     """The secret of a released batch is in no file, even if the process died before the log was emptied."""
     first = SQLiteStore(tmp_path / "store.db")
@@ -183,9 +200,29 @@ def test_a_log_that_a_crash_left_is_emptied(tmp_path: Path) -> None:
     assert secret in (tmp_path / "dead.db-wal").read_bytes()
     first.close()
     again = SQLiteStore(tmp_path / "dead.db")
+    again.tidy()
     assert not any(secret in path.read_bytes() for path in tmp_path.glob("dead.db*"))
     assert sorted(released(again, batch.id)) == list(range(10))
     again.close()
+
+
+def test_a_log_that_a_reader_holds_is_emptied_later(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "store.db")
+    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_reports("t", [(name(j), inner(j)) for j in range(10)])
+    secret = b"the secret of the permutation..."
+    batch = store.start_closing("t", at_least=1, secret=secret, now=1.0)
+    assert batch is not None
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM batch").fetchone()
+        assert store.release(batch.id).state == "RELEASED"  # a reader does not keep it from happening
+        store.tidy()
+        assert secret in (tmp_path / "store.db-wal").read_bytes()
+        reader.execute("COMMIT")
+    store.tidy()
+    assert not any(secret in path.read_bytes() for path in tmp_path.glob("store.db*"))
+    store.close()
 
 
 def died_when(point: str) -> Callable[[str], None]:

@@ -155,6 +155,7 @@ class Shuffler:
     def tick(self) -> list[Batch]:
         """What time brings: batches whose window is over are released, those that are too old and too small end."""
         ended = []
+        self.store.tidy()
         for task_id, task in self._tasks.items():
             found = self.close(task_id)
             if isinstance(found, Batch):
@@ -174,6 +175,7 @@ class Shuffler:
 
     def resume(self) -> list[Batch]:
         """Finish releases that a crash interrupted: the same secret gives the same bytes."""
+        self.store.tidy()
         return [
             self.store.release(batch.id) for task_id in self._tasks for batch in self.store.batches(task_id, "CLOSING")
         ]

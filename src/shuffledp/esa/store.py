@@ -6,7 +6,7 @@ SQLite in WAL mode with synchronous=FULL: what is acknowledged is on disk. Every
 import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol, get_args
@@ -17,6 +17,8 @@ from shuffledp.esa.checkpoints import reached
 SCHEMA: Final = 2
 CHUNK: Final = 1 << 16
 """Records of a piece of a released batch."""
+_PATIENCE: Final = 5000
+"""Milliseconds to wait for another program that has the database."""
 _CACHE: Final = 64 * 1024
 """Kilobytes of the database in memory."""
 BatchState = Literal["OPEN", "CLOSING", "RELEASED", "ROLLED_OVER", "DESTROYED"]
@@ -120,6 +122,10 @@ class Store(Protocol):
         """Roll over or destroy the open batch if it has fewer reports than `below`; None if it has enough."""
         ...
 
+    def tidy(self) -> None:
+        """Let nothing that was erased be left anywhere, as far as readers allow it now. Called now and then."""
+        ...
+
     def pieces(self, batch_id: int) -> Iterator[bytes]:
         """The released bytes: the same every time."""
         ...
@@ -133,24 +139,34 @@ class SQLiteStore:
     """One file. Use it from one thread at a time."""
 
     def __init__(self, path: Path | str) -> None:
+        self._tidy = False
         try:
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
+            self._connection = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE / 1000
+            )
+            version = self._version(path)
             self._connection.executescript(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
                 "PRAGMA temp_store = MEMORY;"  # a permutation must not be left in a temporary file
-                "PRAGMA wal_checkpoint(TRUNCATE);"  # nor in a log that a crash left
                 f"PRAGMA cache_size = -{_CACHE}; PRAGMA wal_autocheckpoint = 10000;"  # names come in no order
             )
-            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         except sqlite3.DatabaseError:
             raise InvalidInput(f"{path} is not a store, or another program holds it. Choose another file.") from None
+        if version < SCHEMA:
+            with self._transaction() as connection:  # whole or not at all; another process may have done it meanwhile
+                for statement in ";".join(_STEPS[self._version(path) :]).split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        self._connection.create_function("place", 2, _place, deterministic=True)
+
+    def _version(self, path: Path | str) -> int:
+        """The schema that is there; 0 for none. What is not ours is left as it is."""
+        version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
         if version > SCHEMA:
             raise InvalidInput(f"{path} was written by a newer version (schema {version}). Use that version.")
         if version == 0 and self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise InvalidInput(f"{path} is a database of something else. Choose another file.")
-        for step in range(version, SCHEMA):
-            self._connection.executescript(f"BEGIN IMMEDIATE; {_STEPS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
-        self._connection.create_function("place", 2, _place, deterministic=True)
+        return version
 
     def close(self) -> None:
         """Let go of the file."""
@@ -274,8 +290,8 @@ class SQLiteStore:
                 )
                 reached("release: marked")
         reached("release: committed")
-        # the log still has the secret and the records: empty it (a reader may keep it a little longer)
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._tidy = False
+        self.tidy()
         reached("release: log emptied")
         found = self.batch(batch_id)
         if found is None or found.state != "RELEASED":
@@ -296,7 +312,21 @@ class SQLiteStore:
                 connection.execute("UPDATE batch SET count = ? WHERE id = ?", (batch.count, following))
             else:  # their names stay, so that they are not taken again
                 connection.execute("DELETE FROM sealed WHERE batch = ?", (batch.id,))
+        self._tidy = False
+        self.tidy()
         return self.batch(batch.id)
+
+    def tidy(self) -> None:
+        """Empty the log, which still has secrets and records that were erased, or that a crash left in it.
+
+        A reader, or a full disk, may keep it a little longer.
+        """
+        if self._tidy:
+            return
+        with suppress(sqlite3.OperationalError):
+            self._connection.execute("PRAGMA busy_timeout = 50")
+            self._tidy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+        self._connection.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
 
     def pieces(self, batch_id: int) -> Iterator[bytes]:
         """The released bytes: the same every time."""
@@ -317,7 +347,7 @@ class SQLiteStore:
         try:
             with closing(sqlite3.connect(path)) as copy:
                 path.chmod(0o600)
-                self._connection.backup(copy, pages=10_000)
+                self._connection.backup(copy)  # in one go: in parts it would start anew at every commit of the shuffler
         except (sqlite3.OperationalError, OSError):
             path.unlink(missing_ok=True)
             raise InvalidInput(f"cannot write {path}. Choose another place.") from None
