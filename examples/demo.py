@@ -1,11 +1,13 @@
 """What `make demo` shows: a private survey on real answers, from the plan to the picture, and the paper's figures."""
 
+import csv
 import importlib.util
+import json
 import os
-import secrets
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 OUT = Path("demo")
@@ -34,15 +36,15 @@ def survey() -> Path:
 def pipeline(data: str, question: str) -> None:
     """Keys, a task, a shuffler on loopback, one client a row, close, analyze."""
     here = {
-        name: str(OUT / name) for name in ("task.json", "shuffler.key", "analyzer.key", "analyzer.pub.json", "store.db")
-    }
-    tokens = {}
-    for role in ("operator", "analyzer"):
-        tokens[role] = str(OUT / f"{role}.token")
-        Path(tokens[role]).touch(mode=0o600)
-        Path(tokens[role]).write_text(secrets.token_hex(16))
-        if role == "analyzer":
-            shuffledp("keygen", "analyzer", "-o", here["analyzer.key"])
+        name: str(OUT / name)
+        for name in (
+            "task.json", "shuffler.key", "analyzer.key", "analyzer.pub.json", "store.db", "result.json", "result.html"
+        )
+    }  # fmt: skip
+    tokens = {role: str(OUT / f"{role}.token") for role in ("operator", "analyzer")}
+    for token in tokens.values():
+        shuffledp("tokens", "key", "-o", token)
+    shuffledp("keygen", "analyzer", "-o", here["analyzer.key"])
     shuffledp("keygen", "shuffler", "-o", here["shuffler.key"])
     operators = ("--shuffler", "Demo", "--analyzer", "Demo", "--allow-same-operator")
     shuffledp("task", "new", question, "--window", "3600", "--max-age", "86400", *operators, "-o", here["task.json"])
@@ -59,20 +61,23 @@ def pipeline(data: str, question: str) -> None:
         shuffledp("simulate-clients", here["task.json"], data, "--column", "rate_marriage", "--url", url,
                   "--analyzer-keys", here["analyzer.pub.json"])  # fmt: skip
         shuffledp("shuffler", "close", here["task.json"], "--url", url, "--token", tokens["operator"])
-        shuffledp(
-            "analyzer",
-            "run",
-            here["task.json"],
-            "--url",
-            url,
-            "--token",
-            tokens["analyzer"],
-            "--keys",
-            here["analyzer.key"],
-        )
+        shuffledp("analyzer", "run", here["task.json"], "--url", url, "--token", tokens["analyzer"],
+                  "--keys", here["analyzer.key"], "-o", here["result.json"], "--report", here["result.html"])  # fmt: skip
     finally:
         server.terminate()
         server.wait(timeout=60)
+    side_by_side(Path(data), Path(here["result.json"]))
+    print(f"The result as a page: {here['result.html']}")
+
+
+def side_by_side(data: Path, result: Path) -> None:
+    """What the analyzer never saw, and what it estimated."""
+    with data.open(encoding="utf-8", newline="") as file:
+        truth = Counter(f"{float(row['rate_marriage']):g}" for row in csv.DictReader(file))
+    estimate = json.loads(result.read_text(encoding="utf-8"))["estimate"]
+    print("\nanswer   truth   estimate   standard error")
+    for label, value, error in zip(estimate["labels"], estimate["value"], estimate["standard_error"], strict=True):
+        print(f"{label:6} {truth[label]:7,} {value:10,.1f} {error:16,.1f}")
 
 
 def main() -> None:
