@@ -144,7 +144,7 @@ def submissions(task: Task, ring: KeyRing, records: list[bytes]) -> None:
             process.wait(60)
         acknowledged = 4 * TOGETHER + batch.acknowledged + one.acknowledged + flood.acknowledged
         with closing(sqlite3.connect(Path(name) / "store.db")) as connection:
-            (held,) = connection.execute("SELECT count(*) FROM report").fetchone()
+            (held,) = connection.execute("SELECT count(*) FROM sealed").fetchone()
         print(f"acknowledged in all {acknowledged:,}, in the store {held:,}")
 
 
@@ -162,7 +162,9 @@ def release(task: Task) -> None:
                 task.id, [(os.urandom(16), j.to_bytes(71, "big")) for j in range(first, min(MILLION, first + 10_000))]
             )
         start, before = time.perf_counter(), time.process_time()
-        closing_batch = store.start_closing(task.id, at_least=MILLION, secret=os.urandom(32), now=1.0)
+        closing_batch = store.start_closing(
+            store.open_batch(task.id).id, at_least=MILLION, secret=os.urandom(32), now=1.0
+        )
         assert closing_batch is not None
         store.release(closing_batch.id)
         seconds, used = time.perf_counter() - start, time.process_time() - before

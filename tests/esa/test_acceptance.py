@@ -471,7 +471,7 @@ def ordered(store: SQLiteStore, task_id: str, n: int, secret: bytes) -> list[int
     """In which order the store releases n reports that arrived in the order 0, 1, 2, ..."""
     store.add_task(task_id, "{}", hop=1, now=0.0)
     store.add_reports(task_id, [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)])
-    batch = store.start_closing(task_id, at_least=n, secret=secret, now=1.0)
+    batch = store.start_closing(store.open_batch(task_id).id, at_least=n, secret=secret, now=1.0)
     assert batch is not None
     store.release(batch.id)
     data = b"".join(store.pieces(batch.id))

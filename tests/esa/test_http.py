@@ -283,7 +283,7 @@ def test_a6_a_network_that_loses_things_loses_no_report(folder: Path) -> None:
     server.stop()
     with closing(sqlite3.connect(folder / "store.db", isolation_level=None)) as connection:
         assert connection.execute("SELECT count FROM batch WHERE state = 'OPEN'").fetchone() == (n,)
-        assert connection.execute("SELECT count(*) FROM report").fetchone() == (n,)
+        assert connection.execute("SELECT count(*) FROM sealed").fetchone() == (n,)
 
 
 def test_senders_give_up_clearly(folder: Path, tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_a5_a_crash_while_releasing_changes_nothing_but_the_time(
     shuffler.accept(TASK.id, sent)
     clock.now += 60
     store: Any = shuffler.store
-    assert store.start_closing(TASK.id, at_least=50, secret=b"s" * 32, now=clock.now) is not None
+    assert store.start_closing(store.open_batch(TASK.id).id, at_least=50, secret=b"s" * 32, now=clock.now) is not None
     before = {b.state for b in store.batches(TASK.id)}
     assert before == {"CLOSING", "OPEN"}
 
@@ -250,6 +250,43 @@ def test_old_small_batches_roll_over_or_are_destroyed(tmp_path: Path, clock: Clo
         assert shuffler.fetch(ended.id) is None
 
 
+def test_a_quiet_time_makes_no_first_report_old(tmp_path: Path, clock: Clock) -> None:
+    """An empty batch begins anew with each window, so what comes after a long quiet is not destroyed at once."""
+    task = replace(TASK, on_expiry="destroy")
+    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock)
+    shuffler.serve(task)
+    for _ in range(100):
+        clock.now += 59
+        assert shuffler.tick() == []
+    assert shuffler.accept(task.id, [seal_message(1, task, ANALYZER.public(), [RING.public()])]) == ["accepted"]
+    clock.now += 530
+    assert shuffler.tick() == []
+    assert shuffler.store.open_batch(task.id).count == 1
+    clock.now += 70
+    assert [batch.state for batch in shuffler.tick()] == ["DESTROYED"]
+
+
+def test_a_release_that_failed_is_finished_at_the_next_tick(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shuffler = made(tmp_path / "store.db", clock)
+    shuffler.accept(TASK.id, reports(60))
+    clock.now += 60
+
+    def full(*_: Any) -> None:
+        raise StoreUnavailable("full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLiteStore, "release", full)
+        with pytest.raises(StoreUnavailable):
+            shuffler.tick()
+        with pytest.raises(StoreUnavailable):
+            shuffler.tick()
+    assert [batch.state for batch in shuffler.store.batches(TASK.id)] == ["CLOSING", "OPEN"]
+    (released,) = shuffler.tick()
+    assert sorted(messages(shuffler, released)) == list(range(60))
+
+
 def test_late_reports_go_to_the_next_batch(tmp_path: Path, clock: Clock) -> None:
     shuffler = made(tmp_path / "store.db", clock)
     shuffler.accept(TASK.id, reports(60))
@@ -277,7 +314,7 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
     released = b"".join(shuffler.fetch(batch.id) or [])
     columns = {
         row[1]
-        for table in ("report", "sealed", "batch", "task", "piece", "spent")
+        for table in ("report", "sealed", "batch", "task", "piece", "spending", "spent")
         for row in _columns(tmp_path / "store.db", table)
     }
     assert columns == {

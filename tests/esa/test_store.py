@@ -1,5 +1,6 @@
 """What every store must do, whatever it is made of: a model of it, and the guarantees that a shuffler builds on."""
 
+import os
 import random
 import sqlite3
 import threading
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,19 +53,19 @@ class Model:
         self.released: dict[int, set[int]] = {}
 
     def add(self, reports: list[int], spending: list[int] | None) -> list[str]:
-        kept = []
-        for j, report in enumerate(reports):
+        kept = {}
+        for report, j in sorted((report, j) for j, report in enumerate(reports)):  # not in the order of arrival
             if report in self.names:
-                kept.append("report_replayed")
+                kept[j] = "report_replayed"
             elif spending is not None and spending[j] in self.spent:
-                kept.append("not_admitted")
+                kept[j] = "not_admitted"
             else:
                 self.names.add(report)
                 self.open.add(report)
                 if spending is not None:
                     self.spent.add(spending[j])
-                kept.append("accepted")
-        return kept
+                kept[j] = "accepted"
+        return [kept[j] for j in range(len(reports))]
 
 
 @pytest.mark.parametrize("seed", range(examples(10)))
@@ -85,7 +87,9 @@ def test_a_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
                 assert kept == model.add(reports, spending)
             case "close":
                 least = chance.randrange(1, 20)
-                closing_batch = store.start_closing("t", at_least=least, secret=chance.randbytes(32), now=float(step))
+                closing_batch = store.start_closing(
+                    store.open_batch("t").id, at_least=least, secret=chance.randbytes(32), now=float(step)
+                )
                 assert (closing_batch is not None) == (len(model.open) >= least)
                 if closing_batch is not None:
                     assert closing_batch.state == "CLOSING"
@@ -96,7 +100,7 @@ def test_a_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
                     model.released[batch] = model.closing.pop(batch)
             case "roll over" | "destroy" as how:
                 below = chance.randrange(1, 20)
-                ended = store.end("t", below=below, roll_over=how == "roll over", now=float(step))
+                ended = store.end(store.open_batch("t").id, below=below, roll_over=how == "roll over", now=float(step))
                 assert (ended is not None) == (len(model.open) < below)
                 if ended is not None and how == "destroy":
                     model.open = set()
@@ -124,7 +128,7 @@ def test_the_same_secret_gives_the_same_order(opening: Opening, tmp_path: Path) 
         store = SQLiteStore(tmp_path / path)
         store.add_task("t", "{}", hop=1, now=0.0)
         store.add_reports("t", [(name(j), inner(j)) for j in range(100)])
-        batch = store.start_closing("t", at_least=1, secret=secret * 32, now=1.0)
+        batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=secret * 32, now=1.0)
         assert batch is not None
         store.release(batch.id)
         orders.append(released(store, batch.id))
@@ -189,7 +193,7 @@ def test_a_log_that_a_crash_left_is_emptied(tmp_path: Path) -> None:
     first.add_task("t", "{}", hop=1, now=0.0)
     first.add_reports("t", [(name(j), inner(j)) for j in range(10)])
     secret = b"the secret of the permutation..."
-    batch = first.start_closing("t", at_least=1, secret=secret, now=1.0)
+    batch = first.start_closing(first.open_batch("t").id, at_least=1, secret=secret, now=1.0)
     assert batch is not None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "reached", died_when("release: committed"))
@@ -211,7 +215,7 @@ def test_a_log_that_a_reader_holds_is_emptied_later(tmp_path: Path) -> None:
     store.add_task("t", "{}", hop=1, now=0.0)
     store.add_reports("t", [(name(j), inner(j)) for j in range(10)])
     secret = b"the secret of the permutation..."
-    batch = store.start_closing("t", at_least=1, secret=secret, now=1.0)
+    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=secret, now=1.0)
     assert batch is not None
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as reader:
         reader.execute("BEGIN")
@@ -231,6 +235,52 @@ def died_when(point: str) -> Callable[[str], None]:
             raise InterruptedError
 
     return reached
+
+
+def test_a11_after_release_no_page_remembers_the_order_of_arrival(tmp_path: Path) -> None:
+    """SQLite leaves rows of a page where they came: for names and credentials that is their own order, not their arrival's."""
+    arrivals = [(os.urandom(16), os.urandom(16)) for _ in range(150)]  # one page holds all
+    store = SQLiteStore(tmp_path / "store.db")
+    store.add_task("t", "{}", hop=1, now=0.0)
+    for report, credential in arrivals:
+        store.add_reports("t", [(report, os.urandom(71))], [credential])
+    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=b"s" * 32, now=1.0)
+    assert batch is not None
+    store.release(batch.id)
+    store.close()
+    data = (tmp_path / "store.db").read_bytes()
+    for names in zip(*arrivals, strict=True):
+        assert all(data.count(name) == 1 for name in names)
+        assert sorted(names, key=data.index) in (sorted(names), sorted(names, reverse=True))
+
+
+def test_the_file_is_its_owners_and_durable(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "store.db")
+    store.add_task("t", "{}", hop=1, now=0.0)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert set(modes.values()) == {0o600}, modes
+    pragmas = {"synchronous": 2, "journal_mode": "wal", "secure_delete": 1, "temp_store": 2, "foreign_keys": 1}
+    connection: Any = store._connection
+    for pragma, value in pragmas.items():
+        assert connection.execute(f"PRAGMA {pragma}").fetchone() == (value,), pragma
+    store.close()
+
+
+def test_an_empty_batch_begins_anew(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "store.db")
+    store.add_task("t", "{}", hop=1, now=0.0)
+    first = store.open_batch("t")
+    store.renew(first.id, now=100.0)
+    assert store.open_batch("t").opened == 100.0
+    store.add_reports("t", [(name(1), inner(1))])
+    store.renew(first.id, now=200.0)  # no longer empty
+    assert store.open_batch("t").opened == 100.0
+    assert store.end(first.id, below=5, roll_over=False, now=300.0) is not None
+    # what another process ended meanwhile is not ended, or closed, in the name of the next
+    assert store.end(first.id, below=5, roll_over=False, now=400.0) is None
+    assert store.start_closing(first.id, at_least=0, secret=b"s" * 32, now=400.0) is None
+    assert store.add_reports("t", [(name(1), inner(1))]) == ["report_replayed"]
+    store.close()
 
 
 def test_backups_do_not_overwrite(tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def restore(copy: Path, store: Path, nothing_released_since: bool) -> None:
         kept.backup(draft)
     with _existing(draft, "restore") as restored:
         for task_id in [] if nothing_released_since else restored.tasks():
-            restored.end(task_id, below=1 << 62, roll_over=False, now=time.time())
+            restored.end(restored.open_batch(task_id).id, below=1 << 62, roll_over=False, now=time.time())
     draft.rename(store)
     click.echo(f"restored {store}")
 

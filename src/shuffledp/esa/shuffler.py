@@ -146,7 +146,7 @@ class Shuffler:
         if now < batch.opened + task.window and not whatever_the_window:
             return "batch_too_young"
         closing = self.store.start_closing(
-            task_id, at_least=task.plan.min_batch, secret=self.secrets(), now=max(now, batch.opened)
+            batch.id, at_least=task.plan.min_batch, secret=self.secrets(), now=max(now, batch.opened)
         )
         if closing is None:
             return "batch_too_small"
@@ -154,27 +154,24 @@ class Shuffler:
 
     def tick(self) -> list[Batch]:
         """What time brings: batches whose window is over are released, those that are too old and too small end."""
-        ended = []
-        self.store.tidy()
+        ended = self.resume()
         for task_id, task in self._tasks.items():
             found = self.close(task_id)
             if isinstance(found, Batch):
                 ended.append(found)
                 continue
             batch, now = self.store.open_batch(task_id), self.clock()
-            if batch.count and now >= batch.opened + task.max_age:
-                over = self.store.end(
-                    task_id,
-                    below=task.plan.min_batch,
-                    roll_over=task.on_expiry == "roll-over",
-                    now=max(now, batch.opened),
-                )
+            if not batch.count and now >= batch.opened + task.window:  # its first report is not old
+                self.store.renew(batch.id, now=now)
+            elif batch.count and now >= batch.opened + task.max_age:
+                roll_over = task.on_expiry == "roll-over"
+                over = self.store.end(batch.id, below=task.plan.min_batch, roll_over=roll_over, now=now)
                 if over is not None:
                     ended.append(over)
         return ended
 
     def resume(self) -> list[Batch]:
-        """Finish releases that a crash interrupted: the same secret gives the same bytes."""
+        """Finish releases that a crash or a full disk interrupted: the same secret gives the same bytes."""
         self.store.tidy()
         return [
             self.store.release(batch.id) for task_id in self._tasks for batch in self.store.batches(task_id, "CLOSING")

@@ -4,12 +4,13 @@ SQLite in WAL mode with synchronous=FULL: what is acknowledged is on disk. Every
 """
 
 import hashlib
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 from shuffledp.errors import InvalidInput, ShuffledpError
 from shuffledp.esa.checkpoints import reached
@@ -44,21 +45,23 @@ CREATE TABLE piece (
 """
 _STEPS: Final = (
     _FIRST_TABLES,
-    # names for the life of a task and insides until release are apart, both small and in no order of arrival; which hop of a
-    # task this shuffler is (before: always the outermost); credentials that were spent, without their reports
+    # SQLite keeps the order in which rows of a page came. So what is collected is in tables that are emptied at release, and
+    # names and spent credentials, which stay for the life of a task, are then written in their own order. Besides: which hop of
+    # a task this shuffler is (before: always the outermost).
     """
 ALTER TABLE task ADD COLUMN hop INTEGER NOT NULL DEFAULT 1 CHECK (hop >= 1);
 ALTER TABLE task ADD COLUMN number INTEGER;
 UPDATE task SET hop = coalesce(json_extract(document, '$.hops'), 1), number = rowid;
 CREATE UNIQUE INDEX task_number ON task (number);
-CREATE TABLE known (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
-INSERT INTO known SELECT number, report.id FROM report JOIN task ON task.id = report.task;
 CREATE TABLE sealed (
-    batch INTEGER NOT NULL REFERENCES batch, id BLOB NOT NULL, inner BLOB NOT NULL, PRIMARY KEY (batch, id)
+    task INTEGER NOT NULL, id BLOB NOT NULL, batch INTEGER NOT NULL REFERENCES batch, inner BLOB NOT NULL, PRIMARY KEY (task, id)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO sealed SELECT batch, id, inner FROM report WHERE inner IS NOT NULL;
+INSERT INTO sealed SELECT number, report.id, batch, inner FROM report JOIN task ON task.id = report.task WHERE inner IS NOT NULL;
+CREATE TABLE known (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
+INSERT INTO known SELECT number, report.id FROM report JOIN task ON task.id = report.task WHERE inner IS NULL ORDER BY 1, 2;
 DROP TABLE report;
 ALTER TABLE known RENAME TO report;
+CREATE TABLE spending (task INTEGER NOT NULL, name BLOB NOT NULL, PRIMARY KEY (task, name)) STRICT, WITHOUT ROWID;
 CREATE TABLE spent (task INTEGER NOT NULL, name BLOB NOT NULL, PRIMARY KEY (task, name)) STRICT, WITHOUT ROWID;
 """,
 )
@@ -110,16 +113,20 @@ class Store(Protocol):
         """Add (id, inner record) to the open batch, each for a credential that was never spent; says what became of each."""
         ...
 
-    def start_closing(self, task_id: str, *, at_least: int, secret: bytes, now: float) -> Batch | None:
-        """Close the open batch and open the next, if it has that many reports; None if not."""
+    def start_closing(self, batch_id: int, *, at_least: int, secret: bytes, now: float) -> Batch | None:
+        """Close a batch and open the next, if it is still open and has that many reports; None if not."""
         ...
 
     def release(self, batch_id: int) -> Batch:
         """Permute a closing batch by its secret, write the released bytes, erase secret and records. Again does nothing."""
         ...
 
-    def end(self, task_id: str, *, below: int, roll_over: bool, now: float) -> Batch | None:
-        """Roll over or destroy the open batch if it has fewer reports than `below`; None if it has enough."""
+    def end(self, batch_id: int, *, below: int, roll_over: bool, now: float) -> Batch | None:
+        """Roll over or destroy a batch, if it is still open and has fewer reports than `below`; None if not."""
+        ...
+
+    def renew(self, batch_id: int, *, now: float) -> None:
+        """Let an open batch without reports begin now."""
         ...
 
     def tidy(self) -> None:
@@ -141,6 +148,8 @@ class SQLiteStore:
     def __init__(self, path: Path | str) -> None:
         self._tidy = False
         try:
+            if str(path) != ":memory:":
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # the log beside it gets the same permissions
             self._connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE / 1000
             )
@@ -150,7 +159,7 @@ class SQLiteStore:
                 "PRAGMA temp_store = MEMORY;"  # a permutation must not be left in a temporary file
                 f"PRAGMA cache_size = -{_CACHE}; PRAGMA wal_autocheckpoint = 10000;"  # names come in no order
             )
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, OSError):
             raise InvalidInput(f"{path} is not a store, or another program holds it. Choose another file.") from None
         if version < SCHEMA:
             with self._transaction() as connection:  # whole or not at all; another process may have done it meanwhile
@@ -161,12 +170,14 @@ class SQLiteStore:
 
     def _version(self, path: Path | str) -> int:
         """The schema that is there; 0 for none. What is not ours is left as it is."""
-        version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+        version, tables = self._connection.execute(
+            "SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)"
+        ).fetchone()
         if version > SCHEMA:
             raise InvalidInput(f"{path} was written by a newer version (schema {version}). Use that version.")
-        if version == 0 and self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        if version == 0 and tables:
             raise InvalidInput(f"{path} is a database of something else. Choose another file.")
-        return version
+        return int(version)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -202,7 +213,7 @@ class SQLiteStore:
 
     def tasks(self) -> dict[str, tuple[str, int]]:
         """Documents and hops of the known tasks by id."""
-        rows = self._connection.execute("SELECT id, document, hop FROM task").fetchall()
+        rows = self._read("SELECT id, document, hop FROM task")
         return {task_id: (document, hop) for task_id, document, hop in rows}
 
     def open_batch(self, task_id: str) -> Batch:
@@ -227,53 +238,66 @@ class SQLiteStore:
         self, task_id: str, reports: Sequence[tuple[bytes, bytes]], spending: Sequence[bytes] | None = None
     ) -> list[Kept]:
         """Add (id, inner record) to the open batch, each for a credential that was never spent; says what became of each."""
-        kept: list[Kept] = []
+        outcomes: dict[int, Kept] = {}
         with self._transaction() as connection:
             batch = self.open_batch(task_id).id
-            (task,) = connection.execute("SELECT number FROM task WHERE id = ?", (task_id,)).fetchone()
-            for j, (name, _) in enumerate(reports):
-                if not connection.execute("INSERT OR IGNORE INTO report VALUES (?, ?)", (task, name)).rowcount:
-                    kept.append("report_replayed")
-                elif spending is None or self._spend(task, spending[j]):
-                    kept.append("accepted")
-                else:
-                    connection.execute("DELETE FROM report WHERE task = ? AND id = ?", (task, name))
-                    kept.append("not_admitted")
-                if j == 0:
+            task = self._number(task_id)
+            for j in sorted(range(len(reports)), key=lambda j: (reports[j][0], j)):  # not in the order of arrival
+                name, inner = reports[j]
+                outcomes[j] = self._add(task, batch, name, inner, None if spending is None else spending[j])
+                if len(outcomes) == 1:
                     reached("accept: first report written")
-            new = [(batch, *report) for report, what in zip(reports, kept, strict=True) if what == "accepted"]
-            connection.executemany("INSERT INTO sealed VALUES (?, ?, ?)", new)
-            connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (len(new), batch))
+            kept = [outcomes[j] for j in range(len(reports))]
+            connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (kept.count("accepted"), batch))
             reached("accept: all reports written")
         reached("accept: committed")
         return kept
 
-    def start_closing(self, task_id: str, *, at_least: int, secret: bytes, now: float) -> Batch | None:
-        """Close the open batch and open the next, if it has that many reports; None if not."""
+    def _add(self, task: int, batch: int, name: bytes, inner: bytes, credential: bytes | None) -> Kept:
+        run = self._connection.execute
+        if run("SELECT 1 FROM report WHERE task = ? AND id = ?", (task, name)).fetchone():
+            return "report_replayed"
+        if not run("INSERT OR IGNORE INTO sealed VALUES (?, ?, ?, ?)", (task, name, batch, inner)).rowcount:
+            return "report_replayed"
+        if credential is None:
+            return "accepted"
+        spent = run("SELECT 1 FROM spent WHERE task = ? AND name = ?", (task, credential)).fetchone()
+        if spent or not run("INSERT OR IGNORE INTO spending VALUES (?, ?)", (task, credential)).rowcount:
+            run("DELETE FROM sealed WHERE task = ? AND id = ?", (task, name))
+            return "not_admitted"
+        return "accepted"
+
+    def start_closing(self, batch_id: int, *, at_least: int, secret: bytes, now: float) -> Batch | None:
+        """Close a batch and open the next, if it is still open and has that many reports; None if not."""
         with self._transaction() as connection:
-            batch = self.open_batch(task_id)
-            (held,) = connection.execute("SELECT count(*) FROM sealed WHERE batch = ?", (batch.id,)).fetchone()
+            batch = self.batch(batch_id)
+            if batch is None or batch.state != "OPEN":
+                return None
+            (held,) = connection.execute(
+                "SELECT count(*) FROM sealed WHERE task = ? AND batch = ?", (self._number(batch.task), batch_id)
+            ).fetchone()
             if held != batch.count:  # pragma: no cover - both change in one transaction
                 raise StoreUnavailable("the store's count and its reports disagree. Restore a backup.")
             if held < at_least:
                 return None
-            connection.execute("UPDATE batch SET state = 'CLOSING', secret = ? WHERE id = ?", (secret, batch.id))
-            self._open(task_id, now)
+            connection.execute("UPDATE batch SET state = 'CLOSING', secret = ? WHERE id = ?", (secret, batch_id))
+            self._open(batch.task, now)
             reached("close: marked")
         reached("close: committed")
-        return self.batch(batch.id)
+        return self.batch(batch_id)
 
     def release(self, batch_id: int) -> Batch:
         """Permute a closing batch by its secret, write the released bytes, erase secret and records. Again does nothing."""
         with self._transaction() as connection:
             row = connection.execute(
-                "SELECT secret, count FROM batch WHERE id = ? AND state = 'CLOSING'", (batch_id,)
+                "SELECT secret, count, task FROM batch WHERE id = ? AND state = 'CLOSING'", (batch_id,)
             ).fetchone()
             if row is not None:
-                secret, count = row
+                secret, count, task_id = row
                 digest = hashlib.sha256()
                 ordered = connection.execute(
-                    "SELECT inner FROM sealed WHERE batch = ? ORDER BY place(?, id)", (batch_id, secret)
+                    "SELECT inner FROM sealed WHERE task = ? AND batch = ? ORDER BY place(?, id)",
+                    (self._number(task_id), batch_id, secret),
                 )
                 reached("release: permuted")
                 for number in range(-(-count // CHUNK)):
@@ -282,7 +306,7 @@ class SQLiteStore:
                     connection.execute("INSERT INTO piece VALUES (?, ?, ?)", (batch_id, number, piece))
                     reached("release: a piece written")
                 reached("release: all pieces written")
-                connection.execute("DELETE FROM sealed WHERE batch = ?", (batch_id,))
+                self._erase(self._number(task_id), batch_id)
                 reached("release: records erased")
                 connection.execute(
                     "UPDATE batch SET state = 'RELEASED', secret = NULL, digest = ? WHERE id = ?",
@@ -298,23 +322,40 @@ class SQLiteStore:
             raise InvalidInput("there is no such batch to release. Close one first.")
         return found
 
-    def end(self, task_id: str, *, below: int, roll_over: bool, now: float) -> Batch | None:
-        """Roll over or destroy the open batch if it has fewer reports than `below`; None if it has enough."""
+    def end(self, batch_id: int, *, below: int, roll_over: bool, now: float) -> Batch | None:
+        """Roll over or destroy a batch, if it is still open and has fewer reports than `below`; None if not."""
         with self._transaction() as connection:
-            batch = self.open_batch(task_id)
-            if batch.count >= below:
+            batch = self.batch(batch_id)
+            if batch is None or batch.state != "OPEN" or batch.count >= below:
                 return None
             state = "ROLLED_OVER" if roll_over else "DESTROYED"
-            connection.execute("UPDATE batch SET state = ?, count = 0 WHERE id = ?", (state, batch.id))
-            following = self._open(task_id, now)
+            connection.execute("UPDATE batch SET state = ?, count = 0 WHERE id = ?", (state, batch_id))
+            following, task = self._open(batch.task, now), self._number(batch.task)
             if roll_over:
-                connection.execute("UPDATE sealed SET batch = ? WHERE batch = ?", (following, batch.id))
+                connection.execute(
+                    "UPDATE sealed SET batch = ? WHERE task = ? AND batch = ?", (following, task, batch_id)
+                )
                 connection.execute("UPDATE batch SET count = ? WHERE id = ?", (batch.count, following))
-            else:  # their names stay, so that they are not taken again
-                connection.execute("DELETE FROM sealed WHERE batch = ?", (batch.id,))
+            else:
+                self._erase(task, batch_id)
         self._tidy = False
         self.tidy()
-        return self.batch(batch.id)
+        return self.batch(batch_id)
+
+    def renew(self, batch_id: int, *, now: float) -> None:
+        """Let an open batch without reports begin now."""
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE batch SET opened = ? WHERE id = ? AND state = 'OPEN' AND count = 0", (now, batch_id)
+            )
+
+    def _erase(self, task: int, batch_id: int) -> None:
+        """Of the reports of a batch keep only the names, and of the credentials that they were spent: in their own order."""
+        run = self._connection.execute
+        run("INSERT INTO report SELECT task, id FROM sealed WHERE task = ? AND batch = ? ORDER BY id", (task, batch_id))
+        run("DELETE FROM sealed WHERE task = ? AND batch = ?", (task, batch_id))
+        run("INSERT INTO spent SELECT task, name FROM spending WHERE task = ? ORDER BY name", (task,))
+        run("DELETE FROM spending WHERE task = ?", (task,))
 
     def tidy(self) -> None:
         """Empty the log, which still has secrets and records that were erased, or that a crash left in it.
@@ -332,12 +373,10 @@ class SQLiteStore:
         """The released bytes: the same every time."""
         number = 0
         while True:
-            row = self._connection.execute(
-                "SELECT bytes FROM piece WHERE batch = ? AND number = ?", (batch_id, number)
-            ).fetchone()
-            if row is None:
+            rows = self._read("SELECT bytes FROM piece WHERE batch = ? AND number = ?", batch_id, number)
+            if not rows:
                 return
-            yield row[0]
+            yield rows[0][0]
             number += 1
 
     def backup(self, path: Path) -> None:
@@ -352,9 +391,8 @@ class SQLiteStore:
             path.unlink(missing_ok=True)
             raise InvalidInput(f"cannot write {path}. Choose another place.") from None
 
-    def _spend(self, task: int, name: bytes) -> bool:
-        """Whether a credential was not spent before."""
-        return self._connection.execute("INSERT OR IGNORE INTO spent VALUES (?, ?)", (task, name)).rowcount == 1
+    def _number(self, task_id: str) -> int:
+        return int(self._connection.execute("SELECT number FROM task WHERE id = ?", (task_id,)).fetchone()[0])
 
     def _open(self, task_id: str, now: float) -> int:
         cursor = self._connection.execute(
@@ -363,11 +401,14 @@ class SQLiteStore:
         return int(cursor.lastrowid or 0)
 
     def _select(self, where: str, *values: object) -> list[Batch]:
-        rows = self._connection.execute(f"SELECT id, task, opened, state, count, digest FROM batch {where}", values)  # noqa: S608
-        return [
-            Batch(id=row[0], task=row[1], opened=row[2], state=row[3], count=row[4], digest=row[5])
-            for row in rows.fetchall()
-        ]
+        rows = self._read(f"SELECT id, task, opened, state, count, digest FROM batch {where}", *values)  # noqa: S608
+        return [Batch(id=row[0], task=row[1], opened=row[2], state=row[3], count=row[4], digest=row[5]) for row in rows]
+
+    def _read(self, sql: str, *values: object) -> list[Any]:
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.OperationalError:
+            raise StoreUnavailable("the store cannot be read now. Try again.") from None
 
 
 def _place(secret: bytes, name: bytes) -> bytes:
