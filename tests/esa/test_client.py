@@ -3,6 +3,7 @@
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,39 @@ def test_threads_and_processes_of_one_user_randomize_once(tmp_path: Path) -> Non
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(report, range(8)))) == 1
     assert client(tmp_path).reports == 1
+
+
+def test_keys_of_the_wrong_party_are_not_sealed_to(tmp_path: Path) -> None:
+    """Else the shuffler could read what is meant for the analyzer."""
+    wrong = Client(task=TASK, analyzer=SHUFFLER.public(), shufflers=[SHUFFLER.public()], folder=tmp_path)
+    with pytest.raises(InvalidInput, match="keys of the shuffler"):
+        wrong.report(3, window=1)
+    wrong = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[ANALYZER.public()], folder=tmp_path)
+    with pytest.raises(InvalidInput, match="keys of the analyzer"):
+        wrong.report(3, window=1)
+    with pytest.raises(InvalidInput, match="has 1 shufflers"):
+        Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[], folder=tmp_path)
+    assert client(tmp_path).reports == 0
+
+
+def test_a_refused_token_can_be_replaced_the_report_not(tmp_path: Path) -> None:
+    me = client(tmp_path)
+    first = me.report(3, window=1, credential=b"a" * 32)
+    second = me.report(5, window=1, credential=b"b" * 32)
+    assert (first[:32], second[:32]) == (b"a" * 32, b"b" * 32)
+    assert first[32:] == second[32:]
+    assert me.report(5, window=1) == second
+    me.arrived(window=1)
+    assert me.report(5, window=1, credential=b"c" * 32) == second
+
+
+def test_a12_with_two_hops_each_shuffler_knows_a_rewrapped_report_again(tmp_path: Path) -> None:
+    task, inner = replace(TASK, hops=2), KeyRing.fresh("shuffler")
+    rings = [SHUFFLER, SHUFFLER.rotated()]
+    clients = [
+        Client(task=task, analyzer=ANALYZER.public(), shufflers=[inner.public(), ring.public()], folder=tmp_path)
+        for ring in rings
+    ]
+    first, second = clients[0].report(3, window=1), clients[1].rewrapped(window=1)
+    assert first != second
+    assert unseal(first, rings[1], task.id, hop=2) == unseal(second, rings[1], task.id, hop=2)

@@ -41,19 +41,27 @@ class Clock:
         return self.now
 
 
+def passes(rate: Rate, name: str, reports: int) -> float:
+    """How long to wait; 0 if it passed."""
+    pause = rate.wait(name)
+    if not pause:
+        rate.take(name, reports)
+    return pause
+
+
 def test_rates() -> None:
     clock = Clock()
     rate = Rate(10.0, clock)
-    assert [rate.wait("a", 5) for _ in range(2)] == [0.0, 0.0]
-    assert rate.wait("a", 1) > 0
-    assert rate.wait("b", 100) == 0.0  # a large upload passes, and is paid for later
-    assert rate.wait("b", 1) == pytest.approx(9.0)
+    assert [passes(rate, "a", 5) for _ in range(2)] == [0.0, 0.0]
+    assert passes(rate, "a", 1) > 0
+    assert passes(rate, "b", 100) == 0.0  # a large upload passes, and is paid for later
+    assert passes(rate, "b", 1) == pytest.approx(9.0)
     clock.now += 8.9
-    assert rate.wait("b", 1) == pytest.approx(0.1)
+    assert passes(rate, "b", 1) == pytest.approx(0.1)
     clock.now += 0.2
-    assert rate.wait("b", 1) == 0.0
+    assert passes(rate, "b", 1) == 0.0
     clock.now -= 100.0  # a clock that steps back gives nothing away
-    assert rate.wait("a", 1) > 0
+    assert passes(rate, "a", 1) > 0
 
 
 @pytest.mark.parametrize("busy", [False, True])
@@ -63,7 +71,7 @@ def test_rates_forget(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
     clock = Clock()
     rate: Any = Rate(1.0, clock)
     for j in range(1000):
-        rate.wait(str(j), 50)
+        passes(rate, str(j), 50)
         clock.now += 0.01 if busy else 100.0
     assert len(rate._buckets) <= 100
 
@@ -108,11 +116,18 @@ def test_a_rate_for_each_address() -> None:
     assert int(answers[1].headers["retry-after"]) >= 10
     assert 'kind="too_often"} 2' in metrics
     assert shuffler.counters == {"accepted": 19}
+    mapped = [("::ffff:192.0.2.1", 6), ("::ffff:192.0.2.2", 6), ("::ffff:192.0.2.1", 1)]  # IPv4 on a socket for both
+    answers, _, _ = statuses(Limits(rate_per_address=0.5), mapped)
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
 
 
 def test_a_rate_for_everybody() -> None:
     answers, _, _ = statuses(Limits(rate=0.5), [("192.0.2.1", 6), ("192.0.2.2", 6)])
     assert [answer.status_code for answer in answers] == [200, 429]
+    # who is refused for its address does not use up what is for everybody
+    both = Limits(rate=8.0, rate_per_address=0.1)
+    answers, _, _ = statuses(both, [("192.0.2.1", 1), *[("192.0.2.1", 50)] * 5, ("192.0.2.2", 1)])
+    assert [answer.status_code for answer in answers] == [200, *[429] * 5, 200]
 
 
 @pytest.mark.parametrize("limits", [Limits(waiting=60, together=20), Limits(requests=5, together=20)])

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import threading
@@ -454,3 +455,54 @@ def test_the_unit_and_the_container_start_what_exists(folder: Path) -> None:
     line = " ".join(asked).replace("/etc/shuffledp/shuffler.toml", "shuffler.toml")
     with running(folder, line=line) as server:
         assert httpx.get(f"{server.url}/healthz").text == "ok\n"
+
+
+# Clients that do not behave
+
+
+def test_hostile_connections_leave_no_traceback_and_no_memory(folder: Path) -> None:
+    """Cut uploads, endless heads, chunks, pipelines, odd methods and paths, against the real server."""
+    with running(folder) as server:
+        port = int(server.url.rsplit(":", 1)[1])
+        path = f"/v1/tasks/{TASK.id}/reports"
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {OCTETS}\r\n".encode()
+
+        def said(data: bytes, *, wait: bool = True) -> bytes:
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+                try:
+                    connection.sendall(data)
+                    return b"".join(iter(lambda: connection.recv(65536), b"")) if wait else b""
+                except (ConnectionError, TimeoutError):
+                    return b""
+
+        before = resident(server.process.pid)
+        for _ in range(20):
+            said(head + b"Content-Length: 126\r\n\r\n" + bytes(60), wait=False)  # gone half-way
+        for _ in range(5):
+            said(head + b"X: " + b"x" * (8 << 20), wait=False)  # a head that does not end
+        assert resident(server.process.pid) - before < 60_000_000
+        one, two = sealed(1), sealed(2)
+        chunked = said(head + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n7e\r\n" + one + b"\r\n0\r\n\r\n")
+        assert b"200 OK" in chunked
+        assert b'"accepted"' in chunked
+        length = b"Content-Length: 126\r\n"
+        pipelined = said(head + length + b"\r\n" + one + head + length + b"Connection: close\r\n\r\n" + two)
+        assert pipelined.count(b"200 OK") == 2
+        assert b'"report_replayed"' in pipelined
+        said(head + b"Content-Length: 252\r\n\r\n" + sealed(3), wait=False)  # truncated: half of it is not taken
+        assert b" 400 " in said(b"nonsense\r\n\r\n")
+        for method, where, status in (
+            ("HEAD", "/metrics", 200), ("OPTIONS", path, 405), ("GET", "/healthz/", 404), ("POST", f"{path}/", 404),
+            ("GET", "//healthz", 404), ("GET", "/v1/tasks/../../etc/passwd", 404), ("GET", f"/v1/batches/{'9' * 5000}", 401),
+            ("POST", f"/v1/tasks/{TASK.id}/batches", 405),
+        ):  # fmt: skip
+            answer = httpx.request(method, server.url + where)
+            assert answer.status_code == status, (method, where)
+        assert httpx.get(f"{server.url}/healthz").text == "ok\n"
+        assert stored(folder, "SELECT count FROM batch") == 2
+        output = "".join(server.stop())
+        assert "Traceback" not in output
+
+
+def resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

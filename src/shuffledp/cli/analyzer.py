@@ -52,6 +52,8 @@ def run_analyzer(
     """Fetch a released batch of TASK, open it, and say what it says, under which guarantee."""
     for path in reports:
         check_report(path)
+    if any(given is not None and len(given) != 1 for given in (batch, processes)):
+        raise InvalidInput("--batch and --processes take one number each.")
     found, ring = read_task(task), KeyRing.load(keys)
     book = _ledger(ledger, budget_epsilon, budget_delta)
     data, digest = Collector(url=url.rstrip("/"), token=read_secret(token)).fetch(found, batch[0] if batch else None)

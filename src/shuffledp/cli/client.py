@@ -52,7 +52,11 @@ def submit_command(
         raise InvalidInput(f"{token} has {len(tokens)} tokens. Give a file with one.")
     shufflers = [*map(read_keys, shuffler_keys), sender.keys(found)]
     client = Client(task=found, analyzer=read_keys(analyzer_keys), shufflers=shufflers, folder=state)
-    window, value = int(time.time() // found.window), _value(found, value_file.read().strip())
+    try:
+        text = value_file.read().strip()
+    except UnicodeDecodeError:
+        raise InvalidInput("the value is not text in UTF-8.") from None
+    window, value = int(time.time() // found.window), _value(found, text)
     outcome = submit(client, value, window=window, sender=sender, credential=tokens[0])
     if outcome not in ARRIVED:
         raise InvalidInput(f"the shuffler did not take the report ({outcome}). Check that task and keys are current.")

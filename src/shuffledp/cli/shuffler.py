@@ -5,6 +5,7 @@ import ipaddress
 import json
 import logging
 import os
+import resource
 import socket
 import sys
 import time
@@ -25,6 +26,7 @@ from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.store import SQLiteStore
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_CONNECTIONS = 4000
 _RATE = click.FloatRange(min=0, min_open=True)
 
 
@@ -62,6 +64,7 @@ def serve(
     try:
         import uvicorn
 
+        from shuffledp.esa.connection import Connection
         from shuffledp.esa.http import LOG, Limits, Service, Tokens
     except ImportError:
         raise InvalidInput(
@@ -89,7 +92,8 @@ def serve(
     service = Service(shuffler, secrets, Limits(rate=rate, rate_per_address=rate_per_address), key_file.ring)
     config = uvicorn.Config(
         service.app(), host=host, port=port, access_log=access_log, log_level="warning", server_header=False,
-        proxy_headers=False, ssl_certfile=tls_cert, ssl_keyfile=tls_key, timeout_graceful_shutdown=30,
+        proxy_headers=False, ssl_certfile=tls_cert, ssl_keyfile=tls_key, timeout_graceful_shutdown=30, http=Connection,
+        limit_concurrency=_enough_files(),
     )  # fmt: skip
     try:
         config.load()
@@ -220,6 +224,16 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise InvalidInput(f"cannot listen on {host} port {port}: {error.strerror}. Choose others.") from None
     return listener
+
+
+def _enough_files() -> int:
+    """Connections that fit beside our own files, as many as the system allows up to a few thousand."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS + 100
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return _CONNECTIONS if soft == resource.RLIM_INFINITY else max(1, min(_CONNECTIONS, soft - 100))
 
 
 def _is_loopback(host: str) -> bool:

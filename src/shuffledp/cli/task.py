@@ -41,7 +41,7 @@ def keygen(role: Role, out: Path, introduce: bool, rotate: bool, destroy: tuple[
         ring = KeyRing.fresh(role)
     ring.save(out)
     text = json.dumps(ring.public().document(), indent=2)
-    write_text(out.with_suffix(".pub.json"), text + "\n")
+    write_text(out.with_name(out.name.removesuffix(".key") + ".pub.json"), text + "\n")
     click.echo(text)
 
 

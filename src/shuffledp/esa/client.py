@@ -17,7 +17,7 @@ from typing import Any
 
 from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.crypto import seal_inner, wrap
+from shuffledp.esa.crypto import seal_inner, wrap_once
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.task import Task
 
@@ -40,17 +40,26 @@ class Client:
     folder: Path
     words: WordSource | None = None
 
+    def __post_init__(self) -> None:
+        if len(self.shufflers) != self.task.hops:
+            raise InvalidInput(f"this task has {self.task.hops} shufflers; got the keys of {len(self.shufflers)}.")
+
     def report(self, value: Any, *, window: int, credential: bytes = b"") -> bytes:
         """What to send for a window: the credential, if the shuffler wants one, and the sealed report.
 
-        Asked again, for any value and credential, it is the same: one report a window.
+        Asked again, for any value, it is the same: one report a window.
         """
         with self._alone():
             kept = self._kept()
             found = kept.get(str(window))
             if found is None:
-                inner = seal_inner(randomized(self.task, value, self.words), self.task, self.analyzer)
-                found = self._wrapped(inner, credential)
+                inside = seal_inner(randomized(self.task, value, self.words), self.task, self.analyzer)
+                for hop, keys in enumerate(self.shufflers[:-1], start=1):
+                    inside = wrap_once(inside, self.task, keys, hop)
+                found = self._wrapped(inside, credential)
+                self._keep(kept | {str(window): found})
+            elif credential and not found["sent"] and found.get("credential") != _text(credential):
+                found = found | {"credential": _text(credential)}  # the one of before was refused
                 self._keep(kept | {str(window): found})
         return _upload(found)
 
@@ -82,9 +91,10 @@ class Client:
         """Windows whose report has not arrived yet."""
         return [int(window) for window, entry in self._kept().items() if not entry["sent"]]
 
-    def _wrapped(self, inner: bytes, credential: bytes) -> dict[str, Any]:
-        sealed = wrap(inner, self.task, self.shufflers)
-        return {"inner": _text(inner), "sealed": _text(sealed), "credential": _text(credential), "sent": False}
+    def _wrapped(self, inside: bytes, credential: bytes) -> dict[str, Any]:
+        """The outermost layer is the only one that is ever renewed, so that every shuffler knows the report again."""
+        sealed = wrap_once(inside, self.task, self.shufflers[-1], self.task.hops)
+        return {"inner": _text(inside), "sealed": _text(sealed), "credential": _text(credential), "sent": False}
 
     @property
     def _file(self) -> Path:

@@ -70,8 +70,8 @@ class Collector:
             answer = httpx.request(
                 method, f"{self.url}{path}", headers={"Authorization": f"Bearer {self.token}"}, timeout=300.0
             )
-        except httpx.TransportError:
-            raise InvalidInput("the shuffler could not be reached. Check the address.") from None
+        except (httpx.TransportError, httpx.InvalidURL, OSError, ValueError):  # addresses can be wrong in many ways
+            raise InvalidInput("the shuffler could not be reached. Check the address and certificates.") from None
         if answer.status_code != 200:
             title = ""
             with contextlib.suppress(AttributeError, ValueError, RecursionError):

@@ -49,6 +49,7 @@ def seal_message(message: int, task: "Task", analyzer: KeyList, shufflers: Seque
 
 def seal_inner(message: int, task: "Task", analyzer: KeyList) -> bytes:
     """What the analyzer opens, and what a report is recognized by."""
+    _check(analyzer, "analyzer")
     return seal(encode_message(message), analyzer.active, "analyzer", task.id)
 
 
@@ -57,5 +58,17 @@ def wrap(inner: bytes, task: "Task", shufflers: Sequence[KeyList]) -> bytes:
     if len(shufflers) != task.hops:
         raise InvalidInput(f"this task has {task.hops} shufflers; got the keys of {len(shufflers)}.")
     for hop, keys in enumerate(shufflers, start=1):
-        inner = seal(inner, keys.active, "shuffler", task.id, hop=hop)
+        inner = wrap_once(inner, task, keys, hop)
     return inner
+
+
+def wrap_once(record: bytes, task: "Task", keys: KeyList, hop: int) -> bytes:
+    """The layer that one shuffler takes off."""
+    _check(keys, "shuffler")
+    return seal(record, keys.active, "shuffler", task.id, hop=hop)
+
+
+def _check(keys: KeyList, role: Role) -> None:
+    """What is sealed to the wrong party could be read by it."""
+    if keys.role != role:
+        raise InvalidInput(f"these are keys of the {keys.role}. Give the {role}'s.")

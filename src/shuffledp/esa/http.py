@@ -20,13 +20,14 @@ from typing import Any, Final, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.checkpoints import reached
 from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.opening import WORTH_ASKING
 from shuffledp.esa.rate import Rate
 from shuffledp.esa.shuffler import Shuffler, Unsealed
 from shuffledp.esa.store import Batch, Kept, StoreUnavailable
@@ -36,8 +37,6 @@ OCTETS: Final = "application/octet-stream"
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 """What happens to batches and keys; never anything about a report or its sender."""
 T = TypeVar("T")
-_MANY: Final = 128
-"""Reports that are worth opening while others are committed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +48,8 @@ class Limits:
         waiting: reports that may wait for the disk; above that, 429.
         requests: uploads that may wait; above that, 429.
         together: reports that are committed together.
+        reading: bytes of uploads on their way at the same time; above that, 429.
+        patience: seconds an upload may take to come.
         tick: seconds between looks at the clock and the key file.
         rate: reports a second from everybody together; None for no limit.
         rate_per_address: reports a second from one address (IPv6: one /64), remembered in memory only; None for no limit.
@@ -58,6 +59,8 @@ class Limits:
     waiting: int = 20_000
     requests: int = 2_000
     together: int = 5_000
+    reading: int = 64 << 20
+    patience: float = 30.0
     tick: float = 1.0
     rate: float | None = None
     rate_per_address: float | None = None
@@ -104,7 +107,7 @@ class Service:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shuffler")
         self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
         self._waiting: deque[tuple[str, list[bytes], asyncio.Future[Any]]] = deque()
-        self._records = 0
+        self._records = self._reading = 0
         self._arrived = asyncio.Event()
         self._draining = False
         self._refused: Counter[str] = Counter()
@@ -120,7 +123,9 @@ class Service:
             Route("/healthz", self._answering(self._health), methods=["GET"]),
             Route("/metrics", self._answering(self._metrics), methods=["GET"]),
         ]
-        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _plain})  # type: ignore[dict-item]
+        made = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _plain})  # type: ignore[dict-item]
+        made.router.redirect_slashes = False  # it would name whatever host the request names
+        return made
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -145,7 +150,12 @@ class Service:
             except Problem as problem:
                 self._refused[problem.kind] += 1
                 return problem.response()
-            except StoreUnavailable:
+            except ClientDisconnect:  # nobody is there to hear an answer
+                self._refused["disconnected"] += 1
+                return Problem(400, "disconnected", "the upload was cut short").response()
+            except Exception as error:  # what it says could show a value
+                if not isinstance(error, StoreUnavailable):
+                    LOG.error("a request failed (%s)", type(error).__name__)
                 self._refused["unavailable"] += 1
                 return Problem(
                     503, "unavailable", "the store cannot take anything now", **{"Retry-After": "1"}
@@ -162,7 +172,7 @@ class Service:
         task = self._shuffler.tasks.get(request.path_params["task"])
         if task is None:
             raise Problem(404, "task_unknown", "this shuffler does not serve that task")
-        if request.headers.get("content-type") != OCTETS:
+        if request.headers.get("content-type", "").lower() != OCTETS:
             raise Problem(415, "invalid_message", f"reports are sent as {OCTETS}")
         body = await self._body(request)
         records = split(body, self._shuffler.upload_length(task.id))
@@ -172,10 +182,11 @@ class Service:
             raise Problem(503, "unavailable", "the shuffler is stopping", **{"Retry-After": "5"})
         if self._records + len(records) > self._limits.waiting or len(self._waiting) >= self._limits.requests:
             raise Problem(429, "busy", "too many reports wait", **{"Retry-After": "1"})
+        pause = max((rate.wait(of(request)) for rate, of in self._rates), default=0.0)
+        if pause:
+            raise Problem(429, "too_often", "too many reports come", **{"Retry-After": str(math.ceil(pause))})
         for rate, of in self._rates:
-            pause = rate.wait(of(request), len(records))
-            if pause:
-                raise Problem(429, "too_often", "too many reports come", **{"Retry-After": str(math.ceil(pause))})
+            rate.take(of(request), len(records))
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((task.id, records, done))
         self._records += len(records)
@@ -187,11 +198,20 @@ class Service:
         if not declared.isdecimal() or len(declared) > 18 or int(declared) > self._limits.body:
             raise Problem(413, "invalid_message", f"a body has at most {self._limits.body} bytes")
         parts, size = [], 0
-        async for part in request.stream():
-            size += len(part)
-            if size > self._limits.body:
-                raise Problem(413, "invalid_message", f"a body has at most {self._limits.body} bytes")
-            parts.append(part)
+        try:
+            async with asyncio.timeout(self._limits.patience):
+                async for part in request.stream():
+                    size += len(part)
+                    self._reading += len(part)
+                    if size > self._limits.body:
+                        raise Problem(413, "invalid_message", f"a body has at most {self._limits.body} bytes")
+                    if self._reading > self._limits.reading:
+                        raise Problem(429, "busy", "too many uploads come", **{"Retry-After": "1"})
+                    parts.append(part)
+        except TimeoutError:
+            raise Problem(408, "too_slow", "the body did not come in time", Connection="close") from None
+        finally:
+            self._reading -= size
         return b"".join(parts)
 
     async def _describe(self, request: Request) -> Response:
@@ -251,10 +271,13 @@ class Service:
         lines.append("# TYPE shuffledp_refused_requests_total counter")
         lines += [f'shuffledp_refused_requests_total{{kind="{name}"}} {n}' for name, n in sorted(self._refused.items())]
         lines += ["# TYPE shuffledp_waiting_reports gauge", f"shuffledp_waiting_reports {self._records}"]
-        lines.append("# TYPE shuffledp_batch_fill gauge")
+        fill, closing = ["# TYPE shuffledp_batch_fill gauge"], ["# TYPE shuffledp_batches_closing gauge"]
         for task_id, task in self._shuffler.tasks.items():
             batch = await self._work(self._shuffler.store.open_batch, task_id)
-            lines.append(f'shuffledp_batch_fill{{task="{task_id}"}} {batch.count / task.plan.min_batch:.6g}')
+            fill.append(f'shuffledp_batch_fill{{task="{task_id}"}} {batch.count / task.plan.min_batch:.6g}')
+            waiting = await self._work(self._shuffler.store.batches, task_id, "CLOSING")
+            closing.append(f'shuffledp_batches_closing{{task="{task_id}"}} {len(waiting)}')
+        lines += fill + closing
         return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
     def _only(self, request: Request, token: str) -> None:
@@ -279,7 +302,7 @@ class Service:
                     uploads = [(records, done) for name, records, done in together if name == task_id]
                     records = [record for mine, _ in uploads for record in mine]
                     job: Callable[[], Any] = partial(self._shuffler.accept, task_id, records)
-                    if len(records) >= _MANY:
+                    if len(records) >= WORTH_ASKING:
                         opening = self._opening.submit(self._shuffler.open, task_id, records)
                         job = partial(_kept, self._shuffler, opening)
                         with contextlib.suppress(Exception):  # it comes again when the result is asked for
@@ -287,7 +310,7 @@ class Service:
                     if writing is not None:
                         await writing
                     writing = asyncio.create_task(self._settle(job, uploads))
-                    if len(records) < _MANY:  # more will have come until then: fewer, larger commits
+                    if len(records) < WORTH_ASKING:  # more will have come until then: fewer, larger commits
                         await writing
             if self._draining:
                 if writing is not None:
@@ -322,8 +345,8 @@ class Service:
             self._renew_keys()
             try:
                 ended = await self._work(self._shuffler.tick)
-            except StoreUnavailable:
-                LOG.error("the store is locked or its disk is full: batches wait")
+            except Exception as error:  # time must go on
+                LOG.error("batches wait (%s)", type(error).__name__)
                 continue
             for batch in ended:
                 LOG.info("batch %d is %s with %d reports", batch.id, batch.state, batch.count)
@@ -358,7 +381,9 @@ def _address(request: Request) -> str:
         address = ipaddress.ip_address(host)
     except ValueError:
         return host
-    return host if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return str(address) if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))
 
 
 def _shown(batch: Batch) -> dict[str, Any]:

@@ -91,10 +91,16 @@ class Ledger:
                     f"above {self._epsilon:.6g}. Use another population, or ask for less."
                 )
             line = json.dumps(asdict(spend) | {"previous": head}, sort_keys=True)
-            file.seek(0, os.SEEK_END)
-            file.write((line + "\n").encode())
-            file.flush()
-            os.fsync(file.fileno())
+            try:
+                file.seek(0, os.SEEK_END)
+                file.write((line + "\n").encode())
+                file.flush()
+                os.fsync(file.fileno())
+                _sync_folder(self._path)
+            except OSError as error:
+                raise InvalidInput(
+                    f"cannot write the ledger {self._path}: {error.strerror}. Nothing is shown."
+                ) from None
             return self._balance([*spends, spend], _hash(line), after)
 
     def _balance(self, spends: list[Spend], head: str, spent: float | None = None) -> Balance:
@@ -150,6 +156,14 @@ def _composed(spends: list[Spend], delta: float) -> float:
         found = merged.get(key)
         merged[key] = spend.collection() if found is None else replace(found, rounds=found.rounds + 1)
     return compose(list(merged.values())).epsilon(delta)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _hash(line: str) -> str:

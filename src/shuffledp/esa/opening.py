@@ -21,8 +21,8 @@ from shuffledp.esa.keys import KeyRing, PrivateKey, Role, State
 from shuffledp.esa.wire import Reason
 
 Opener = Callable[[Sequence[bytes], KeyRing, str, int], list[bytes | Reason]]
-_FEWEST: Final = 64
-"""Records below which another process is not worth asking."""
+WORTH_ASKING: Final = 128
+"""Records that are worth asking other processes for."""
 _MOST: Final = 512
 """Records given to a process at once."""
 _Secrets = tuple[Role, list[tuple[int, State, bytes]]]
@@ -42,13 +42,13 @@ class Openers:
 
     def __call__(self, records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Reason]:
         """What is in each record, or why it is not known."""
-        if self._processes <= 1 or len(records) < 2 * _FEWEST:
+        if self._processes <= 1 or len(records) < WORTH_ASKING:
             return open_here(records, ring, task_id, hop)
         if self._pool is None:  # spawned: a fork of a process with threads may hang
             self._pool = ProcessPoolExecutor(
                 self._processes, mp_context=get_context("spawn"), initializer=_serve_parent
             )
-        step = min(_MOST, max(_FEWEST, -(-len(records) // self._processes)))
+        step = min(_MOST, max(WORTH_ASKING // 2, -(-len(records) // self._processes)))
         keys = [(key.key_id, key.state, key.private.private_bytes_raw()) for key in ring.keys]
         secrets: _Secrets = (ring.role, keys)
         try:

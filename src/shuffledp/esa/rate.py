@@ -16,18 +16,22 @@ class Rate:
         self._key = os.urandom(32)
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
-    def wait(self, name: str, reports: int) -> float:
-        """Seconds after which this upload may come again; 0 if it may pass now, which uses the bucket up."""
+    def wait(self, name: str) -> float:
+        """Seconds after which somebody may come again; 0 if now."""
+        level, _ = self._level(name)
+        return 0.0 if level > 0 else max(0.001, -level / self._per_second)
+
+    def take(self, name: str, reports: int) -> None:
+        """Somebody passes with so many reports."""
+        level, bucket = self._level(name)
+        if len(self._buckets) >= _BUCKETS and bucket not in self._buckets:
+            self._forget(self._clock())
+        self._buckets[bucket] = (level - reports, self._clock())
+
+    def _level(self, name: str) -> tuple[float, bytes]:
         bucket, now = hmac.digest(self._key, name.encode(), "sha256"), self._clock()
         level, since = self._buckets.get(bucket, (self._per_second, now))
-        level = min(self._per_second, level + max(0.0, now - since) * self._per_second)
-        if level <= 0:
-            self._buckets[bucket] = (level, now)
-            return max(0.001, -level / self._per_second)
-        if len(self._buckets) >= _BUCKETS and bucket not in self._buckets:
-            self._forget(now)
-        self._buckets[bucket] = (level - reports, now)
-        return 0.0
+        return min(self._per_second, level + max(0.0, now - since) * self._per_second), bucket
 
     def _forget(self, now: float) -> None:
         """Names that would be full again need not be known; if all are busy, nobody's debt is worth the memory."""

@@ -45,7 +45,13 @@ class Sender:
         """The same, among other asynchronous work."""
         httpx = _httpx()
         gate = asyncio.Semaphore(self.at_once)
-        async with httpx.AsyncClient(timeout=30.0) as web:
+        try:
+            client = httpx.AsyncClient(timeout=30.0)
+        except OSError:
+            raise InvalidInput(
+                "the certificates to check the shuffler by cannot be read. Check SSL_CERT_FILE."
+            ) from None
+        async with client as web:
 
             async def upload(part: Sequence[bytes]) -> list[str]:
                 async with gate:
@@ -65,6 +71,8 @@ class Sender:
                 answer = await web.post(f"{self.url}/v1/tasks/{task.id}/reports", content=body, headers=headers)
             except httpx.TransportError:
                 continue
+            except (httpx.InvalidURL, ValueError):
+                raise InvalidInput("this is not the address of a shuffler. Give one like https://host:8470.") from None
             if answer.status_code == 200:
                 outcomes = _document(answer).get("outcomes")
                 if isinstance(outcomes, list) and len(outcomes) == len(part):
@@ -78,8 +86,8 @@ class Sender:
         httpx = _httpx()
         try:
             answer = httpx.get(f"{self.url}/v1/tasks/{task.id}", timeout=30.0)
-        except httpx.TransportError:
-            raise NotDelivered("the shuffler could not be reached. Check the address.") from None
+        except (httpx.TransportError, httpx.InvalidURL, OSError, ValueError):  # addresses can be wrong in many ways
+            raise NotDelivered("the shuffler could not be reached. Check the address and certificates.") from None
         if answer.status_code != 200:
             raise InvalidInput(f"the shuffler does not describe this task ({_why(answer)}). Check task and address.")
         document = _document(answer)

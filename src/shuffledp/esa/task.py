@@ -6,6 +6,7 @@ Keys are not part of a task: they rotate, and a key of one's own would be a way 
 
 import hashlib
 import json
+import unicodedata
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
@@ -28,7 +29,8 @@ class Task:
         max_age: seconds after which a batch that is still too small ends as `on_expiry` says.
         hops: layers of encryption around the analyzer's, one for each shuffler on the way.
         on_expiry: roll-over moves the reports of a batch that is too small to the next one (nothing was exposed), destroy
-        erases them. shuffler: who runs the shuffler.
+            erases them.
+        shuffler: who runs the shuffler.
         analyzer: who runs the analyzer.
         allow_same_operator: accept that these are the same: against them the guarantee is then epsilon0.
     """
@@ -120,4 +122,10 @@ class Task:
     @property
     def same_operator(self) -> bool:
         """Whether one party runs both."""
-        return self.shuffler.strip().lower() == self.analyzer.strip().lower()
+        return _plain(self.shuffler) == _plain(self.analyzer)
+
+
+def _plain(operator: str) -> str:
+    """A name without the differences that are not seen."""
+    seen = "".join(letter for letter in unicodedata.normalize("NFKC", operator) if unicodedata.category(letter) != "Cf")
+    return " ".join(seen.casefold().split())
