@@ -631,7 +631,7 @@ class Network:
     def __init__(self, shuffler: Shuffler) -> None:
         self.shuffler, self.lost, self.inners = shuffler, 0, set[bytes]()
 
-    def send(self, task: Task, records: list[bytes]) -> list[str]:
+    def send(self, task: Task, records: list[bytes], *, window: int) -> list[str]:
         (record,) = records
         inner = unseal(record, self.shuffler.ring, task.id)
         if isinstance(inner, bytes):
@@ -639,7 +639,7 @@ class Network:
         if self.lost % 2 and self.lost < 10:
             self.lost += 1
             raise NotDelivered("the request is lost")
-        outcomes = self.shuffler.accept(task.id, records)
+        outcomes = self.shuffler.accept(task.id, records, window)
         assert not isinstance(outcomes, str)
         if self.lost < 10 and outcomes != ["outdated_config"]:
             self.lost += 1

@@ -138,9 +138,9 @@ def test_more_than_it_can_take_gets_429_and_no_acknowledged_report_is_lost(
     instance, shuffler = service(limits)
     honest = SQLiteStore.add_reports
 
-    def slow(store: SQLiteStore, *values: Any) -> Any:
+    def slow(store: SQLiteStore, *values: Any, **more: Any) -> Any:
         time.sleep(0.02)
-        return honest(store, *values)
+        return honest(store, *values, **more)
 
     monkeypatch.setattr(SQLiteStore, "add_reports", slow)
     uploads = [body(10) for _ in range(40)]

@@ -217,6 +217,44 @@ def test_a12_the_client_library_rewraps_by_itself(folder: Path, tmp_path: Path) 
         assert client.waiting == []
 
 
+def test_nobody_is_twice_in_a_batch(folder: Path, tmp_path: Path) -> None:
+    """A client reports once in each of the shuffler's windows; a report that is late for one goes to the next, once."""
+    with running(folder) as server:
+        sender, operator = (
+            Sender(url=server.url),
+            Collector(url=server.url, token=(folder / "operator.token").read_text()),
+        )
+        me = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[SHUFFLER.public()], folder=tmp_path / "me")
+        _, first = sender.described(TASK)
+        assert submit(me, 3, sender=sender) == "accepted"
+        assert submit(me, 5, sender=sender) == "report_replayed"  # a second value in the same window is not randomized
+        late = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[SHUFFLER.public()], folder=tmp_path / "late")
+        made = late.report(3, window=first)  # and then the network is gone for a while
+        assert set(sender.send(TASK, [sealed(j % 16) for j in range(120)], window=first)) == {"accepted"}
+        operator.close(TASK)
+        _, second = sender.described(TASK)
+        assert second > first
+        assert sender.send(TASK, [made], window=first) == ["batch_collected"]
+        assert submit(late, 3, window=first, sender=sender) == "accepted"
+        assert (late.reports, late.waiting) == (1, [])
+        assert late.report(3, window=second) == made  # the same randomization, in the other window
+        assert submit(late, 3, sender=sender) == "report_replayed"
+        assert submit(me, 3, sender=sender) == "accepted"
+        assert me.reports == 2
+        # two unsent reports, and the window of the older one is over: the newer one stands
+        both = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[SHUFFLER.public()], folder=tmp_path / "both")
+        both.report(1, window=first)
+        newer = both.report(2, window=second)
+        assert submit(both, 1, window=first, sender=sender) == "accepted"
+        assert (both.reports, both.report(9, window=second)) == (1, newer)
+        wrong = httpx.post(
+            f"{server.url}/v1/tasks/{TASK.id}/reports?window=x", content=made, headers={"Content-Type": OCTETS}
+        )
+        assert wrong.status_code == 400
+        with pytest.raises(InvalidInput, match="no report that could go"):
+            me.moved(first, 99)
+
+
 def test_key_files_of_the_wrong_role_or_none(tmp_path: Path) -> None:
     ANALYZER.save(tmp_path / "a.key")
     with pytest.raises(InvalidInput, match="keys of the analyzer"):

@@ -332,6 +332,7 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
         "bytes",
         "hop",
         "name",
+        "window",
     }
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
         assert connection.execute("SELECT count(*) FROM sealed").fetchone() == (0,)

@@ -283,6 +283,30 @@ def test_an_empty_batch_begins_anew(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_report_for_a_window_is_kept_in_no_other(tmp_path: Path) -> None:
+    """Batches that are rolled over are one window: nobody who reports once a window is twice in a batch."""
+    store = SQLiteStore(tmp_path / "store.db")
+    store.add_task("t", "{}", hop=1, now=0.0)
+    first = store.open_batch("t")
+    assert store.add_reports("t", [(name(1), inner(1))], window=first.window) == ["accepted"]
+    assert store.add_reports("t", [(name(2), inner(2))], window=first.window + 1) == ["batch_collected"]
+    store.end(first.id, below=5, roll_over=True, now=1.0)
+    rolled = store.open_batch("t")
+    assert (rolled.id, rolled.window, rolled.count) == (first.id + 1, first.window, 1)
+    assert store.add_reports("t", [(name(2), inner(2))], window=first.window) == ["accepted"]
+    assert store.start_closing(rolled.id, at_least=1, secret=b"s" * 32, now=2.0) is not None
+    again = store.open_batch("t")
+    assert again.window == again.id > first.window
+    late = [(name(1), inner(1)), (name(3), inner(3))]
+    assert store.add_reports("t", late, window=first.window) == ["report_replayed", "batch_collected"]
+    store.release(rolled.id)
+    assert store.add_reports("t", late, window=first.window) == ["report_replayed", "batch_collected"]
+    assert store.add_reports("t", late, [b"x", b"y"], window=again.window) == ["report_replayed", "accepted"]
+    store.end(again.id, below=5, roll_over=False, now=3.0)
+    assert store.open_batch("t").window == store.open_batch("t").id
+    store.close()
+
+
 def test_backups_do_not_overwrite(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "store.db")
     (tmp_path / "there.db").write_text("x")

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -56,8 +55,7 @@ def submit_command(
         text = value_file.read().strip()
     except UnicodeDecodeError:
         raise InvalidInput("the value is not text in UTF-8.") from None
-    window, value = int(time.time() // found.window), _value(found, text)
-    outcome = submit(client, value, window=window, sender=sender, credential=tokens[0])
+    outcome = submit(client, _value(found, text), sender=sender, credential=tokens[0])
     if outcome not in ARRIVED:
         raise InvalidInput(f"the shuffler did not take the report ({outcome}). Check that task and keys are current.")
     click.echo("the report has arrived")

@@ -18,6 +18,7 @@ from shuffledp.esa.wire import decode_message, record_length, split
 from shuffledp.planning.plan import Plan, epsilon_at
 
 _AT_ONCE: Final = 1 << 18
+_UNIT: Final = "one report = one person (clients report once a batch)"
 _WORTH_A_POOL: Final = 1 << 14
 """Records that take longer to open than processes to start."""
 
@@ -81,7 +82,8 @@ def analyze(
         )
     answer = Answer(
         plan=plan, estimate=estimated(plan, opened.counts, plan.guarantee), guarantee=plan.guarantee,
-        realised_epsilon=epsilon_at(plan, plan.honest_of(n)), unit="one report = one person", rejected=opened.rejected,
+        realised_epsilon=epsilon_at(plan, plan.honest_of(n)), unit=_UNIT if task.hops == 1 else "one report",
+        rejected=opened.rejected,
     )  # fmt: skip
     result = answer.document(confidence=confidence)
     result["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] = plan.randomizer.epsilon0

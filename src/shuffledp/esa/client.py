@@ -74,6 +74,18 @@ class Client:
             self._keep(kept | {str(window): found})
         return _upload(found)
 
+    def moved(self, window: int, now: int) -> bytes:
+        """What to send for the window of now, when one had ended before its report arrived: the same, if there is none yet."""
+        with self._alone():
+            kept = self._kept()
+            late = kept.pop(str(window), None)
+            if str(now) not in kept:
+                if late is None or late["sent"]:
+                    raise InvalidInput("there is no report that could go to this window. Make one first.")
+                kept[str(now)] = late
+            self._keep(kept)
+        return _upload(kept[str(now)])
+
     def arrived(self, *, window: int) -> None:
         """The shuffler has it."""
         with self._alone():

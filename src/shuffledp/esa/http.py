@@ -106,7 +106,7 @@ class Service:
         ]
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shuffler")
         self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
-        self._waiting: deque[tuple[str, list[bytes], asyncio.Future[Any]]] = deque()
+        self._waiting: deque[tuple[tuple[str, int | None], list[bytes], asyncio.Future[Any]]] = deque()
         self._records = self._reading = 0
         self._arrived = asyncio.Event()
         self._draining = False
@@ -174,6 +174,10 @@ class Service:
             raise Problem(404, "task_unknown", "this shuffler does not serve that task")
         if request.headers.get("content-type", "").lower() != OCTETS:
             raise Problem(415, "invalid_message", f"reports are sent as {OCTETS}")
+        meant = request.query_params.get("window")
+        if meant is not None and not (meant.isascii() and meant.isdecimal() and len(meant) <= 18):
+            raise Problem(400, "invalid_message", "a window is a number that the shuffler gave")
+        window = None if meant is None else int(meant)
         body = await self._body(request)
         records = split(body, self._shuffler.upload_length(task.id))
         if records is None:
@@ -188,7 +192,7 @@ class Service:
         for rate, of in self._rates:
             rate.take(of(request), len(records))
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((task.id, records, done))
+        self._waiting.append(((task.id, window), records, done))
         self._records += len(records)
         self._arrived.set()
         return JSONResponse({"outcomes": await done})
@@ -218,9 +222,11 @@ class Service:
         task = self._shuffler.tasks.get(request.path_params["task"])
         if task is None:
             raise Problem(404, "task_unknown", "this shuffler does not serve that task")
+        batch = await self._work(self._shuffler.store.open_batch, task.id)
         return JSONResponse(
             {
                 "task": task.document(),
+                "window": batch.window,
                 "keys": self._shuffler.ring.public().document(),
                 "credential": self._shuffler.admission.length if self._shuffler.admission is not None else 0,
             }
@@ -298,12 +304,12 @@ class Service:
                 while self._waiting and count < self._limits.together:
                     together.append(self._waiting.popleft())
                     count += len(together[-1][1])
-                for task_id in {task_id for task_id, _, _ in together}:
-                    uploads = [(records, done) for name, records, done in together if name == task_id]
+                for task_id, window in {meant for meant, _, _ in together}:
+                    uploads = [(records, done) for meant, records, done in together if meant == (task_id, window)]
                     records = [record for mine, _ in uploads for record in mine]
-                    job: Callable[[], Any] = partial(self._shuffler.accept, task_id, records)
+                    job: Callable[[], Any] = partial(self._shuffler.accept, task_id, records, window)
                     if len(records) >= WORTH_ASKING:
-                        opening = self._opening.submit(self._shuffler.open, task_id, records)
+                        opening = self._opening.submit(self._shuffler.open, task_id, records, window)
                         job = partial(_kept, self._shuffler, opening)
                         with contextlib.suppress(Exception):  # it comes again when the result is asked for
                             await asyncio.wrap_future(opening)

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shuffledp.errors import InvalidInput, ShuffledpError
@@ -13,6 +13,8 @@ from shuffledp.esa.task import Task
 
 ARRIVED: Final = ("accepted", "report_replayed")
 """A replay means that an earlier attempt had arrived."""
+_TURNS: Final = 5
+"""Times that keys or windows may change under a report."""
 
 
 class NotDelivered(ShuffledpError):  # noqa: N818 - reads as what it is
@@ -37,13 +39,14 @@ class Sender:
     together: int = 500
     at_once: int = 8
 
-    def send(self, task: Task, records: Sequence[bytes]) -> list[str]:
-        """Deliver reports: what became of each."""
-        return asyncio.run(self.deliver(task, records))
+    def send(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[str]:
+        """Deliver reports, for a window if told: what became of each."""
+        return asyncio.run(self.deliver(task, records, window=window))
 
-    async def deliver(self, task: Task, records: Sequence[bytes]) -> list[str]:
+    async def deliver(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[str]:
         """The same, among other asynchronous work."""
         httpx = _httpx()
+        address = f"{self.url}/v1/tasks/{task.id}/reports" + ("" if window is None else f"?window={window}")
         gate = asyncio.Semaphore(self.at_once)
         try:
             client = httpx.AsyncClient(timeout=30.0)
@@ -55,12 +58,12 @@ class Sender:
 
             async def upload(part: Sequence[bytes]) -> list[str]:
                 async with gate:
-                    return await self._upload(web, task, part)
+                    return await self._upload(web, address, part)
 
             parts = [records[start : start + self.together] for start in range(0, len(records), self.together)]
             return [outcome for outcomes in await asyncio.gather(*map(upload, parts)) for outcome in outcomes]
 
-    async def _upload(self, web: Any, task: Task, part: Sequence[bytes]) -> list[str]:
+    async def _upload(self, web: Any, address: str, part: Sequence[bytes]) -> list[str]:
         httpx = _httpx()
         headers, body = {"Content-Type": "application/octet-stream"}, b"".join(part)
         for attempt in range(self.attempts):
@@ -68,7 +71,7 @@ class Sender:
                 pause = min(60.0, self.pause * 2 ** (attempt - 1))
                 await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - politeness, not privacy
             try:
-                answer = await web.post(f"{self.url}/v1/tasks/{task.id}/reports", content=body, headers=headers)
+                answer = await web.post(address, content=body, headers=headers)
             except httpx.TransportError:
                 continue
             except (httpx.InvalidURL, ValueError):
@@ -82,7 +85,11 @@ class Sender:
         raise NotDelivered("the shuffler could not be reached. Try again later; the same report will be sent.")
 
     def keys(self, task: Task) -> KeyList:
-        """The shuffler's published keys; a shuffler that serves another task under this name is refused."""
+        """The shuffler's published keys."""
+        return self.described(task)[0]
+
+    def described(self, task: Task) -> tuple[KeyList, int]:
+        """The shuffler's keys and its window of now; a shuffler that serves another task under this name is refused."""
         httpx = _httpx()
         try:
             answer = httpx.get(f"{self.url}/v1/tasks/{task.id}", timeout=30.0)
@@ -96,19 +103,31 @@ class Sender:
         found = KeyList.from_document(document.get("keys"))
         if found.role != "shuffler":
             raise InvalidInput("the shuffler published keys of another role. Do not report to it.")
-        return found
+        window = document.get("window")
+        if type(window) is not int or window < 0:
+            raise InvalidInput("the shuffler names no window. Check the address.")
+        return found, window
 
 
-def submit(client: Client, value: Any, *, window: int, sender: Sender, credential: bytes = b"") -> str:
-    """Report a value for a window, once: says what became of it. Safe to call again after any failure."""
+def submit(client: Client, value: Any, *, sender: Sender, window: int | None = None, credential: bytes = b"") -> str:
+    """Report a value once for a window, the shuffler's of now unless told: says what became of it.
+
+    Safe to call again after any failure. A report that comes too late for its window goes to the next, if there is none yet.
+    """
+    if window is None:
+        _, window = sender.described(client.task)
     sealed = client.report(value, window=window, credential=credential)
-    (outcome,) = sender.send(client.task, [sealed])
-    if outcome == "outdated_config":
-        renewed = Client(
-            task=client.task, analyzer=client.analyzer, shufflers=[*client.shufflers[:-1], sender.keys(client.task)],
-            folder=client.folder, words=client.words,
-        )  # fmt: skip
-        (outcome,) = sender.send(client.task, [renewed.rewrapped(window=window)])
+    for _ in range(_TURNS):
+        (outcome,) = sender.send(client.task, [sealed], window=window)
+        if outcome == "outdated_config":
+            client = replace(client, shufflers=[*client.shufflers[:-1], sender.keys(client.task)])
+            sealed = client.rewrapped(window=window)
+        elif outcome == "batch_collected":
+            _, now = sender.described(client.task)
+            window, before = now, window
+            sealed = client.moved(before, now)
+        else:
+            break
     if outcome in ARRIVED:
         client.arrived(window=window)
     return outcome

@@ -30,6 +30,7 @@ class Unsealed:
     """Reports whose outer layer is off: what became of each so far, and of the good ones place, credential's name and inside."""
 
     task: str
+    window: int | None
     outcome: list[Kept | Reason] = field(repr=False)
     good: list[tuple[int, bytes, bytes]] = field(repr=False)
 
@@ -96,11 +97,16 @@ class Shuffler:
         """Bytes of one report of an upload, its credential included."""
         return self._credential + record_length(self._hops[task_id] + 1)
 
-    def accept(self, task_id: str, uploads: Iterable[bytes]) -> list[Kept | Reason] | Refusal:
-        """Open, deduplicate and keep reports: what became of each. Once this returns, what is accepted is on disk."""
-        return self.keep(self.open(task_id, uploads)) if task_id in self._tasks else "task_unknown"
+    def accept(
+        self, task_id: str, uploads: Iterable[bytes], window: int | None = None
+    ) -> list[Kept | Reason] | Refusal:
+        """Open, deduplicate and keep reports: what became of each. Once this returns, what is accepted is on disk.
 
-    def open(self, task_id: str, uploads: Iterable[bytes]) -> Unsealed:
+        A report that is meant for a window is kept only in that one, so that nobody is twice in a batch.
+        """
+        return self.keep(self.open(task_id, uploads, window)) if task_id in self._tasks else "task_unknown"
+
+    def open(self, task_id: str, uploads: Iterable[bytes], window: int | None = None) -> Unsealed:
         """The first half, which touches no store, so that it can go on while others are written down."""
         reached("accept: received")
         sealed, hop, before = list(uploads), self._hops[task_id], self._credential
@@ -120,7 +126,7 @@ class Shuffler:
                 outcome[j] = inner
             elif len(inner) == record_length(hop):
                 good.append((j, name, inner))
-        return Unsealed(task=task_id, outcome=outcome, good=good)
+        return Unsealed(task=task_id, window=window, outcome=outcome, good=good)
 
     def keep(self, unsealed: Unsealed) -> list[Kept | Reason]:
         """The second half: one transaction."""
@@ -130,6 +136,7 @@ class Shuffler:
                 unsealed.task,
                 [(report_id(inner), inner) for _, _, inner in good],
                 [name for _, name, _ in good] if self.admission is not None else None,
+                window=unsealed.window,
             )
             for (j, _, _), what in zip(good, kept, strict=True):
                 outcome[j] = what

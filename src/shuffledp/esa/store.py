@@ -24,7 +24,7 @@ _CACHE: Final = 64 * 1024
 """Kilobytes of the database in memory."""
 BatchState = Literal["OPEN", "CLOSING", "RELEASED", "ROLLED_OVER", "DESTROYED"]
 
-Kept = Literal["accepted", "report_replayed", "not_admitted"]
+Kept = Literal["accepted", "report_replayed", "not_admitted", "batch_collected"]
 
 _FIRST_TABLES: Final = f"""
 CREATE TABLE task (id TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
@@ -47,8 +47,10 @@ _STEPS: Final = (
     _FIRST_TABLES,
     # SQLite keeps the order in which rows of a page came. So what is collected is in tables that are emptied at release, and
     # names and spent credentials, which stay for the life of a task, are then written in their own order. Besides: which hop of
-    # a task this shuffler is (before: always the outermost).
+    # a task this shuffler is (before: always the outermost); and which batches are one window, because they were rolled over.
     """
+ALTER TABLE batch ADD COLUMN window INTEGER;
+UPDATE batch SET window = id;
 ALTER TABLE task ADD COLUMN hop INTEGER NOT NULL DEFAULT 1 CHECK (hop >= 1);
 ALTER TABLE task ADD COLUMN number INTEGER;
 UPDATE task SET hop = coalesce(json_extract(document, '$.hops'), 1), number = rowid;
@@ -74,9 +76,10 @@ class StoreUnavailable(ShuffledpError):  # noqa: N818 - reads as what it is
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One batch as the store knows it."""
+    """One batch as the store knows it. Batches that were rolled over into one another are one window."""
 
     id: int
+    window: int
     task: str
     opened: float
     state: BatchState
@@ -108,9 +111,17 @@ class Store(Protocol):
         ...
 
     def add_reports(
-        self, task_id: str, reports: Sequence[tuple[bytes, bytes]], spending: Sequence[bytes] | None = None
+        self,
+        task_id: str,
+        reports: Sequence[tuple[bytes, bytes]],
+        spending: Sequence[bytes] | None = None,
+        *,
+        window: int | None = None,
     ) -> list[Kept]:
-        """Add (id, inner record) to the open batch, each for a credential that was never spent; says what became of each."""
+        """Add (id, inner record) to the open batch, if that is of this window; says what became of each.
+
+        If credentials are given, each report needs one that was never spent.
+        """
         ...
 
     def start_closing(self, batch_id: int, *, at_least: int, secret: bytes, now: float) -> Batch | None:
@@ -235,28 +246,39 @@ class SQLiteStore:
         return self._select("WHERE task = ? AND state = ? ORDER BY id", task_id, state)
 
     def add_reports(
-        self, task_id: str, reports: Sequence[tuple[bytes, bytes]], spending: Sequence[bytes] | None = None
+        self,
+        task_id: str,
+        reports: Sequence[tuple[bytes, bytes]],
+        spending: Sequence[bytes] | None = None,
+        *,
+        window: int | None = None,
     ) -> list[Kept]:
-        """Add (id, inner record) to the open batch, each for a credential that was never spent; says what became of each."""
+        """Add (id, inner record) to the open batch, if that is of this window; says what became of each.
+
+        If credentials are given, each report needs one that was never spent.
+        """
         outcomes: dict[int, Kept] = {}
         with self._transaction() as connection:
-            batch = self.open_batch(task_id).id
-            task = self._number(task_id)
+            batch, task = self.open_batch(task_id), self._number(task_id)
+            number = batch.id if window in (None, batch.window) else None
             for j in sorted(range(len(reports)), key=lambda j: (reports[j][0], j)):  # not in the order of arrival
                 name, inner = reports[j]
-                outcomes[j] = self._add(task, batch, name, inner, None if spending is None else spending[j])
+                outcomes[j] = self._add(task, number, name, inner, None if spending is None else spending[j])
                 if len(outcomes) == 1:
                     reached("accept: first report written")
             kept = [outcomes[j] for j in range(len(reports))]
-            connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (kept.count("accepted"), batch))
+            connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (kept.count("accepted"), batch.id))
             reached("accept: all reports written")
         reached("accept: committed")
         return kept
 
-    def _add(self, task: int, batch: int, name: bytes, inner: bytes, credential: bytes | None) -> Kept:
+    def _add(self, task: int, batch: int | None, name: bytes, inner: bytes, credential: bytes | None) -> Kept:
         run = self._connection.execute
         if run("SELECT 1 FROM report WHERE task = ? AND id = ?", (task, name)).fetchone():
             return "report_replayed"
+        if batch is None:
+            known = run("SELECT 1 FROM sealed WHERE task = ? AND id = ?", (task, name)).fetchone()
+            return "report_replayed" if known else "batch_collected"
         if not run("INSERT OR IGNORE INTO sealed VALUES (?, ?, ?, ?)", (task, name, batch, inner)).rowcount:
             return "report_replayed"
         if credential is None:
@@ -330,7 +352,7 @@ class SQLiteStore:
                 return None
             state = "ROLLED_OVER" if roll_over else "DESTROYED"
             connection.execute("UPDATE batch SET state = ?, count = 0 WHERE id = ?", (state, batch_id))
-            following, task = self._open(batch.task, now), self._number(batch.task)
+            following, task = self._open(batch.task, now, batch.window if roll_over else None), self._number(batch.task)
             if roll_over:
                 connection.execute(
                     "UPDATE sealed SET batch = ? WHERE task = ? AND batch = ?", (following, task, batch_id)
@@ -394,15 +416,20 @@ class SQLiteStore:
     def _number(self, task_id: str) -> int:
         return int(self._connection.execute("SELECT number FROM task WHERE id = ?", (task_id,)).fetchone()[0])
 
-    def _open(self, task_id: str, now: float) -> int:
+    def _open(self, task_id: str, now: float, window: int | None = None) -> int:
         cursor = self._connection.execute(
             "INSERT INTO batch (task, opened, state) VALUES (?, ?, 'OPEN')", (task_id, now)
         )
-        return int(cursor.lastrowid or 0)
+        number = int(cursor.lastrowid or 0)
+        self._connection.execute("UPDATE batch SET window = ? WHERE id = ?", (window or number, number))
+        return number
 
     def _select(self, where: str, *values: object) -> list[Batch]:
-        rows = self._read(f"SELECT id, task, opened, state, count, digest FROM batch {where}", *values)  # noqa: S608
-        return [Batch(id=row[0], task=row[1], opened=row[2], state=row[3], count=row[4], digest=row[5]) for row in rows]
+        rows = self._read(f"SELECT id, window, task, opened, state, count, digest FROM batch {where}", *values)  # noqa: S608
+        return [
+            Batch(id=row[0], window=row[1], task=row[2], opened=row[3], state=row[4], count=row[5], digest=row[6])
+            for row in rows
+        ]
 
     def _read(self, sql: str, *values: object) -> list[Any]:
         try:
