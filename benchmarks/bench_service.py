@@ -133,19 +133,21 @@ def submissions(task: Task, ring: KeyRing, records: list[bytes]) -> None:
 
         try:
             asyncio.run(Load(port, task.id).closed(iter([next(uploads) for _ in range(4)]), 4, 60))  # wakes the pool
-            batch, capacity = measured("batches of 500", lambda load: asyncio.run(load.closed(uploads, 4, SECONDS)))
+            batch, capacity = measured("A19 batches of 500", lambda load: asyncio.run(load.closed(uploads, 4, SECONDS)))
             singles = [record for body in (next(uploads) for _ in range(20)) for record in _cut(body)]
-            one, _ = measured("single reports", lambda load: asyncio.run(load.closed(iter(singles), 32, SECONDS)))
+            one, _ = measured("A19 single reports", lambda load: asyncio.run(load.closed(iter(singles), 32, SECONDS)))
             rest = list(uploads)
             every = TOGETHER / (2 * capacity)
-            flood, _ = measured("twice the capacity", lambda load: asyncio.run(load.open(rest, every)))
+            flood, _ = measured("A19 twice the capacity", lambda load: asyncio.run(load.open(rest, every)))
         finally:
             process.terminate()
             process.wait(60)
         acknowledged = 4 * TOGETHER + batch.acknowledged + one.acknowledged + flood.acknowledged
         with closing(sqlite3.connect(Path(name) / "store.db")) as connection:
             (held,) = connection.execute("SELECT count(*) FROM sealed").fetchone()
-        print(f"acknowledged in all {acknowledged:,}, in the store {held:,}")
+        print(f"A19 acknowledged in all {acknowledged:,}, in the store {held:,}")
+        assert acknowledged == held
+        assert flood.answers[429], "twice the capacity was not too much"
 
 
 def _cut(body: bytes) -> list[bytes]:
@@ -170,7 +172,7 @@ def release(task: Task) -> None:
         seconds, used = time.perf_counter() - start, time.process_time() - before
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
-            f"close, permute, release {MILLION:,} reports: {seconds:.1f} s ({used:.1f} CPU-s), {memory:,.0f} MB in all"
+            f"A20 close, permute, release {MILLION:,} reports: {seconds:.1f} s ({used:.1f} CPU-s), {memory:,.0f} MB in all"
         )
         store.close()
 

@@ -473,8 +473,15 @@ def test_a_backup_taken_while_running_is_restored(folder: Path) -> None:
             again = Collector(url=server.url, token=(folder / "analyzer.token").read_text()).fetch(TASK)
             assert again == before
             assert set(Sender(url=server.url).send(TASK, first + second)) == {"report_replayed"}
-    for line in ("shuffler backup none.db x.db", "shuffler restore none.db x.db", "shuffler status none.db"):
+    (folder / "empty.db").touch()
+    for line in (
+        "shuffler backup none.db x.db",
+        "shuffler restore none.db x.db",
+        "shuffler status none.db",
+        "shuffler restore empty.db x.db",
+    ):
         assert run(line, cwd=folder).returncode == 2
+    assert not (folder / "x.db").exists()
 
 
 # Files to deploy with

@@ -201,7 +201,7 @@ def restore(copy: Path, store: Path, nothing_released_since: bool) -> None:
 
 @contextlib.contextmanager
 def _existing(path: Path, maker: str) -> Iterator[SQLiteStore]:
-    if not path.is_file():
+    if not path.is_file() or not path.stat().st_size:
         raise InvalidInput(f"there is no store {path}. shuffledp shuffler {maker} makes one.")
     with contextlib.closing(SQLiteStore(path)) as store:
         yield store
