@@ -169,8 +169,8 @@ class Service:
     # Endpoints
 
     async def _submit(self, request: Request) -> Response:
-        task = self._shuffler.tasks.get(request.path_params["task"])
-        if task is None:
+        task_id = request.path_params["task"]
+        if task_id not in self._shuffler.tasks:
             raise Problem(404, "task_unknown", "this shuffler does not serve that task")
         if request.headers.get("content-type", "").lower() != OCTETS:
             raise Problem(415, "invalid_message", f"reports are sent as {OCTETS}")
@@ -179,7 +179,7 @@ class Service:
             raise Problem(400, "invalid_message", "a window is a number that the shuffler gave")
         window = None if meant is None else int(meant)
         body = await self._body(request)
-        records = split(body, self._shuffler.upload_length(task.id))
+        records = split(body, self._shuffler.upload_length(task_id))
         if records is None:
             raise Problem(400, "invalid_message", "the body is not a whole number of reports")
         if self._draining:
@@ -192,7 +192,7 @@ class Service:
         for rate, of in self._rates:
             rate.take(of(request), len(records))
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append(((task.id, window), records, done))
+        self._waiting.append(((task_id, window), records, done))
         self._records += len(records)
         self._arrived.set()
         return JSONResponse({"outcomes": await done})
@@ -222,7 +222,7 @@ class Service:
         task = self._shuffler.tasks.get(request.path_params["task"])
         if task is None:
             raise Problem(404, "task_unknown", "this shuffler does not serve that task")
-        batch = await self._work(self._shuffler.store.open_batch, task.id)
+        batch = await self._work(self._shuffler.store.open_batch, request.path_params["task"])
         return JSONResponse(
             {
                 "task": task.document(),

@@ -9,8 +9,9 @@ every fetch. A batch that stays below min_batch until max_age is ROLLED_OVER to 
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from shuffledp.errors import InvalidInput
@@ -89,9 +90,9 @@ class Shuffler:
         return self.admission.length if self.admission is not None else 0
 
     @property
-    def tasks(self) -> dict[str, Task]:
+    def tasks(self) -> Mapping[str, Task]:
         """The tasks that are served."""
-        return dict(self._tasks)
+        return MappingProxyType(self._tasks)
 
     def upload_length(self, task_id: str) -> int:
         """Bytes of one report of an upload, its credential included."""

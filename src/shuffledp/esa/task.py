@@ -7,7 +7,7 @@ Keys are not part of a task: they rotate, and a key of one's own would be a way 
 import hashlib
 import json
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self
 
 from shuffledp.core.digits import rounded_up
@@ -43,6 +43,7 @@ class Task:
     shuffler: str = "shuffler"
     analyzer: str = "analyzer"
     allow_same_operator: bool = False
+    _id: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, seconds in (("window", self.window), ("max_age", self.max_age)):
@@ -66,11 +67,12 @@ class Task:
                 "shuffler and analyzer have the same operator, against whom only epsilon0 would hold. "
                 "Name two, or allow the same operator explicitly."
             )
+        object.__setattr__(self, "_id", hashlib.sha256(self.canonical()).hexdigest())
 
     @property
     def id(self) -> str:
         """SHA-256 of the canonical form, in hexadecimal."""
-        return hashlib.sha256(self.canonical()).hexdigest()
+        return self._id
 
     def canonical(self) -> bytes:
         """The bytes that are hashed."""
