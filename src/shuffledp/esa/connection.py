@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-HEAD: Final = 256 * 1024
-"""Bytes that may come before the head of a request is complete; what is read at once may include some of the body."""
+HEAD: Final = 512 * 1024
+"""Bytes that may come before the head of a request is complete. One read, of 256 kB, may bring its end and much of the body."""
 PATIENCE: Final = 30.0
 """Seconds within which it must be complete."""
 

@@ -113,7 +113,8 @@ class Shuffler:
         sealed, hop, before = list(uploads), self._hops[task_id], self._credential
         outcome: list[Kept | Reason] = ["invalid_message"] * len(sealed)
         admitted: list[tuple[int, bytes]] = []
-        for j in (j for j, upload in enumerate(sealed) if len(upload) == self.upload_length(task_id)):
+        length = self.upload_length(task_id)
+        for j in (j for j, upload in enumerate(sealed) if len(upload) == length):
             name = self.admission.spent_as(sealed[j][:before], task_id) if self.admission is not None else b""
             if name is None:
                 outcome[j] = "not_admitted"
@@ -153,6 +154,8 @@ class Shuffler:
         batch, now = self.store.open_batch(task_id), self.clock()
         if now < batch.opened + task.window and not whatever_the_window:
             return "batch_too_young"
+        if batch.count < task.plan.min_batch:  # asked at every tick; the store counts again before it closes
+            return "batch_too_small"
         closing = self.store.start_closing(
             batch.id, at_least=task.plan.min_batch, secret=self.secrets(), now=max(now, batch.opened)
         )
