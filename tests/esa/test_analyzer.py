@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 from collections import Counter
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +47,10 @@ def test_a7_bad_records_are_isolated_and_counted() -> None:
     values = ["a"] * 700 + ["b"] * 400
     data = batch(values, [*bad.values(), odd])
     for processes in (1, 2):
-        opened = open_batch(data * 5, TASK, RING, processes=processes)
-        assert opened.received == 5 * 1105
-        assert opened.counts.total == 5500
-        assert opened.rejected == dict.fromkeys(bad, 5) | {"out_of_domain": 10}
+        opened = open_batch(data * 15, TASK, RING, processes=processes)  # enough to be worth a pool
+        assert opened.received == 15 * 1105
+        assert opened.counts.total == 16_500
+        assert opened.rejected == dict.fromkeys(bad, 15) | {"out_of_domain": 30}
     result = analyze(open_batch(data, TASK, RING), TASK, digest="d" * 64)
     assert result["n"] == 1100
     assert result["rejected"] == Counter([*bad, "out_of_domain"])
@@ -61,6 +63,24 @@ def test_a7_bad_records_are_isolated_and_counted() -> None:
     assert "if they do, epsilon0 =" in result["trust"]
     assert result["ledger"] is None
     json.dumps(result, allow_nan=False)
+
+
+def test_a_helper_killed_while_it_opens_loses_and_doubles_nothing() -> None:
+    data = b"".join(sealed(j % 3) for j in range(150)) * 120
+    heard, killed = list[float](), list[int]()
+
+    def watch(share: float) -> None:
+        heard.append(share)
+        if share > 0.3 and not killed:
+            helper = active_children()[0]
+            killed.append(helper.pid or 0)
+            os.kill(killed[0], signal.SIGKILL)
+
+    opened = open_batch(data, TASK, RING, processes=2, watch=watch)
+    assert killed
+    assert (opened.received, opened.counts.values.tolist(), opened.rejected) == (18_000, [6000] * 3, {})
+    assert heard == sorted(set(heard))
+    assert heard[-1] == 1
 
 
 def test_too_few_valid_reports_give_no_result() -> None:

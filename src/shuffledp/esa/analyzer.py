@@ -14,10 +14,9 @@ from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Balance, Ledger, Spend
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import decode_message, record_length, split
+from shuffledp.esa.wire import Reason, record_length, split
 from shuffledp.planning.plan import Plan, epsilon_at
 
-_AT_ONCE: Final = 1 << 18
 _UNIT: Final = "one report = one person (clients report once a batch)"
 _WORTH_A_POOL: Final = 1 << 14
 """Records that take longer to open than processes to start."""
@@ -41,21 +40,21 @@ def open_batch(
     records = split(data, record_length(1))
     if records is None:
         raise InvalidInput("this is not a batch: its length is not a whole number of records. Fetch it again.")
-    counts, rejected = Counts.none(task.plan.size), Counter[str]()
+    found, done = Counter[int | Reason](), 0
     with Openers(processes if len(records) >= _WORTH_A_POOL else 1) as openers:
-        for start in range(0, len(records), _AT_ONCE):
-            opened = openers(records[start : start + _AT_ONCE], ring, task.id, 1)
-            payloads = [payload for payload in opened if isinstance(payload, bytes)]
-            rejected.update(reason for reason in opened if not isinstance(reason, bytes))
-            found = [
-                message for payload in payloads if (message := decode_message(payload, task.plan.size)) is not None
-            ]
-            if len(found) < len(payloads):
-                rejected["out_of_domain"] += len(payloads) - len(found)
-            counts += Counts.of(np.array(found, dtype=np.int64), task.plan.size)
+        for some in openers.tallies(records, ring, task.id, task.plan.size):
+            found.update(some)
+            done += some.total()
             if watch is not None:
-                watch(min(1.0, (start + _AT_ONCE) / len(records)))
-    return Opened(received=len(records), counts=counts, rejected=dict(rejected))
+                watch(done / len(records))
+    counts = np.zeros(task.plan.size, dtype=np.int64)
+    rejected: dict[str, int] = {}
+    for what, often in found.items():
+        if isinstance(what, int):
+            counts[what] = often
+        else:
+            rejected[what] = often
+    return Opened(received=len(records), counts=Counts(counts), rejected=rejected)
 
 
 def analyze(
