@@ -1,6 +1,8 @@
 """Damage valid bytes and JSON, as a careless or hostile sender would."""
 
 import copy
+import hashlib
+import json
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -56,3 +58,12 @@ def replaced(document: Any, place: tuple[Any, ...], value: Any) -> Any:
         inside = inside[name]
     inside[place[-1]] = copy.deepcopy(value)
     return other
+
+
+def resigned(document: Any) -> Any:
+    """A task whose plan carries the right hash again, so that reading it goes on to what was changed."""
+    if isinstance(document.get("plan"), dict):
+        body = {name: value for name, value in document["plan"].items() if name != "sha256"}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        document["plan"]["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    return document
