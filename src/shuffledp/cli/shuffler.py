@@ -20,6 +20,7 @@ from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.task import read_task
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import OneTimeTokens
+from shuffledp.esa.disk import sync_folder
 from shuffledp.esa.keys import KeyFile
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.shuffler import Shuffler
@@ -196,6 +197,7 @@ def restore(copy: Path, store: Path, nothing_released_since: bool) -> None:
         for task_id in [] if nothing_released_since else restored.tasks():
             restored.end(restored.open_batch(task_id).id, below=1 << 62, roll_over=False, now=time.time())
     draft.rename(store)
+    sync_folder(store)
     click.echo(f"restored {store}")
 
 

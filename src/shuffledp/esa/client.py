@@ -18,6 +18,7 @@ from typing import Any
 from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.crypto import seal_inner, wrap_once
+from shuffledp.esa.disk import write_private
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.task import Task
 
@@ -146,18 +147,8 @@ class Client:
 
     def _keep(self, kept: dict[str, Any]) -> None:
         """On disk, whole, before anything is sent."""
-        draft = self._file.with_suffix(f".{os.getpid()}")
         try:
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                json.dump(kept, file)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self._file)
-            folder = os.open(self.folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            write_private(self._file, json.dumps(kept))
         except OSError as error:
             raise InvalidInput(f"cannot write {self._file}: {error.strerror}. Nothing was reported.") from None
 

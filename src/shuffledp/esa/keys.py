@@ -7,7 +7,6 @@ Rotation never changes a task.
 import base64
 import contextlib
 import json
-import os
 import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Final, Literal, Self, get_args
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.disk import write_private
 
 Role = Literal["shuffler", "analyzer"]
 State = Literal["PENDING", "ACTIVE", "EXPIRED"]
@@ -101,15 +101,9 @@ class KeyRing:
                 {"key_id": key.key_id, "state": key.state, "private": _text(key.private.private_bytes_raw())} for key in self.keys
             ],
         }  # fmt: skip
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                json.dump(document, file, indent=2)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
+            write_private(path, json.dumps(document, indent=2))
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None
 
     @classmethod

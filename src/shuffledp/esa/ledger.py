@@ -19,6 +19,7 @@ from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.esa.disk import sync_folder
 from shuffledp.randomizers.response import RandomizedResponse
 
 START: Final = "0" * 64
@@ -96,7 +97,7 @@ class Ledger:
                 file.write((line + "\n").encode())
                 file.flush()
                 os.fsync(file.fileno())
-                _sync_folder(self._path)
+                sync_folder(self._path)
             except OSError as error:
                 raise InvalidInput(
                     f"cannot write the ledger {self._path}: {error.strerror}. Nothing is shown."
@@ -156,14 +157,6 @@ def _composed(spends: list[Spend], delta: float) -> float:
         found = merged.get(key)
         merged[key] = spend.collection() if found is None else replace(found, rounds=found.rounds + 1)
     return compose(list(merged.values())).epsilon(delta)
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _hash(line: str) -> str:
