@@ -31,6 +31,8 @@ from shuffledp.esa.task import Task
 
 SECONDS = float(os.environ.get("SHUFFLEDP_BENCH_SECONDS", "60"))
 TOGETHER = 500
+FLOOD = 400
+"""Uploads sent at twice the capacity: more than may wait."""
 MILLION = int(1_000_000 * min(1.0, SECONDS / 60))
 
 
@@ -114,7 +116,8 @@ def served(folder: Path, task: Task, ring: KeyRing) -> tuple["subprocess.Popen[s
 
 def submissions(task: Task, ring: KeyRing, records: list[bytes]) -> None:
     """Batches for a minute, single reports, and twice what it can take."""
-    uploads = iter([b"".join(records[start : start + TOGETHER]) for start in range(0, len(records), TOGETHER)])
+    bodies = [b"".join(records[start : start + TOGETHER]) for start in range(0, len(records), TOGETHER)]
+    singles, too_many, uploads = _cut(b"".join(bodies[:20])), bodies[20 : 20 + FLOOD], iter(bodies[20 + FLOOD :])
     with tempfile.TemporaryDirectory() as name:
         process, port = served(Path(name), task, ring)
 
@@ -134,11 +137,9 @@ def submissions(task: Task, ring: KeyRing, records: list[bytes]) -> None:
         try:
             asyncio.run(Load(port, task.id).closed(iter([next(uploads) for _ in range(4)]), 4, 60))  # wakes the pool
             batch, capacity = measured("A19 batches of 500", lambda load: asyncio.run(load.closed(uploads, 4, SECONDS)))
-            singles = [record for body in (next(uploads) for _ in range(20)) for record in _cut(body)]
             one, _ = measured("A19 single reports", lambda load: asyncio.run(load.closed(iter(singles), 32, SECONDS)))
-            rest = list(uploads)
             every = TOGETHER / (2 * capacity)
-            flood, _ = measured("A19 twice the capacity", lambda load: asyncio.run(load.open(rest, every)))
+            flood, _ = measured("A19 twice the capacity", lambda load: asyncio.run(load.open(too_many, every)))
         finally:
             process.terminate()
             process.wait(60)
@@ -235,7 +236,7 @@ def main() -> None:
     alone = context.Process(target=release, args=(task,))
     alone.start()
     alone.join()
-    count = int(14_000 * SECONDS)
+    count = int(20_000 * SECONDS) + (20 + FLOOD) * TOGETHER
     step = -(-count // 8)
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         key, start = ring.public().active, time.perf_counter()
