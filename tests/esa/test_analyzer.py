@@ -165,8 +165,10 @@ def test_a17_a_budget_for_twelve_rounds_lasts_twelve_rounds(tmp_path: Path) -> N
         if round_ < 12:
             heads.append(ledger.spend(spend(f"batch {round_}")).head)
         else:
-            with pytest.raises(NoClaim, match="the budget is spent: 12 releases"):
+            with pytest.raises(NoClaim, match="the budget is spent: 12 releases") as refused:
                 ledger.spend(spend(f"batch {round_}"))
+            said = float(str(refused.value).split("epsilon = ")[1].split(",")[0])
+            assert budget_for(13) / 1.0001 <= said * (1 + 1e-12)  # shown rounded up
     assert len(set(heads)) == 12
     assert ledger.balance().releases == 12
     assert ledger.balance().head == heads[-1]

@@ -15,7 +15,7 @@ import pytest
 from oracles.scale import examples
 from shuffledp import InvalidInput, plan
 from shuffledp.esa import store as module
-from shuffledp.esa.store import SCHEMA, SQLiteStore, Store
+from shuffledp.esa.store import SCHEMA, Batch, SQLiteStore, Store
 from shuffledp.esa.task import Task
 
 Opening = Callable[[], Store]
@@ -187,45 +187,48 @@ def test_processes_that_open_a_new_store_at_once(tmp_path: Path) -> None:
         assert list(pool.map(open_it, range(6))) == [1] * 6
 
 
+SECRET = b"the secret of the permutation..."
+
+
+def one_that_closes(path: Path) -> tuple[SQLiteStore, Batch]:
+    """A store whose batch of ten is about to be released."""
+    store = SQLiteStore(path)
+    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_reports("t", [(name(j), inner(j)) for j in range(10)])
+    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, now=1.0)
+    assert batch is not None
+    return store, batch
+
+
 def test_a_log_that_a_crash_left_is_emptied(tmp_path: Path) -> None:
     """The secret of a released batch is in no file, even if the process died before the log was emptied."""
-    first = SQLiteStore(tmp_path / "store.db")
-    first.add_task("t", "{}", hop=1, now=0.0)
-    first.add_reports("t", [(name(j), inner(j)) for j in range(10)])
-    secret = b"the secret of the permutation..."
-    batch = first.start_closing(first.open_batch("t").id, at_least=1, secret=secret, now=1.0)
-    assert batch is not None
+    first, batch = one_that_closes(tmp_path / "store.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "reached", died_when("release: committed"))
         with pytest.raises(InterruptedError):
             first.release(batch.id)
     for suffix in ("", "-wal"):  # what a dead process leaves
         (tmp_path / f"dead.db{suffix}").write_bytes((tmp_path / f"store.db{suffix}").read_bytes())
-    assert secret in (tmp_path / "dead.db-wal").read_bytes()
+    assert SECRET in (tmp_path / "dead.db-wal").read_bytes()
     first.close()
     again = SQLiteStore(tmp_path / "dead.db")
     again.tidy()
-    assert not any(secret in path.read_bytes() for path in tmp_path.glob("dead.db*"))
+    assert not any(SECRET in path.read_bytes() for path in tmp_path.glob("dead.db*"))
     assert sorted(released(again, batch.id)) == list(range(10))
     again.close()
 
 
 def test_a_log_that_a_reader_holds_is_emptied_later(tmp_path: Path) -> None:
-    store = SQLiteStore(tmp_path / "store.db")
-    store.add_task("t", "{}", hop=1, now=0.0)
-    store.add_reports("t", [(name(j), inner(j)) for j in range(10)])
-    secret = b"the secret of the permutation..."
-    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=secret, now=1.0)
-    assert batch is not None
+    store, batch = one_that_closes(tmp_path / "store.db")
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM batch").fetchone()
         assert store.release(batch.id).state == "RELEASED"  # a reader does not keep it from happening
         store.tidy()
-        assert secret in (tmp_path / "store.db-wal").read_bytes()
+        assert SECRET in (tmp_path / "store.db-wal").read_bytes()
         reader.execute("COMMIT")
     store.tidy()
-    assert not any(secret in path.read_bytes() for path in tmp_path.glob("store.db*"))
+    assert not any(SECRET in path.read_bytes() for path in tmp_path.glob("store.db*"))
     store.close()
 
 

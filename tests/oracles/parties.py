@@ -1,5 +1,7 @@
-"""Two tasks, the keys of both parties, and a shuffler in memory."""
+"""Tasks, the keys of both parties, a shuffler in memory, and the files of one that runs."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 from shuffledp import plan
@@ -13,6 +15,7 @@ SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 LABELS = ["a", "b", "c", "d", "e", "f", "g", "h"]
 EIGHT = Task(plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, labels=LABELS), window=60, max_age=600)
 MEAN = Task(plan=plan("mean", n=200, epsilon=1.0, delta=1e-3, high=10.0), window=60, max_age=600)
+SIXTEEN = Task(plan=plan("histogram", n=100, epsilon=8.0, delta=1e-2, size=16), window=3600, max_age=7200)
 
 
 def sealed(message: int, task: Task) -> bytes:
@@ -29,3 +32,13 @@ def released(shuffler: Shuffler, task: Task) -> tuple[Batch, bytes]:
     batch = shuffler.close(task.id, whatever_the_window=True)
     assert isinstance(batch, Batch)
     return batch, b"".join(shuffler.fetch(batch.id) or ())
+
+
+def prepared(folder: Path, task: Task, ring: KeyRing) -> Path:
+    """What a shuffler and its users find in a folder."""
+    folder.mkdir(exist_ok=True)
+    (folder / "task.json").write_text(json.dumps(task.document()))
+    ring.save(folder / "shuffler.key")
+    ANALYZER.save(folder / "analyzer.key")
+    (folder / "analyzer.pub.json").write_text(json.dumps(ANALYZER.public().document()))
+    return folder

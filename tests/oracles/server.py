@@ -5,9 +5,12 @@ import re
 import secrets
 import shlex
 import signal
+import sqlite3
 import ssl
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -60,3 +63,23 @@ class Server:
         """End it: what it had printed."""
         os.kill(self.process.pid, how)
         return self.process.communicate(timeout=60)
+
+
+@contextmanager
+def running(folder: Path, more: str = "", **how: object) -> Iterator[Server]:
+    """One that is stopped when no longer needed."""
+    server = Server(folder, more, **how)  # type: ignore[arg-type]
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop()
+        for pipe in (server.process.stdout, server.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def stored(folder: Path, query: str) -> int:
+    """A number that is in its store."""
+    with closing(sqlite3.connect(folder / "store.db", isolation_level=None)) as connection:
+        return int(connection.execute(query).fetchone()[0])

@@ -18,6 +18,7 @@ from typing import Any, Final
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core import checks
+from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.esa.disk import sync_folder
 from shuffledp.randomizers.response import RandomizedResponse
@@ -88,7 +89,7 @@ class Ledger:
             after = _composed([*spends, spend], self._delta)
             if not after <= self._epsilon:
                 raise NoClaim(
-                    f"the budget is spent: {len(spends)} releases and this one would be epsilon = {after:.6g}, "
+                    f"the budget is spent: {len(spends)} releases and this one would be epsilon = {rounded_up(after)}, "
                     f"above {self._epsilon:.6g}. Use another population, or ask for less."
                 )
             line = json.dumps(asdict(spend) | {"previous": head}, sort_keys=True)
