@@ -54,8 +54,8 @@ def tally_here(records: Sequence[bytes], ring: KeyRing, task_id: str, size: int)
 class Openers:
     """Processes that open records: started when first needed, and done without when they fail.
 
-    A helper that cannot start, dies, or does not answer in time costs time and nothing else: all of them are killed, what they owe
-    is opened in this process, and they are not started again for a while, the longer the more often they failed.
+    A helper that cannot start, dies, or does not answer in time costs time and nothing else: all are killed, what they owe is
+    opened in this process, and they are not started again for a while, the longer the more often they failed.
 
     Attributes:
         processes: how many; with one, everything is opened here.
@@ -160,10 +160,12 @@ class _Pool:
 
     def _ask(self, job: Callable[[Sequence[bytes], KeyRing], T], part: Sequence[bytes], secrets: _Secrets) -> T:
         helper = self._free.get()  # there is one: as many threads as helpers
-        helper.send((job, part, secrets))
-        answer: T = helper.recv()
-        self._free.put(helper)
-        return answer
+        try:
+            helper.send((job, part, secrets))
+            answer: T = helper.recv()
+            return answer
+        finally:  # also one that failed: whoever asks it next fails at once, and waits for nobody
+            self._free.put(helper)
 
     def kill(self) -> None:
         for process, _ in self._helpers:
