@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from oracles.parties import PARTIES
 from shuffledp import InvalidInput, plan
 from shuffledp.esa.client import Client
 from shuffledp.esa.crypto import unseal
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import SQLiteStore
+from shuffledp.esa.sqlite import SQLiteStore
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message
 
-TASK = Task(plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, size=8), window=60, max_age=600)
+TASK = Task(plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, size=8), window=60, max_age=600, **PARTIES)
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 
 
@@ -50,7 +51,7 @@ def test_a12_new_keys_wrap_the_same_report(tmp_path: Path) -> None:
     clock = [0.0]
     ring, values = SHUFFLER, set()
     shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=ring, clock=lambda: clock[0])
-    shuffler.serve(TASK)
+    shuffler.serve(TASK, ANALYZER.public())
     assert shuffler.accept(TASK.id, [client(tmp_path, ring).report(6, window=1)]) == [
         "accepted"
     ]  # and the answer is lost
@@ -128,7 +129,7 @@ def test_a_refused_token_can_be_replaced_the_report_not(tmp_path: Path) -> None:
 
 
 def test_a12_with_two_hops_each_shuffler_knows_a_rewrapped_report_again(tmp_path: Path) -> None:
-    task, inner = replace(TASK, hops=2), KeyRing.fresh("shuffler")
+    task, inner = replace(TASK, shufflers=("Alpha", "Gamma")), KeyRing.fresh("shuffler")
     rings = [SHUFFLER, SHUFFLER.rotated()]
     clients = [
         Client(task=task, analyzer=ANALYZER.public(), shufflers=[inner.public(), ring.public()], folder=tmp_path)
