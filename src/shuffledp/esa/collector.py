@@ -33,7 +33,7 @@ class Collector:
         return content, entry["sha256"]
 
     def _fetch(self, task: Task, batch: int | None) -> tuple[bytes, dict[str, Any]]:
-        listed = self._json("GET", f"/v1/tasks/{task.id}/batches")
+        listed = self._json("GET", f"/v2/tasks/{task.id}/batches")
         try:
             batches = [{name: kind(entry[name]) for name, kind in _LISTED.items()} for entry in listed["batches"]]
         except (ArithmeticError, KeyError, TypeError, ValueError):
@@ -42,14 +42,14 @@ class Collector:
         if not wanted:
             raise InvalidInput("no such batch is released yet. Wait for the window to end, or for more reports.")
         entry = wanted[-1]
-        answer = self._request("GET", f"/v1/batches/{entry['batch']}")
+        answer = self._request("GET", f"/v2/batches/{entry['batch']}")
         if hashlib.sha256(answer.content).hexdigest() != entry["sha256"]:
             raise InvalidInput("the batch does not match its hash. Fetch it again.")
         return answer.content, entry
 
     def close(self, task: Task) -> dict[str, Any]:
         """Release the open batch, if it has enough reports."""
-        return self._json("POST", f"/v1/tasks/{task.id}/batches/close")
+        return self._json("POST", f"/v2/tasks/{task.id}/batches/close")
 
     def _json(self, method: str, path: str) -> dict[str, Any]:
         answer = self._request(method, path)
