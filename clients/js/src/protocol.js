@@ -34,8 +34,8 @@ export function readProtocol(document) {
   if (!Number.isInteger(size) || size < 2 || size > 2 ** 32) throw wrong;
   if (typeof document.threshold !== "string" || !/^[1-9][0-9]{0,19}$/.test(document.threshold)) throw wrong;
   const threshold = BigInt(document.threshold);
-  if (threshold >= 1n << 64n) throw wrong;
   const gamma = Number(threshold) / WORD;
+  if (!(gamma < 1)) throw wrong; // messages would say nothing about the values
   const epsilon0 = Math.log1p((size * (1 - gamma)) / gamma);
   if (document.gamma !== gamma || !(Math.abs(document.epsilon0 - epsilon0) <= 1e-9 * (1 + epsilon0))) {
     throw invalid("the plan's gamma, threshold and epsilon0 contradict each other. Make a new one with shuffledp plan.");
