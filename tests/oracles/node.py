@@ -10,6 +10,8 @@ CLIENT = Path(__file__).parents[2] / "clients" / "js"
 NODE = Path(ROOT_DIR) / ("node.exe" if os.name == "nt" else "bin/node")
 
 
-def node(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+def node(*arguments: str | Path, given: str = "") -> "subprocess.CompletedProcess[str]":
     """Run node in the folder of the client."""
-    return subprocess.run([NODE, *arguments], cwd=CLIENT, capture_output=True, text=True, check=False, timeout=600)
+    return subprocess.run(
+        [NODE, *arguments], input=given, cwd=CLIENT, capture_output=True, text=True, check=False, timeout=600
+    )
