@@ -84,6 +84,9 @@ export class Client {
     const task = await verifyTask(found.task, this.#taskId);
     if (!whole(found.window, 0, Number.MAX_SAFE_INTEGER)) throw untrusted("the shuffler names no window. Check the address.");
     if (!whole(found.credential, 0, 65536)) throw untrusted("the shuffler does not say what it admits by. Check the address.");
+    if (found.key_id === null) {
+      throw new ShuffledpError("not_delivered", "the shuffler takes no reports for this task now. Try again later.");
+    }
     const own = activeKey(await readKeys(found.keys, "shuffler"), "shuffler");
     const { inner, next } = await this.#layers(task, found);
     return { task, window: found.window, credential: found.credential, own, inner, next };

@@ -155,6 +155,8 @@ test("an announced key that the caller does not trust is refused before anything
   await assert.rejects(client.submit("a"), { kind: "untrusted", message: new RegExp(other.fingerprint) });
   shuffler.next = { ...other, keyId: 9 };
   await assert.rejects(client.submit("a"), { kind: "untrusted" });
+  shuffler.next = { ...other, keyId: null }; // between two windows
+  await assert.rejects(client.submit("a"), { kind: "not_delivered" });
   shuffler.next = { ...other, list: shuffler.own.list };
   await assert.rejects(client.submit("a"), { kind: "invalid" });
   assert.equal(words.made, 0);
