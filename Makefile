@@ -42,9 +42,9 @@ $(READY): $(UV) requirements/lock.txt pyproject.toml
 
 # The survey page is tested in a real Chromium.
 browser:
-	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \
-		[ "$$(id -u)" = 0 ] && command -v apt-get && apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null && command -v chromium; \
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null && command -v chromium >/dev/null; \
 	} || { echo "the tests need Chromium, which could not be installed here. Install the package chromium, then run make again." >&2; exit 1; }
 
 docs: $(READY)

@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import numpy as np
+
+from golden.make_vectors import RecordingWords, made, randomized
 from oracles.node import CLIENT, node
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, prepared
 from oracles.result import analyzed
@@ -23,6 +26,28 @@ def test_its_own_tests_and_the_shipped_vectors_pass_in_node() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\n# fail 0\n" in done.stdout
     assert "\n# skipped 0\n" in done.stdout
+
+
+def test_it_randomizes_as_python_does_whatever_the_protocol_and_the_value() -> None:
+    value: float
+    random, cases = np.random.default_rng(17), []
+    for j in range(2000):
+        name = ("histogram", "histogram", "sum", "mean")[j % 4]
+        size = int(random.integers(2, 1 << int(random.integers(2, 33))))
+        low = float(random.normal(scale=10.0 ** random.integers(-30, 30)))
+        high = low + abs(low) * float(random.uniform(0.01, 3))
+        if j % 4 == 0:
+            protocol, value = made(name, size, random.uniform(0.01, 0.99)), int(random.integers(size))
+        else:
+            size = min(size, 1 << 12)
+            protocol = made(name, size, random.uniform(0.01, 0.99), low=low, high=high)
+            value = (low, high, float(random.uniform(low, high)))[j % 3]
+        cases.append(randomized(protocol, value, RecordingWords(j, {}, {})))
+    done = node("test/randomize.js", given="\n".join(map(json.dumps, cases)))
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        [case["symbol"], case["message"]] for case in cases
+    ]
 
 
 def test_a_thousand_reports_are_accepted_released_and_opened(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """The survey page in a real browser: from a click to the analyzer's result."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from oracles.browser import chromium, pages
+from oracles.browser import chromium, pages, person
 from oracles.node import CLIENT
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, prepared
 from oracles.result import analyzed
@@ -25,11 +27,21 @@ ARRIVED = "Thank you. Your answer has arrived."
 STANDS = "You had answered already: that answer stands, and nothing else was sent."
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A shuffler on an origin of its own."""
-    with running(prepared(tmp_path_factory.mktemp("shuffler"), TASK, SHUFFLER)) as server:
-        yield server
+@contextmanager
+def asking(folder: Path) -> Iterator[tuple[Server, str]]:
+    """A shuffler, and the page with the surveys that it can ask, on an origin of its own."""
+    with running(prepared(folder, TASK, SHUFFLER)) as server:
+        survey: dict[str, Any] = {
+            "title": "How we travel", "question": "How did you come here today?", "answers": {"bike": "By bicycle"},
+            "url": server.url, "task": TASK.id, "analyzer": TRUSTED,
+        }  # fmt: skip
+        stranger = KeyRing.fresh("analyzer").public().document()
+        surveys = {
+            "survey": survey, "stranger": survey | {"analyzer": stranger}, "other": survey | {"task": "0" * 64},
+            "plain": survey | {"url": "http://shuffler.example"},
+        }  # fmt: skip
+        with pages(CLIENT, {f"/example/{name}.json": document for name, document in surveys.items()}) as origin:
+            yield server, f"{origin}/example/index.html"
 
 
 @pytest.fixture(scope="module")
@@ -39,26 +51,23 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def address(server: Server) -> Iterator[str]:
-    """The page, with the surveys that it can ask."""
-    survey: dict[str, Any] = {
-        "title": "How we travel", "question": "How did you come here today?", "answers": {"bike": "By bicycle"},
-        "url": server.url, "task": TASK.id, "analyzer": TRUSTED,
-    }  # fmt: skip
-    stranger = KeyRing.fresh("analyzer").public().document()
-    documents = {
-        "survey": survey, "stranger": survey | {"analyzer": stranger}, "other": survey | {"task": "0" * 64},
-        "plain": survey | {"url": "http://shuffler.example"},
-    }  # fmt: skip
-    with pages(CLIENT, {f"/example/{name}.json": document for name, document in documents.items()}) as found:
-        yield f"{found}/example/index.html"
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with asking(tmp_path_factory.mktemp("shuffler")) as (_, address):
+        yield address
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A person who was never here."""
-    with browser.new_context() as context:
+    with person(browser) as context:
         yield context.new_page()
+
+
+def watched(page: Page) -> list[str]:
+    """What the page complains of."""
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(error.message))
+    page.on("console", lambda message: problems.append(message.text))
+    return problems
 
 
 def answer(page: Page, address: str, choice: str) -> None:
@@ -67,18 +76,18 @@ def answer(page: Page, address: str, choice: str) -> None:
     page.get_by_role("button", name="Send my answer").click()
 
 
-def test_answers_of_several_people_are_in_the_result(browser: Browser, server: Server, address: str) -> None:
-    for choice in ANSWERS:
-        with browser.new_context() as context:  # a browser of one's own
-            page, problems = context.new_page(), list[str]()
-            page.on("pageerror", lambda error, seen=problems: seen.append(str(error)))
-            page.on("console", lambda message, seen=problems: seen.append(message.text))
-            answer(page, address, choice)
-            expect(page.get_by_role("status")).to_have_text(ARRIVED)
-            kept = page.evaluate("JSON.stringify(localStorage)")
-            assert not any(word in kept for word in ("message", "inner", *LABELS))
-            assert problems == []
-    result = analyzed(server)
+def test_answers_of_several_people_are_in_the_result(browser: Browser, tmp_path: Path) -> None:
+    with asking(tmp_path) as (server, address):
+        for choice in ANSWERS:
+            with person(browser) as context:
+                page = context.new_page()
+                problems = watched(page)
+                answer(page, address, choice)
+                expect(page.get_by_role("status")).to_have_text(ARRIVED)
+                kept = page.evaluate("JSON.stringify(localStorage)")
+                assert not any(word in kept for word in ("message", "inner", *LABELS))
+                assert problems == []
+        result = analyzed(server)
     assert result["n"] == len(ANSWERS)
     assert [round(count) for count in result["estimate"]["value"]] == [ANSWERS.count(label) for label in LABELS]
 
@@ -105,13 +114,14 @@ def test_the_page_says_what_happens_to_the_answer(page: Page, address: str) -> N
 
 
 def test_one_person_in_two_tabs_at_once_reports_once(browser: Browser, address: str) -> None:
-    with browser.new_context() as context:
-        tabs = [context.new_page() for _ in range(2)]
-        for tab, choice in zip(tabs, ("bus", "car"), strict=True):
-            tab.goto(address)
-            tab.get_by_role("radio", name=choice).check()
-        for tab in tabs:
-            tab.get_by_role("button").click()
+    with person(browser) as context:
+        tabs = []
+        for choice in ("bus", "car"):
+            tabs.append(context.new_page())
+            tabs[-1].goto(address)
+            tabs[-1].get_by_role("radio", name=choice).check()
+        for tab in tabs:  # clicking would bring each to the front first
+            tab.evaluate("document.forms[0].requestSubmit()")
         for tab in tabs:
             expect(tab.get_by_role("status")).to_have_class("good")
         stored = tabs[0].evaluate("Object.values(localStorage).map(JSON.parse)")
@@ -135,7 +145,7 @@ def test_a_survey_that_is_not_sound_is_not_asked(page: Page, address: str, surve
 
 
 def test_nothing_is_wider_than_a_phone(browser: Browser, address: str) -> None:
-    with browser.new_context(viewport={"width": 320, "height": 640}, color_scheme="dark") as context:
+    with person(browser, viewport={"width": 320, "height": 640}, color_scheme="dark") as context:
         page = context.new_page()
         page.goto(address)
         page.get_by_text("For those who check").click()

@@ -92,6 +92,17 @@ def made(task: Any, size: int, gamma: float | Fraction, **shape: Any) -> Plan:
     )  # fmt: skip
 
 
+def randomized(plan_: Plan, value: Any, words: RecordingWords) -> dict[str, Any]:
+    """What becomes of a value, and the words that this took."""
+    protocol = plan_.protocol
+    symbols = protocol.encode([value], words, first_row=0)  # type: ignore[arg-type]
+    message = int(protocol.randomizer.randomize(symbols, words, first_row=0)[0])
+    return {
+        "protocol": plan_.document()["protocol"], "value": value, "bytes": words.bytes, "blocks": words.blocks_,
+        "symbol": int(symbols[0]), "message": message,
+    }  # fmt: skip
+
+
 def randomization() -> list[dict[str, Any]]:
     """Every kind of protocol, every branch."""
     labels = made("histogram", 3, 0.4, labels=("no", "yes", "Größe 😀"))
@@ -114,16 +125,7 @@ def randomization() -> list[dict[str, Any]]:
 
     def add(plan_: Plan, value: Any, lanes: dict[int, int] | None = None, **draws: tuple[int, int]) -> None:
         at = {{"first": 0, "second": 1, "third": 2, "rounding": 2**32}[name]: block for name, block in draws.items()}
-        words = RecordingWords(len(cases), lanes or {}, at)
-        protocol = plan_.protocol
-        symbols = protocol.encode([value], words, first_row=0)  # type: ignore[arg-type]
-        message = int(protocol.randomizer.randomize(symbols, words, first_row=0)[0])
-        cases.append(
-            {
-                "protocol": plan_.document()["protocol"], "value": value, "bytes": words.bytes, "blocks": words.blocks_,
-                "symbol": int(symbols[0]), "message": message,
-            }
-        )  # fmt: skip
+        cases.append(randomized(plan_, value, RecordingWords(len(cases), lanes or {}, at)))
 
     plain: list[tuple[Plan, list[Any]]] = [
         (labels, ["no", "yes", "Größe 😀"]), (coin, ["yes", "no"]), (sixteen, [0, 7, 15]), (half, [0, 4]),

@@ -10,7 +10,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+
+PATIENCE = 300_000
+"""Milliseconds, so that a busy machine is not taken for a broken page."""
+expect.set_options(timeout=PATIENCE)
 
 
 @contextmanager
@@ -22,11 +26,19 @@ def chromium() -> Iterator[Browser]:
     )
     with sync_playwright() as playwright:
         # a sandbox needs rights that containers do not give; the page is our own
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"], timeout=PATIENCE)
         try:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def person(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
+    """Somebody with a browser of their own, who was never here."""
+    with browser.new_context(**options) as context:
+        context.set_default_timeout(PATIENCE)
+        yield context
 
 
 class _Pages(SimpleHTTPRequestHandler):

@@ -11,27 +11,10 @@ import { encode, randomize, readProtocol, SystemWords } from "../src/protocol.js
 import { header, info, payload, reportId, sealInner, wrap } from "../src/sealing.js";
 import { verifyTask } from "../src/task.js";
 import { pairOf } from "./shuffler.js";
+import { RecordedWords } from "./words.js";
 
 const read = (path) => JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8"));
 const VECTORS = read("src/shuffledp/esa/vectors.json");
-
-/** The words of a vector, and no others. */
-class RecordedWords {
-  constructor({ bytes, blocks }) {
-    this.bytes = { ...bytes };
-    this.blocks = { ...blocks };
-  }
-  byte(lane) {
-    const found = this.bytes[lane];
-    delete this.bytes[lane];
-    return found;
-  }
-  block(draw) {
-    const found = this.blocks[draw].map((word) => BigInt(`0x${word}`));
-    delete this.blocks[draw];
-    return found;
-  }
-}
 
 test("canonical forms", () => {
   for (const { json, canonical } of VECTORS.canonical) {
@@ -122,7 +105,7 @@ test("nothing is sealed to a point of small order", async () => {
 
 test("fresh words are spread over all values", () => {
   const words = new SystemWords();
-  const seen = new Set(Array.from({ length: 5000 }, () => words.byte(0)));
+  const seen = new Set(Array.from({ length: 10_000 }, () => words.byte(0)));
   assert.equal(seen.size, 256);
   const protocol = { size: 4, threshold: 2n ** 64n - 1n };
   const counts = [0, 0, 0, 0];
