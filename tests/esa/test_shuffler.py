@@ -97,7 +97,7 @@ def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Cloc
         outcomes: list[object] = []
 
         def closer() -> None:
-            mine = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock)
+            mine = made(tmp_path / "store.db", clock)
             for _ in range(10):
                 try:
                     outcomes.append(mine.close(TASK.id, whatever_the_window=True))
@@ -137,7 +137,7 @@ def test_a7_malformed_records_fail_by_themselves(tmp_path: Path, clock: Clock) -
     ]
     batch = [good[0], *(record for record, _ in kinds), good[1], good[2]]
     assert shuffler.accept(TASK.id, batch) == ["accepted", *(why for _, why in kinds), "accepted", "accepted"]
-    assert shuffler.counters == Counter(["accepted"] * 3 + [why for _, why in kinds])
+    assert shuffler.counters[TASK.id] == Counter(["accepted"] * 3 + [why for _, why in kinds])
     assert shuffler.store.open_batch(TASK.id).count == 3
     assert shuffler.accept("00" * 32, good) == "task_unknown"
     assert shuffler.accept(TASK.id, []) == []

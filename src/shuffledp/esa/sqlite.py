@@ -14,7 +14,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Self, get_args
 
@@ -68,7 +68,9 @@ _COLUMNS: Final = "id, window, task, opened, state, count, key, fingerprint, dig
 class SQLiteStore:
     """One file. Use it from one thread at a time, and `twin` for another."""
 
-    def __init__(self, path: Path | str, *, read_only: bool = False, _turn: threading.RLock | None = None) -> None:
+    def __init__(
+        self, path: Path | str, *, read_only: bool = False, _turn: AbstractContextManager[bool] | None = None
+    ) -> None:
         self._path, self._memory, self._tidy = path, str(path) == ":memory:", read_only
         self._turn = _turn or threading.RLock()  # writers of this process wait for each other here, not by polling
         self._file: tuple[int, int] | None = None
@@ -89,6 +91,8 @@ class SQLiteStore:
                 )
         except (sqlite3.Error, OSError) as error:
             raise InvalidInput(f"cannot use the store {path}: {_why(error)}") from None
+        if not version and read_only:
+            raise InvalidInput(f"{path} is not a store. Choose another file.")
         if not version:
             with self._transaction() as connection:  # whole or not at all; another process may have done it meanwhile
                 for statement in _TABLES.split(";") if not self._version() else ():
