@@ -118,7 +118,11 @@ export class LocalStorage implements Storage {
 export function canonical(value: unknown): Uint8Array;
 
 /** The fingerprint of a public key, in hexadecimal. */
-export function fingerprint(key: { key_id: number; public: string | Uint8Array; role: "analyzer" | "shuffler" }): Promise<string>;
+export function fingerprint(key: {
+  key_id: number;
+  public: string | Uint8Array;
+  role: "analyzer" | "shuffler";
+}): Promise<string>;
 
 /** The id of a task document. */
 export function taskId(document: object): Promise<string>;

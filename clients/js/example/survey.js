@@ -7,7 +7,8 @@ const $ = (id) => document.getElementById(id);
 /** Only files next to the page: a link must not make it ask for somebody else. */
 async function configuration() {
   const name = new URLSearchParams(location.search).get("config") ?? "survey.json";
-  if (!/^[\w-][\w.-]*\.json$/.test(name)) throw new Error("the survey's configuration is a .json file next to this page.");
+  if (!/^[\w-][\w.-]*\.json$/.test(name))
+    throw new Error("the survey's configuration is a .json file next to this page.");
   const answer = await fetch(name, { credentials: "omit", cache: "no-store" });
   if (!answer.ok) throw new Error(`${name} was not found next to this page.`);
   return answer.json();
@@ -29,7 +30,12 @@ function addAnswers({ labels, size, low, high, name }, texts = {}) {
   if (labels) {
     for (const label of labels) {
       const choice = document.createElement("label");
-      const input = Object.assign(document.createElement("input"), { type: "radio", name: "answer", value: label, required: true });
+      const input = Object.assign(document.createElement("input"), {
+        type: "radio",
+        name: "answer",
+        value: label,
+        required: true,
+      });
       choice.className = "choice";
       choice.append(input, texts[label] ?? label);
       $("answers").append(choice);
@@ -40,7 +46,12 @@ function addAnswers({ labels, size, low, high, name }, texts = {}) {
   const [least, most] = bins ? [0, size - 1] : [low, high];
   const field = document.createElement("label");
   const input = Object.assign(document.createElement("input"), {
-    type: "number", name: "answer", required: true, min: least, max: most, step: bins ? 1 : "any",
+    type: "number",
+    name: "answer",
+    required: true,
+    min: least,
+    max: most,
+    step: bins ? 1 : "any",
   });
   field.className = "number";
   field.append(bins ? `A whole number from ${least} to ${most}` : `A number from ${least} to ${most}`, input);
@@ -50,36 +61,43 @@ function addAnswers({ labels, size, low, high, name }, texts = {}) {
 function explain({ task, fingerprint }) {
   const { plan, shufflers, analyzer } = task.document;
   const { gamma, size, name, epsilon0 } = task.protocol;
+  const { epsilon, delta, n } = plan.guarantee;
+  const [least, honest, answers] = [plan.min_batch, n, size].map((count) => count.toLocaleString("en"));
   const chance = digits(100 * gamma, Math.floor);
-  const [least, crowd] = [plan.min_batch.toLocaleString("en"), plan.guarantee];
+  const [mixed, alone] = [epsilon, epsilon0].map((exponent) => digits(Math.exp(exponent), Math.ceil));
   const outward = [...shufflers].reverse();
-  const rounding = name === "histogram" ? "" : `Your number is rounded, by chance up or down, to one of ${size} steps. `;
-  $("device").textContent =
-    `${rounding}With a probability of ${chance} % your browser drops your answer and sends one picked at random from all ` +
-    `${size.toLocaleString("en")} possible answers instead, so nobody can be sure that what arrives is what you chose. It seals the answer in ` +
-    `${shufflers.length + 1} layers, and once it has arrived remembers only that you have answered.`;
-  $("shuffler-name").textContent = outward.join(", then ");
-  $("shuffler").textContent =
-    "It sees that your device sent something, and from which internet address, but cannot read it. It waits for at least " +
-    `${least} answers, mixes them, and passes them on without saying who sent what or when.`;
-  $("analyzer-name").textContent = analyzer;
-  $("analyzer").textContent =
-    `It opens at least ${least} mixed answers at once and estimates the totals. It cannot tell which of them is yours.`;
-  $("promise").textContent =
-    "Whatever anyone concludes from the mixed answers, they could almost as well have concluded it if you had answered differently: " +
-    `the chances differ by a factor of at most ${digits(Math.exp(crowd.epsilon), Math.ceil)}, plus ${crowd.delta}. If ${outward.join(", ")} and ` +
-    `${analyzer} broke their word and worked together, only the random answers would protect you, with a factor of at most ` +
-    `${digits(Math.exp(epsilon0), Math.ceil)}.`;
-  $("guarantee").textContent =
-    `After mixing: (${crowd.epsilon}, ${crowd.delta})-differential privacy, provided that at least ${crowd.n.toLocaleString("en")} of any ${least} ` +
-    `answers come from people who follow the rules. By itself each answer has epsilon0 = ${digits(epsilon0, Math.ceil)}.`;
-  const next = shufflers.length > 1 ? `the next shuffler (${outward[1]})` : analyzer;
-  $("fingerprint-of").textContent = `Fingerprint of the key of ${next}`;
-  $("fingerprint").textContent = fingerprint.match(/.{8}/g).join(" ");
-  $("task").textContent = task.id.match(/.{8}/g).join(" ");
-  $("compare").textContent =
-    `Compare the fingerprint with the one that ${next} publishes: nothing is sealed to any other key. ` +
-    "You also rely on whoever serves this page, because its code sees your answer.";
+  const next = outward[1] ?? analyzer;
+  const rounding =
+    name === "histogram" ? "" : `Your number is rounded, by chance up or down, to one of ${size} steps. `;
+  const texts = {
+    device:
+      `${rounding}With a probability of ${chance} % your browser drops your answer and sends one picked at random from all ` +
+      `${answers} possible answers instead, so nobody can be sure that what arrives is what you chose. ` +
+      `It seals the answer in ${shufflers.length + 1} layers, and once it has arrived remembers only that you have answered.`,
+    "shuffler-name": outward.join(", then "),
+    shuffler:
+      "It sees that your device sent something, and from which internet address, but cannot read it. It waits for at " +
+      `least ${least} answers, mixes them, and passes them on without saying who sent what or when.`,
+    "analyzer-name": analyzer,
+    analyzer:
+      `It opens at least ${least} mixed answers at once and estimates the totals. ` +
+      "It cannot tell which of them is yours.",
+    promise:
+      "Whatever anyone concludes from the mixed answers, they could almost as well have concluded it if you had " +
+      `answered differently: the chances differ by a factor of at most ${mixed}, plus ${delta}. ` +
+      `If ${outward.join(", ")} and ${analyzer} broke their word and worked together, only the random answers would ` +
+      `protect you, with a factor of at most ${alone}.`,
+    guarantee:
+      `After mixing: (${epsilon}, ${delta})-differential privacy, provided that at least ${honest} of any ${least} answers ` +
+      `come from people who follow the rules. By itself each answer has epsilon0 = ${digits(epsilon0, Math.ceil)}.`,
+    "fingerprint-of": `Fingerprint of the key of ${next}`,
+    fingerprint: fingerprint.match(/.{8}/g).join(" "),
+    task: task.id.match(/.{8}/g).join(" "),
+    compare:
+      `Compare the fingerprint with the one that ${next} publishes: nothing is sealed to any other key. ` +
+      "You also rely on whoever serves this page, because its code sees your answer.",
+  };
+  for (const [id, text] of Object.entries(texts)) $(id).textContent = text;
   $("explanation").hidden = false;
 }
 
@@ -87,7 +105,8 @@ function sentence(error) {
   if (error.kind === "too_soon") {
     return `You have answered already, and that answer stands. You can answer again from ${error.next.toLocaleString()}.`;
   }
-  if (error.kind === "not_delivered") return "The survey cannot be reached. Please press the button again later; the same answer will be sent.";
+  if (error.kind === "not_delivered")
+    return "The survey cannot be reached. Please press the button again later; the same answer will be sent.";
   return `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}`;
 }
 
@@ -99,7 +118,12 @@ async function send(client, protocol) {
     const { earlier } = await client.submit(protocol.labels ? given : Number(given));
     $("form").reset();
     $("form").hidden = true;
-    show(earlier ? "You had answered already: that answer stands, and nothing else was sent." : "Thank you. Your answer has arrived.", "good");
+    show(
+      earlier
+        ? "You had answered already: that answer stands, and nothing else was sent."
+        : "Thank you. Your answer has arrived.",
+      "good",
+    );
   } catch (error) {
     show(sentence(error), "problem");
   } finally {

@@ -5,7 +5,10 @@ import { ShuffledpError } from "./errors.js";
 export function subtle() {
   const found = globalThis.crypto?.subtle;
   if (!found) {
-    throw new ShuffledpError("invalid", "there is no WebCrypto here. Serve the page over https, or use node 20 or newer.");
+    throw new ShuffledpError(
+      "invalid",
+      "there is no WebCrypto here. Serve the page over https, or use node 20 or newer.",
+    );
   }
   return found;
 }

@@ -27,8 +27,15 @@ export class Client {
    * analyzer out; storage: where reports are remembered. The rest is for tests.
    */
   constructor({
-    url, taskId, analyzer, shufflers = [], storage = defaultStorage(),
-    words = new SystemWords(), now = Date.now, attempts = 8, pause = 200,
+    url,
+    taskId,
+    analyzer,
+    shufflers = [],
+    storage = defaultStorage(),
+    words = new SystemWords(),
+    now = Date.now,
+    attempts = 8,
+    pause = 200,
     fetch = (...request) => globalThis.fetch(...request),
     sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
   }) {
@@ -56,13 +63,11 @@ export class Client {
    */
   async submit(value, { credential = new Uint8Array(0) } = {}) {
     let served = await this.#describe();
-    if (credential.length !== served.credential) {
-      throw invalid(`this shuffler wants a credential of ${served.credential} bytes; got ${credential.length}.`);
-    }
     const diary = new Diary(this.#storage, this.#taskId);
     let earlier = true;
     for (let turn = 0; turn < TURNS; turn++) {
-      const { report, fresh } = await diary.update((entries) => this.#next(entries, value, served));
+      const first = turn === 0;
+      const { report, fresh } = await diary.update((entries) => this.#next(entries, value, served, credential, first));
       if (fresh) earlier = false;
       if (report === null) return { window: served.window, earlier: true };
       const outcome = await this.#send(served, report, credential);
@@ -71,19 +76,28 @@ export class Client {
         return { window: report.window, earlier };
       }
       if (!["outdated_config", "batch_collected", "outdated_key"].includes(outcome)) {
-        throw new ShuffledpError("refused", `the shuffler did not take the report (${outcome}). Check task, keys and credential.`, { outcome });
+        throw new ShuffledpError(
+          "refused",
+          `the shuffler did not take the report (${outcome}). Check task, keys and credential.`,
+          { outcome },
+        );
       }
       served = await this.#describe();
       if (outcome !== "outdated_config") await diary.update((entries) => this.#move(entries, report.window, served));
     }
-    throw new ShuffledpError("not_delivered", "keys or windows changed too often. Try again later; the same report will be sent.");
+    throw new ShuffledpError(
+      "not_delivered",
+      "keys or windows changed too often. Try again later; the same report will be sent.",
+    );
   }
 
   async #describe() {
     const found = await ask(this.#network, `${this.#address}/v2/tasks/${this.#taskId}`);
     const task = await verifyTask(found.task, this.#taskId);
-    if (!whole(found.window, 0, Number.MAX_SAFE_INTEGER)) throw untrusted("the shuffler names no window. Check the address.");
-    if (!whole(found.credential, 0, 65536)) throw untrusted("the shuffler does not say what it admits by. Check the address.");
+    if (!whole(found.window, 0, Number.MAX_SAFE_INTEGER))
+      throw untrusted("the shuffler names no window. Check the address.");
+    if (!whole(found.credential, 0, 65536))
+      throw untrusted("the shuffler does not say what it admits by. Check the address.");
     if (found.key_id === null) {
       throw new ShuffledpError("not_delivered", "the shuffler takes no reports for this task now. Try again later.");
     }
@@ -109,11 +123,14 @@ export class Client {
     return { inner, next: inner.at(-1) };
   }
 
-  /** The report to send: one that waits, or none if this window's has arrived, or a fresh one. */
-  async #next(entries, value, served) {
+  /** The report to send: one that waits, or none if it has arrived, or a fresh one; at most one fresh one in a submission. */
+  async #next(entries, value, served, credential, first) {
     const report = waiting(entries);
+    if (!report && (entries.windows[served.window] || !first)) return { report: null, fresh: false };
+    if (credential.length !== served.credential) {
+      throw invalid(`this shuffler wants a credential of ${served.credential} bytes; got ${credential.length}.`);
+    }
     if (report) return { report, fresh: false };
-    if (entries.windows[served.window]) return { report: null, fresh: false };
     const now = this.#now();
     checkPace(entries, served.task.window, now);
     const made = await this.#sealed(randomized(served.task.protocol, value, this.#words), served);

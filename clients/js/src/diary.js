@@ -32,7 +32,10 @@ export class Diary {
     try {
       return await work();
     } catch {
-      throw new ShuffledpError("storage", `what was reported before cannot be ${verb}. Allow the page to store data; nothing was reported.`);
+      throw new ShuffledpError(
+        "storage",
+        `what was reported before cannot be ${verb}. Allow the page to store data; nothing was reported.`,
+      );
     }
   }
 }
@@ -43,7 +46,11 @@ export function checkPace(entries, seconds, now) {
   if (entries.first === null) return;
   if (entries.fresh >= 1 + Math.floor((now - entries.first) / (seconds * 1000))) {
     const next = new Date(entries.first + entries.fresh * seconds * 1000);
-    throw new ShuffledpError("too_soon", `too soon: the earlier report stands, and this device may make the next one at ${next.toISOString()}.`, { next });
+    throw new ShuffledpError(
+      "too_soon",
+      `too soon: the earlier report stands, and this device may make the next one at ${next.toISOString()}.`,
+      { next },
+    );
   }
 }
 
@@ -69,11 +76,18 @@ function parsed(text) {
     found = null;
   }
   const sound =
-    isObject(found) && isObject(found.windows) && Number.isInteger(found.fresh) && found.fresh >= 0 &&
-    (found.fresh === 0 ? found.first === null : Number.isFinite(found.first)) && Object.values(found.windows).every(isReport);
+    isObject(found) &&
+    isObject(found.windows) &&
+    Number.isInteger(found.fresh) &&
+    found.fresh >= 0 &&
+    (found.fresh === 0 ? found.first === null : Number.isFinite(found.first)) &&
+    Object.values(found.windows).every(isReport);
   if (!sound) {
     // guessing could mean a second randomization of the same value
-    throw new ShuffledpError("storage", "what was reported before is damaged, so nothing more is reported. Restore it, or stop reporting.");
+    throw new ShuffledpError(
+      "storage",
+      "what was reported before is damaged, so nothing more is reported. Restore it, or stop reporting.",
+    );
   }
   return found;
 }

@@ -36,7 +36,7 @@ export function activeKey(keys, role) {
   return found;
 }
 
-/** What the caller trusts a party by: its key list, or one or several fingerprints. {keys, fingerprints}, keys null for the latter. */
+/** What the caller trusts a party by, its key list or fingerprints: {keys (null without a list), fingerprints}. */
 export async function readTrust(given, role) {
   if (isObject(given)) {
     const keys = await readKeys(given, role);
@@ -44,7 +44,9 @@ export async function readTrust(given, role) {
   }
   const list = typeof given === "string" ? [given] : given;
   if (!Array.isArray(list) || !list.length || !list.every((text) => /^[0-9a-f]{64}$/i.test(text))) {
-    throw invalid(`say which ${role} to trust: its key list, or a fingerprint of 64 hexadecimal digits from its operator.`);
+    throw invalid(
+      `say which ${role} to trust: its key list, or a fingerprint of 64 hexadecimal digits from its operator.`,
+    );
   }
   return { keys: null, fingerprints: new Set(list.map((text) => text.toLowerCase())) };
 }
@@ -53,7 +55,8 @@ export async function readTrust(given, role) {
 export async function announcedKey(document, keyId, role, trust) {
   const keys = await readKeys(document, role);
   const found = keys.find((key) => key.key_id === keyId);
-  if (!found) throw untrusted(`the shuffler announces a key of the ${role} that it does not show. Do not report to it.`);
+  if (!found)
+    throw untrusted(`the shuffler announces a key of the ${role} that it does not show. Do not report to it.`);
   if (!trust.fingerprints.has(found.fingerprint)) {
     throw untrusted(
       `the shuffler announces a key of the ${role} that is not the one you trust. ` +

@@ -38,24 +38,38 @@ export async function ask(network, url, options = {}) {
     if (answer.status === 200 && answer.document) return answer.document;
     if (answer.status !== 200 && !TRY_AGAIN.includes(answer.status)) {
       const title = String(answer.document?.title ?? "no reason given").slice(0, 200);
-      throw new ShuffledpError("refused", `the shuffler refused (status ${answer.status}: ${title}). Check task and address.`, {
-        status: answer.status,
-      });
+      throw new ShuffledpError(
+        "refused",
+        `the shuffler refused (status ${answer.status}: ${title}). Check task and address.`,
+        {
+          status: answer.status,
+        },
+      );
     }
     pause = answer.retryAfter;
   }
-  throw new ShuffledpError("not_delivered", "the shuffler could not be reached. Try again later; the same report will be sent.");
+  throw new ShuffledpError(
+    "not_delivered",
+    "the shuffler could not be reached. Try again later; the same report will be sent.",
+  );
 }
 
 async function once(network, url, options) {
   try {
     const response = await network.fetch(url, {
       ...options,
-      credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
+      credentials: "omit",
+      cache: "no-store",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
       signal: AbortSignal.timeout(TIMEOUT),
     });
     const text = await response.text();
-    return { status: response.status, document: objectOf(text), retryAfter: retryAfter(response.headers.get("Retry-After")) };
+    return {
+      status: response.status,
+      document: objectOf(text),
+      retryAfter: retryAfter(response.headers.get("Retry-After")),
+    };
   } catch {
     return null; // what a browser says of a lost request says nothing
   }

@@ -38,7 +38,9 @@ export function readProtocol(document) {
   if (!(gamma < 1)) throw wrong; // messages would say nothing about the values
   const epsilon0 = Math.log1p((size * (1 - gamma)) / gamma);
   if (document.gamma !== gamma || !(Math.abs(document.epsilon0 - epsilon0) <= 1e-9 * (1 + epsilon0))) {
-    throw invalid("the plan's gamma, threshold and epsilon0 contradict each other. Make a new one with shuffledp plan.");
+    throw invalid(
+      "the plan's gamma, threshold and epsilon0 contradict each other. Make a new one with shuffledp plan.",
+    );
   }
   const { labels, low, high } = document;
   if (labels !== undefined) {

@@ -1,4 +1,4 @@
-// Records: header || encapsulated key || ciphertext, one layer around the other, with all that both sides must agree on in `info`.
+// Records: header || encapsulated key || ciphertext, one layer around the other.
 
 import { bigEndian, concat, fromHex, sha256, utf8 } from "./bytes.js";
 import { SUITE, seal } from "./hpke.js";

@@ -41,6 +41,9 @@ export async function alone(storage, name, work) {
   const before = queues.get(storage) ?? Promise.resolve();
   const locks = globalThis.navigator?.locks;
   const turn = before.then(() => (locks ? locks.request(name, work) : work()));
-  queues.set(storage, turn.catch(() => {}));
+  queues.set(
+    storage,
+    turn.catch(() => {}),
+  );
   return turn;
 }

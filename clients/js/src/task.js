@@ -8,7 +8,15 @@ import { readProtocol } from "./protocol.js";
 const VERSION = 2;
 const A_YEAR = 366 * 24 * 3600;
 const FIELDS = [
-  "version", "plan", "window", "max_age", "on_expiry", "release_margin", "honest_fraction", "shufflers", "analyzer",
+  "version",
+  "plan",
+  "window",
+  "max_age",
+  "on_expiry",
+  "release_margin",
+  "honest_fraction",
+  "shufflers",
+  "analyzer",
   "allow_same_operator",
 ];
 const PLAN_FIELDS = ["version", "protocol", "guarantee", "forecast", "min_batch", "sha256"];
@@ -32,9 +40,13 @@ export async function verifyTask(document, id) {
     throw untrusted("the shuffler describes another task than the one agreed to. Do not report to it.");
   }
   const { plan, window, max_age: oldest, shufflers, analyzer } = document;
-  const names = Array.isArray(shufflers) && shufflers.length >= 1 && shufflers.length <= 4 ? [...shufflers, analyzer] : [0];
+  const names =
+    Array.isArray(shufflers) && shufflers.length >= 1 && shufflers.length <= 4 ? [...shufflers, analyzer] : [0];
   if (
-    !exactly(document, FIELDS) || !exactly(plan, PLAN_FIELDS) || !whole(window, 1, A_YEAR) || !whole(oldest, window, A_YEAR) ||
+    !exactly(document, FIELDS) ||
+    !exactly(plan, PLAN_FIELDS) ||
+    !whole(window, 1, A_YEAR) ||
+    !whole(oldest, window, A_YEAR) ||
     !names.every((name) => typeof name === "string" && name)
   ) {
     throw invalid("this is not a task. Make one with shuffledp task new.");

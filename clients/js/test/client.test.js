@@ -23,8 +23,15 @@ async function setUp(options = {}) {
   const storage = new MemoryStorage();
   const sleeps = [];
   const client = new Client({
-    url: "http://127.0.0.1:1/", taskId: shuffler.id, analyzer: shuffler.next.list, storage, words, now: () => clock.now,
-    fetch: shuffler.fetch, sleep: async (pause) => sleeps.push(pause), ...options.client,
+    url: "http://127.0.0.1:1/",
+    taskId: shuffler.id,
+    analyzer: shuffler.next.list,
+    storage,
+    words,
+    now: () => clock.now,
+    fetch: shuffler.fetch,
+    sleep: async (pause) => sleeps.push(pause),
+    ...options.client,
   });
   const kept = async () => JSON.parse(await storage.get(`shuffledp/2/${shuffler.id}`));
   return { shuffler, client, words, clock, storage, sleeps, kept };
@@ -45,7 +52,10 @@ test("a report arrives, is opened by the analyzer, and what was sent is forgotte
 test("requests carry nothing about the person and follow nobody", async () => {
   const { shuffler, client } = await setUp();
   await client.submit("b");
-  assert.deepEqual(shuffler.requests.map((request) => request.method), [undefined, "POST"]);
+  assert.deepEqual(
+    shuffler.requests.map((request) => request.method),
+    [undefined, "POST"],
+  );
   for (const { credentials, cache, redirect, referrerPolicy } of shuffler.requests) {
     assert.deepEqual([credentials, cache, redirect, referrerPolicy], ["omit", "no-store", "error", "no-referrer"]);
   }
@@ -66,7 +76,13 @@ test("a lost answer is followed by the same bytes, and the report counts once", 
 test("pauses grow, honour Retry-After up to a minute, and end", async () => {
   const { shuffler, client, sleeps } = await setUp();
   const busy = (status, headers) => () => json({ title: "busy" }, status, headers);
-  shuffler.answers = [undefined, busy(429, { "Retry-After": "7" }), busy(503, { "Retry-After": "99999" }), busy(502), busy(504)];
+  shuffler.answers = [
+    undefined,
+    busy(429, { "Retry-After": "7" }),
+    busy(503, { "Retry-After": "99999" }),
+    busy(502),
+    busy(504),
+  ];
   await client.submit("a");
   assert.ok(sleeps[0] >= 7000 && sleeps[0] < 7001);
   assert.equal(sleeps[1], 60_000);
@@ -139,10 +155,13 @@ test("after a rotation of the analyzer the same message is sealed again, never r
   const { shuffler, client, words } = await setUp();
   const before = shuffler.next;
   before.list.keys.push(after.list.keys[0]); // the trusted list knows the next key
-  shuffler.answers = [undefined, () => {
-    shuffler.next = { ...after, list: before.list };
-    shuffler.window = 2;
-  }];
+  shuffler.answers = [
+    undefined,
+    () => {
+      shuffler.next = { ...after, list: before.list };
+      shuffler.window = 2;
+    },
+  ];
   assert.deepEqual(await client.submit("c"), { window: 2, earlier: false });
   assert.deepEqual(await shuffler.opened(after), [2]);
   assert.equal(words.made, 1);
@@ -178,7 +197,9 @@ test("a rotation to an untrusted key while a report is on its way is refused, an
 test("a fingerprint is trust enough for one shuffler", async () => {
   const { shuffler, storage } = await setUp();
   const submit = (analyzer) =>
-    new Client({ url: "http://localhost:1", taskId: shuffler.id, analyzer, storage, fetch: shuffler.fetch }).submit("a");
+    new Client({ url: "http://localhost:1", taskId: shuffler.id, analyzer, storage, fetch: shuffler.fetch }).submit(
+      "a",
+    );
   await assert.rejects(submit("0".repeat(64)), { kind: "untrusted" });
   await assert.rejects(submit("short"), { kind: "invalid" });
   await assert.rejects(submit(undefined), { kind: "invalid" });
@@ -188,14 +209,22 @@ test("a fingerprint is trust enough for one shuffler", async () => {
 test("with two shufflers the inside is sealed to the analyzer and the inner shuffler that the caller trusts", async () => {
   const analyzer = await party("analyzer", 3);
   const inner = await party("shuffler", 5);
-  const { shuffler, client } = await setUp({ shufflers: ["Alpha", "Gamma"], client: { analyzer: analyzer.list, shufflers: [inner.list] } });
+  const { shuffler, client } = await setUp({
+    shufflers: ["Alpha", "Gamma"],
+    client: { analyzer: analyzer.list, shufflers: [inner.list] },
+  });
   shuffler.next = inner;
   await client.submit("c");
   const [record] = shuffler.taken.values();
   assert.equal(record.length, 126);
   const payload = await peel(await peel(record, inner, "shuffler", shuffler.id), analyzer, "analyzer", shuffler.id);
   assert.deepEqual([...payload], [0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]);
-  const short = new Client({ url: "https://a.example", taskId: shuffler.id, analyzer: analyzer.list, fetch: shuffler.fetch });
+  const short = new Client({
+    url: "https://a.example",
+    taskId: shuffler.id,
+    analyzer: analyzer.list,
+    fetch: shuffler.fetch,
+  });
   await assert.rejects(short.submit("c"), { kind: "invalid" });
 });
 
@@ -220,13 +249,23 @@ test("another task, another version or an edited plan is refused", async () => {
   ]) {
     shuffler.document = { ...served, ...change };
     const id = await taskId(shuffler.document);
-    const other = new Client({ url: "https://a.example", taskId: id, analyzer: shuffler.next.list, fetch: shuffler.fetch });
+    const other = new Client({
+      url: "https://a.example",
+      taskId: id,
+      analyzer: shuffler.next.list,
+      fetch: shuffler.fetch,
+    });
     await assert.rejects(other.describe(), { kind: "invalid" });
   }
 });
 
 test("a plan whose gamma is not its threshold's is refused", async () => {
-  for (const protocol of [{ gamma: 0.4 }, { epsilon0: 0.5 }, { threshold: 2 ** 63 }, { threshold: (2n ** 64n).toString() }]) {
+  for (const protocol of [
+    { gamma: 0.4 },
+    { epsilon0: 0.5 },
+    { threshold: 2 ** 63 },
+    { threshold: (2n ** 64n).toString() },
+  ]) {
     const { client } = await setUp({ protocol });
     await assert.rejects(client.describe(), { kind: "invalid" });
   }
@@ -234,7 +273,10 @@ test("a plan whose gamma is not its threshold's is refused", async () => {
 
 test("a value outside the domain is refused without being shown, and costs nothing", async () => {
   const { client, shuffler, kept } = await setUp();
-  await assert.rejects(client.submit("s3cret"), (error) => error.kind === "invalid" && !error.message.includes("s3cret"));
+  await assert.rejects(
+    client.submit("s3cret"),
+    (error) => error.kind === "invalid" && !error.message.includes("s3cret"),
+  );
   assert.equal(posts(shuffler).length, 0);
   await client.submit("a");
   assert.equal((await kept()).fresh, 1);
@@ -242,25 +284,49 @@ test("a value outside the domain is refused without being shown, and costs nothi
 
 test("http is for this machine only, and an address is only an address", () => {
   const made = (url) => new Client({ url, taskId: "0".repeat(64), analyzer: "0".repeat(64) });
-  for (const url of ["http://localhost:8", "http://127.9.9.9", "http://[::1]:8/", "https://shuffler.example/path/"]) made(url);
+  for (const url of ["http://localhost:8", "http://127.9.9.9", "http://[::1]:8/", "https://shuffler.example/path/"])
+    made(url);
   for (const url of [
-    "http://shuffler.example", "http://localhost.example", "http://127.0.0.1.example", "http://10.0.0.1", "ftp://localhost",
-    "https://a@b.example", "https://b.example/?x", "https://b.example/#x", "shuffler", "", undefined,
+    "http://shuffler.example",
+    "http://localhost.example",
+    "http://127.0.0.1.example",
+    "http://10.0.0.1",
+    "ftp://localhost",
+    "https://a@b.example",
+    "https://b.example/?x",
+    "https://b.example/#x",
+    "shuffler",
+    "",
+    undefined,
   ]) {
     assert.throws(() => made(url), { kind: "invalid" });
   }
-  assert.throws(() => new Client({ url: "https://a.example", taskId: "../x", analyzer: "0".repeat(64) }), { kind: "invalid" });
+  assert.throws(() => new Client({ url: "https://a.example", taskId: "../x", analyzer: "0".repeat(64) }), {
+    kind: "invalid",
+  });
 });
 
 test("a storage that fails or is damaged means that nothing is reported", async () => {
   const { shuffler, client, storage, words } = await setUp();
   const name = `shuffledp/2/${shuffler.id}`;
-  for (const text of ["", "{}", "[]", '{"first":null,"fresh":1,"windows":{}}', '{"first":0,"fresh":1,"windows":{"1":{"message":1}}}']) {
+  for (const text of [
+    "",
+    "{}",
+    "[]",
+    '{"first":null,"fresh":1,"windows":{}}',
+    '{"first":0,"fresh":1,"windows":{"1":{"message":1}}}',
+  ]) {
     await storage.set(name, text);
     await assert.rejects(client.submit("a"), { kind: "storage" });
   }
   const full = { get: async () => null, set: async () => Promise.reject(new Error("full: a")) };
-  const other = new Client({ url: "https://a.example", taskId: shuffler.id, analyzer: shuffler.next.list, storage: full, fetch: shuffler.fetch });
+  const other = new Client({
+    url: "https://a.example",
+    taskId: shuffler.id,
+    analyzer: shuffler.next.list,
+    storage: full,
+    fetch: shuffler.fetch,
+  });
   await assert.rejects(other.submit("a"), { kind: "storage" });
   assert.equal(posts(shuffler).length, 0);
   assert.equal(words.made, 0);
@@ -269,12 +335,35 @@ test("a storage that fails or is damaged means that nothing is reported", async 
 test("two submits at once randomize once", async () => {
   const { shuffler, client, words, storage, clock } = await setUp();
   const twin = new Client({
-    url: "http://127.0.0.1:1", taskId: shuffler.id, analyzer: shuffler.next.list, storage, words, now: () => clock.now, fetch: shuffler.fetch,
+    url: "http://127.0.0.1:1",
+    taskId: shuffler.id,
+    analyzer: shuffler.next.list,
+    storage,
+    words,
+    now: () => clock.now,
+    fetch: shuffler.fetch,
   });
   const results = await Promise.all([client.submit("a"), twin.submit("b"), client.submit("c")]);
   assert.equal(results.filter(({ earlier }) => !earlier).length, 1);
   assert.equal(shuffler.taken.size, 1);
   assert.equal(words.made, 1);
+});
+
+test("one submission never randomizes twice, even if another tab delivered its report meanwhile", async () => {
+  const { shuffler, client, words, storage, clock, kept } = await setUp();
+  await client.submit("a");
+  clock.now += 10 * 60_000; // many reports are allowed by now
+  shuffler.window = 2;
+  const elsewhere = async () => {
+    const entries = await kept();
+    entries.windows[2] = { arrived: clock.now };
+    await storage.set(`shuffledp/2/${shuffler.id}`, JSON.stringify(entries));
+    shuffler.window = 3;
+    return json({ outcomes: ["batch_collected"] }); // a lie
+  };
+  shuffler.answers = [undefined, elsewhere];
+  assert.equal((await client.submit("b")).earlier, true);
+  assert.equal(words.made, 2);
 });
 
 test("a credential goes in front of the report, and only one of the right length", async () => {
@@ -284,6 +373,7 @@ test("a credential goes in front of the report, and only one of the right length
   const credential = new Uint8Array(32).fill(9);
   await client.submit("a", { credential });
   assert.deepEqual(posts(shuffler)[0].body.slice(0, 32), credential);
+  assert.equal((await client.submit("b")).earlier, true); // nothing is sent, so nothing is wanted
 });
 
 test("a refusal says why, and the report waits", async () => {

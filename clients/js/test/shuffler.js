@@ -11,7 +11,9 @@ const PKCS8 = Uint8Array.from([48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 110, 4, 34
 
 /** The key pair of 32 private bytes. */
 export async function pairOf(secret) {
-  const privateKey = await crypto.subtle.importKey("pkcs8", concat(PKCS8, secret), { name: "X25519" }, true, ["deriveBits"]);
+  const privateKey = await crypto.subtle.importKey("pkcs8", concat(PKCS8, secret), { name: "X25519" }, true, [
+    "deriveBits",
+  ]);
   const { x } = await crypto.subtle.exportKey("jwk", privateKey);
   const raw = new Uint8Array(Buffer.from(x, "base64url"));
   return { privateKey, publicKey: await crypto.subtle.importKey("raw", raw, { name: "X25519" }, true, []), raw };
@@ -46,8 +48,16 @@ export async function taskDocument({ protocol = {}, window = 60, shufflers = ["A
   };
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", canonical(body)));
   return {
-    version: 2, plan: { ...body, sha256: toHex(hash) }, window, max_age: 600, on_expiry: "roll-over", release_margin: 0,
-    honest_fraction: 1, shufflers, analyzer: "Beta", allow_same_operator: false,
+    version: 2,
+    plan: { ...body, sha256: toHex(hash) },
+    window,
+    max_age: 600,
+    on_expiry: "roll-over",
+    release_margin: 0,
+    honest_fraction: 1,
+    shufflers,
+    analyzer: "Beta",
+    allow_same_operator: false,
   };
 }
 
@@ -79,7 +89,11 @@ export class FakeShuffler {
 
   description() {
     return {
-      task: this.document, window: this.window, key_id: this.next.keyId, keys: this.own.list, next_keys: this.next.list,
+      task: this.document,
+      window: this.window,
+      key_id: this.next.keyId,
+      keys: this.own.list,
+      next_keys: this.next.list,
       credential: this.credential,
     };
   }

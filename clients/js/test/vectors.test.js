@@ -58,10 +58,16 @@ test("values outside the domain are refused and not shown", () => {
     assert.throws(() => encode(readProtocol(protocol), value, new SystemWords()), { kind: "invalid" });
   }
   const labelled = readProtocol(VECTORS.refused[0].protocol);
-  assert.throws(() => encode(labelled, "s3cret", new SystemWords()), (error) => !error.message.includes("s3cret"));
+  assert.throws(
+    () => encode(labelled, "s3cret", new SystemWords()),
+    (error) => !error.message.includes("s3cret"),
+  );
   const { protocol } = VECTORS.refused.at(-1);
   for (const value of [NaN, Infinity, "1", true, null, 12345.678]) {
-    assert.throws(() => encode(readProtocol(protocol), value, new SystemWords()), (error) => !error.message.includes("12345"));
+    assert.throws(
+      () => encode(readProtocol(protocol), value, new SystemWords()),
+      (error) => !error.message.includes("12345"),
+    );
   }
 });
 
@@ -78,7 +84,9 @@ test("layers, sealed with the same ephemeral keys, and opened again", async () =
       assert.equal(toHex(record), layer.plaintext);
       const ephemeral = await pairOf(fromHex(layer.ephemeral));
       const plaintext = record;
-      record = await (layer.hop ? wrap(plaintext, layer.hop, id, key, { ephemeral }) : sealInner(message, id, key, { ephemeral }));
+      record = await (layer.hop
+        ? wrap(plaintext, layer.hop, id, key, { ephemeral })
+        : sealInner(message, id, key, { ephemeral }));
       assert.equal(toHex(record), layer.record);
       assert.deepEqual(await open(record.slice(7), await pairOf(fromHex(layer.private)), bound), plaintext);
       assert.equal(toHex(await reportId(record)), layer.report_id);
@@ -100,7 +108,8 @@ test("RFC 9180, A.1.1", async () => {
 
 test("nothing is sealed to a point of small order", async () => {
   const one = Uint8Array.from({ length: 32 }, (_, at) => (at === 0 ? 1 : 0));
-  for (const point of [new Uint8Array(32), one]) await assert.rejects(seal(new Uint8Array(1), point, new Uint8Array(1)));
+  for (const point of [new Uint8Array(32), one])
+    await assert.rejects(seal(new Uint8Array(1), point, new Uint8Array(1)));
 });
 
 test("fresh words are spread over all values", () => {
