@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import json
 import math
 import random
 import signal
@@ -20,7 +19,19 @@ from scipy.stats import chisquare, spearmanr
 from starlette.testclient import TestClient
 
 from oracles.mutation import places, replaced, resigned
-from oracles.parties import ANALYZER, EIGHT, LABELS, MEAN, PARTIES, SHUFFLER, announced, released, sealed, serving
+from oracles.parties import (
+    ANALYZER,
+    EIGHT,
+    LABELS,
+    MEAN,
+    PARTIES,
+    SHUFFLER,
+    announced,
+    prepared,
+    released,
+    sealed,
+    serving,
+)
 from oracles.scale import full
 from oracles.server import Server
 from shuffledp import InvalidInput, KeyedWords, NoClaim, plan
@@ -91,8 +102,7 @@ def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_pa
     """And never again: not after the release, not after a kill and a restart."""
     n = full(2000, 10_000)
     task = Task(plan=plan("histogram", n=n, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200, **PARTIES)
-    (tmp_path / "task.json").write_text(json.dumps(task.document()))
-    SHUFFLER.save(tmp_path / "shuffler.key")
+    prepared(tmp_path, task, SHUFFLER)
     sent = [sealed(j % 16, task) for j in range(n)]
     thrice = sent * 3
     random.Random(4).shuffle(thrice)

@@ -228,7 +228,7 @@ def test_a8_clients_survive_any_answer(body: bytes, status: int, monkeypatch: py
     monkeypatch.setattr(
         httpx, "AsyncClient", functools.partial(httpx.AsyncClient, transport=httpx.MockTransport(answer))
     )
-    sender, collector = Sender(url="http://x", attempts=2, pause=0.0), Collector(url="http://x", token="t")
+    sender, collector = Sender(url="https://x", attempts=2, pause=0.0), Collector(url="https://x", token="t")
     with pytest.raises(ShuffledpError):
         sender.send(EIGHT, [sealed(1, EIGHT)])
     for ask in (sender.described, collector.fetch):
