@@ -123,9 +123,9 @@ def serve(
     files: dict[str, Callable[[], KeyList]] = {}
     lists: list[KeyList] = []
     for task, path in zip(agreed, next_keys * (len(agreed) if len(next_keys) == 1 else 1), strict=True):
-        lists.append(KeyList.load(path))
+        files[task.id] = KeyFile(path, KeyList.load(path).role, KeyList.load).current
+        lists.append(files[task.id]())
         shuffler.serve(task, lists[-1], hop=hop)
-        files[task.id] = KeyFile(path, lists[-1].role, KeyList.load).current
     service = Service(
         shuffler, tokens, limits, key_file.current, files, free_bytes=lambda: shutil.disk_usage(store.parent).free
     )

@@ -19,8 +19,6 @@ from typing import Any, Final, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -43,6 +41,8 @@ from shuffledp.esa.wire import split
 OCTETS: Final = "application/octet-stream"
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 """What happens to batches and keys; never anything about a report or its sender."""
+_FOR_PAGES: Final = [(b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", b"Retry-After")]
+"""Scripts of any page may read the answer; browsers send no cookies or passwords along."""
 T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -120,19 +120,20 @@ class Service:
 
     def _route(self, path: str, endpoint: Endpoint, method: str, *, from_pages: bool = False) -> Route:
         """An endpoint; with `from_pages` also for scripts of web pages, wherever they are from."""
+        answer = self._answering(endpoint)
         if not from_pages:
-            return Route(path, self._answering(endpoint), methods=[method])
-        pages = Middleware(
-            CORSMiddleware, allow_origins=["*"], allow_methods=[method], allow_headers=["Content-Type"],
-            expose_headers=["Retry-After"], max_age=86400,
-        )  # fmt: skip
+            return Route(path, answer, methods=[method])
+        allowed = {"Access-Control-Allow-Methods": method, "Access-Control-Allow-Headers": "Content-Type"}
 
-        async def either(request: Request) -> Response:
-            if request.method == "OPTIONS":  # and not the question of a browser, which is answered before
-                raise Problem(405, "method_not_allowed", "method not allowed", headers={"Allow": method})
-            return await endpoint(request)
+        async def answer_page(request: Request) -> Response:
+            asked = request.method == "OPTIONS"  # by a browser, before the script's own request
+            answered = (
+                Response(None, 204, {**allowed, "Access-Control-Max-Age": "86400"}) if asked else await answer(request)
+            )
+            answered.raw_headers.extend(_FOR_PAGES)
+            return answered
 
-        return Route(path, self._answering(either), methods=[method, "OPTIONS"], middleware=[pages])
+        return Route(path, answer_page, methods=[method, "OPTIONS"])
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -236,7 +237,7 @@ class Service:
         body, length = await self._body(request), self._shuffler.upload_length(task_id)
         if self._draining:
             raise _stopping()
-        self._check_rates(_sender(request), -(-len(body) // length))
+        self._check_rates(request, -(-len(body) // length))
         records = split(body, length)
         if records is None:
             raise Problem(400, "invalid_message", "the body is not a whole number of reports")
@@ -247,14 +248,15 @@ class Service:
             self._rate.take("", outcomes.count("accepted"))
         return JSONResponse({"outcomes": outcomes})
 
-    def _check_rates(self, address: str, reports: int) -> None:
+    def _check_rates(self, request: Request, reports: int) -> None:
         """Who comes too often hears when to come again; who passes is charged for all that came, good or bad."""
-        alone = 0.0 if self._rate_per_address is None else self._rate_per_address.wait(address)
-        pause = max(alone, 0.0 if self._rate is None else self._rate.wait(""))
+        rate, each = self._rate, self._rate_per_address
+        sender = "" if each is None or request.client is None else network(request.client.host)
+        pause = max(0.0 if rate is None else rate.wait(""), 0.0 if each is None else each.wait(sender))
         if pause:
             raise Problem(429, "too_often", "too many reports come", retry_after=math.ceil(pause))
-        if self._rate_per_address is not None:
-            self._rate_per_address.take(address, max(1, reports))
+        if each is not None:
+            each.take(sender, max(1, reports))
 
     async def _body(self, request: Request) -> bytes:
         most = self._limits.max_upload_bytes
@@ -397,10 +399,6 @@ def _unknown_task() -> Problem:
 
 def _stopping() -> Problem:
     return Problem(503, "unavailable", "the shuffler is stopping", retry_after=5)
-
-
-def _sender(request: Request) -> str:
-    return network(request.client.host) if request.client is not None else ""
 
 
 def _shown(batch: Batch) -> dict[str, Any]:
