@@ -27,7 +27,7 @@ LOG: Final = logging.getLogger("shuffledp.shuffler")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Upload:
     """Reports of one request, and where the answer goes."""
 
@@ -75,13 +75,23 @@ class Commits:
         self.reports += len(records)
         self._arrived.set()
         try:
-            async with asyncio.timeout(self._limits.answer_timeout):
-                outcomes: Sequence[Kept | Reason] = await done
-                return outcomes
+            outcomes: Sequence[Kept | Reason] = await done
+            return outcomes
         finally:
             if upload in self._queue:  # nobody waits for it any more
                 del self._queue[upload]
                 self.reports -= len(records)
+
+    async def watch(self) -> None:
+        """Let nobody wait for too long: one look at the oldest now and then costs less than a timer for each."""
+        most = self._limits.answer_timeout
+        while True:
+            await asyncio.sleep(min(1.0, most / 4))
+            for upload in (*self._begun, *self._queue):
+                if time.monotonic() - upload.since < most:
+                    break
+                if not upload.done.done():
+                    upload.done.set_exception(TimeoutError())
 
     async def write(self, job: Callable[..., T], *values: Any) -> T:
         """Do something in the thread that writes."""

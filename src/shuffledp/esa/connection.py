@@ -106,10 +106,26 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """What came is not HTTP."""
-        body = json.dumps(Problem(400, "invalid_http", msg.lower().rstrip(".")).document()).encode()
-        head = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n".encode()
-        self.transport.write(STATUS_LINE[400] + head + body)
+        self._refuse(Problem(400, "invalid_http", msg.lower().rstrip(".")))
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer without the service, and end the connection."""
+        body = json.dumps(problem.document()).encode()
+        headers = {
+            "content-type": MEDIA_TYPE, "content-length": len(body), "connection": "close", "access-control-allow-origin": "*"
+        }  # fmt: skip
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
+        self.transport.write(STATUS_LINE[problem.status] + head.encode() + body)
         self.transport.close()
+
+    def _over(self) -> None:
+        """The deadline of the current state has passed."""
+        waited_for = self._in_body and self._running is self.cycle and not self.cycle.response_started
+        if waited_for and not self.transport.is_closing():
+            self._refuse(Problem(408, "too_slow", "the body did not come in time"))
+            self._watch()
+        else:
+            self.hang_up()
 
     def hang_up(self) -> None:
         """End the connection, and do not keep for its client what that does not take."""
@@ -127,16 +143,16 @@ class Connection(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
         if seconds is not None:
-            self._deadline = self.loop.call_later(seconds, self.hang_up)
+            self._deadline = self.loop.call_later(seconds, self._over)
 
     def _current(self) -> tuple[str, float | None]:
         """The state, and how long it may last."""
         if self.transport.is_closing() or self.flow.write_paused:  # also closing waits for the client to take the rest
             return "sending", self._limits.read_timeout
+        if self._in_body:
+            return "body", self._limits.upload_timeout
         if self.cycle is not None and not self.cycle.response_complete:
             return "answering", None
-        if self._in_body:  # answered before all of it came
-            return "body", self._limits.upload_timeout
         if self._in_head:
             return "head", self._limits.head_timeout
         return "idle", self._limits.idle_timeout if self._requests else self._limits.head_timeout

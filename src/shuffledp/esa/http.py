@@ -138,7 +138,7 @@ class Service:
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         writing = asyncio.create_task(self._commits.run())
-        beside = [asyncio.create_task(job()) for job in (self._let_time_pass, self._follow_keys)]
+        beside = [asyncio.create_task(job()) for job in (self._commits.watch, self._let_time_pass, self._follow_keys)]
         try:
             yield
         finally:
@@ -260,23 +260,19 @@ class Service:
 
     async def _body(self, request: Request) -> bytes:
         most = self._limits.max_upload_bytes
-        too_large = Problem(413, "invalid_message", f"a body has at most {most} bytes")
         declared = request.headers.get("content-length", "0")
         if not declared.isdecimal() or len(declared) > 18 or int(declared) > most:
-            raise too_large
+            raise _too_large(most)
         parts, size = [], 0
         try:
-            async with asyncio.timeout(self._limits.upload_timeout):
-                async for part in request.stream():
-                    size += len(part)
-                    self._arriving += len(part)
-                    if size > most:
-                        raise too_large
-                    if self._arriving > self._limits.max_incoming_bytes:
-                        raise Problem(429, "busy", "too many uploads come", retry_after=1)
-                    parts.append(part)
-        except TimeoutError:
-            raise Problem(408, "too_slow", "the body did not come in time", headers={"Connection": "close"}) from None
+            async for part in request.stream():  # the connection sees to it that this ends
+                size += len(part)
+                self._arriving += len(part)
+                if size > most:
+                    raise _too_large(most)
+                if self._arriving > self._limits.max_incoming_bytes:
+                    raise Problem(429, "busy", "too many uploads come", retry_after=1)
+                parts.append(part)
         finally:
             self._arriving -= size
         return b"".join(parts)
@@ -395,6 +391,10 @@ def _application(routes: list[Route], lifespan: Any = None) -> Starlette:
 
 def _unknown_task() -> Problem:
     return Problem(404, "task_unknown", "this shuffler does not serve that task")
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(413, "invalid_message", f"a body has at most {most} bytes")
 
 
 def _stopping() -> Problem:
