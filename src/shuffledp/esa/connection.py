@@ -19,6 +19,7 @@ OVERHEAD: Final = 64 * 1024
 
 PIPELINE: Final = 16
 """Requests that may come before the first of them is answered: each takes memory."""
+_NEVER: Final = float("inf")
 _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
@@ -33,8 +34,9 @@ class Connection(HttpToolsProtocol):
         self._running: RequestResponseCycle | None = None
         self._requests = self._overhead = 0
         self._in_head = self._in_body = False
-        self._state: tuple[str, int] | None = None
-        self._deadline: asyncio.TimerHandle | None = None
+        self._state, self._watched = "", 0
+        self._due = self._rings = _NEVER
+        self._alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Somebody comes."""
@@ -43,8 +45,8 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Somebody goes."""
-        if self._deadline is not None:
-            self._deadline.cancel()
+        if self._alarm is not None:
+            self._alarm.cancel()
         for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):  # uvicorn tells only the last one
             if cycle is not None:
                 cycle.disconnected = True
@@ -136,14 +138,26 @@ class Connection(HttpToolsProtocol):
     def _watch(self) -> None:
         """Set the deadline of the state that the connection is in; one that it stays in keeps its own, whatever comes."""
         state, seconds = self._current()
-        if (state, self._requests) == self._state:
+        if state is self._state and self._requests == self._watched:
             return
-        self._state = state, self._requests
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-        if seconds is not None:
-            self._deadline = self.loop.call_later(seconds, self._over)
+        self._state, self._watched = state, self._requests
+        self._due = _NEVER if seconds is None else self.loop.time() + seconds
+        if self._due < self._rings:
+            self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        """Look again at the deadline. One that moves on leaves the alarm alone: most requests need none of their own."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._rings = self._due
+        self._alarm = None if self._due == _NEVER else self.loop.call_at(self._due, self._look)
+
+    def _look(self) -> None:
+        self._alarm, self._rings = None, _NEVER
+        if self.loop.time() < self._due:
+            self._set_alarm()
+        else:
+            self._over()
 
     def _current(self) -> tuple[str, float | None]:
         """The state, and how long it may last."""
