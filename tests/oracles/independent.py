@@ -24,7 +24,7 @@ TASK = {
 PLAN = {"version", "protocol", "guarantee", "forecast", "min_batch", "sha256"}
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 - reads as what it is
     """What must not be used."""
 
 
