@@ -29,8 +29,9 @@ from shuffledp.esa.analyzer import analyze, open_batch
 from shuffledp.esa.client import Client
 from shuffledp.esa.collector import Collector
 from shuffledp.esa.crypto import seal_message
-from shuffledp.esa.http import OCTETS, Limits, Service, Tokens
+from shuffledp.esa.http import OCTETS, Service, Tokens
 from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.limits import Limits
 from shuffledp.esa.sender import ARRIVED, NotDelivered, Sender, submit
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.sqlite import SQLiteStore
@@ -55,7 +56,7 @@ def service(limits: Limits | None = None) -> tuple[Service, Shuffler]:
 
 @pytest.fixture
 def web() -> Iterator[TestClient]:
-    with TestClient(service(Limits(body=126 * 50))[0].app(), raise_server_exceptions=False) as client:
+    with TestClient(service(Limits(max_upload_bytes=126 * 50))[0].app(), raise_server_exceptions=False) as client:
         yield client
 
 
@@ -93,7 +94,11 @@ UNKNOWN = "/v2/tasks/" + "0" * 64
         ("GET", "/v2/batches/x", ANALYST, None, 404, "not_found"),
         ("DELETE", "/v2/batches/1", ANALYST, None, 405, "method_not_allowed"),
         ("POST", "/healthz", {}, b"", 405, "method_not_allowed"),
-        ("POST", "/metrics", {}, b"", 405, "method_not_allowed"),
+        ("GET", "/metrics", {}, None, 404, "not_found"),
+        ("POST", "/readyz", {}, b"", 405, "method_not_allowed"),
+        ("OPTIONS", REPORTS, {}, None, 405, "method_not_allowed"),
+        ("OPTIONS", f"/v2/tasks/{TASK.id}/batches", {"Origin": "https://x.example", "Access-Control-Request-Method": "GET"}, None,
+         405, "method_not_allowed"),
         ("GET", "/", {}, None, 404, "not_found"),
     ],
 )  # fmt: skip
@@ -132,7 +137,7 @@ def test_what_each_endpoint_does(web: TestClient) -> None:
 
 
 def test_a_full_queue_says_try_again_and_loses_nothing() -> None:
-    instance, shuffler = service(Limits(waiting=10))
+    instance, shuffler = service(Limits(max_waiting_reports=10))
     with TestClient(instance.app()) as web:
         full = web.post(REPORTS, content=b"".join(sealed(j % 8) for j in range(11)), headers={"Content-Type": OCTETS})
         assert full.status_code == 429

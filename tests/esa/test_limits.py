@@ -11,8 +11,9 @@ import pytest
 from oracles.parties import PARTIES
 from shuffledp import plan
 from shuffledp.esa.crypto import seal_message
-from shuffledp.esa.http import OCTETS, Limits, Service, Tokens
+from shuffledp.esa.http import OCTETS, Service, Tokens
 from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.limits import Limits
 from shuffledp.esa.rate import Rate
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.sqlite import SQLiteStore
@@ -131,7 +132,10 @@ def test_a_rate_for_everybody() -> None:
     assert [answer.status_code for answer in answers] == [200, *[429] * 5, 200]
 
 
-@pytest.mark.parametrize("limits", [Limits(waiting=60, together=20), Limits(requests=5, together=20)])
+@pytest.mark.parametrize(
+    "limits",
+    [Limits(max_waiting_reports=60, reports_per_commit=20), Limits(max_waiting_uploads=5, reports_per_commit=20)],
+)
 def test_more_than_it_can_take_gets_429_and_no_acknowledged_report_is_lost(
     monkeypatch: pytest.MonkeyPatch, limits: Limits
 ) -> None:

@@ -8,8 +8,6 @@ import os
 import re
 import signal
 import socket
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -28,71 +26,6 @@ from shuffledp.esa.http import OCTETS
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.sender import NotDelivered, Sender
 from shuffledp.esa.task import Task
-
-# Stopping
-
-
-def test_sigterm_answers_what_waits_and_keeps_what_it_acknowledged(folder: Path) -> None:
-    with running(folder) as server:
-        records = [[sealed(j % 16, TASK) for j in range(200)] for _ in range(8)]
-
-        def send(mine: list[bytes]) -> list[bytes]:
-            """What was acknowledged."""
-            known = []
-            with httpx.Client(headers={"Content-Type": OCTETS}) as web:
-                for record in mine * 50:
-                    try:
-                        answer = web.post(f"{server.url}/v2/tasks/{TASK.id}/reports", content=record)
-                    except httpx.TransportError:
-                        break
-                    if answer.status_code != 200:
-                        assert answer.status_code == 503
-                        break
-                    known.append(record)
-            return known
-
-        with ThreadPoolExecutor(8) as pool:
-            jobs = [pool.submit(send, mine) for mine in records]
-            time.sleep(0.5)
-            begin = time.monotonic()
-            server.stop()
-            known = {record for job in jobs for record in job.result()}
-        assert time.monotonic() - begin < 30
-    assert len(known) > 20
-    assert stored(folder, "SELECT count(*) FROM sealed") >= len(known)
-    with running(folder) as server:
-        again = Sender(url=server.url).send(TASK, sorted(known))
-    assert again == ["report_replayed"] * len(known)
-
-
-def test_killed_shufflers_leave_no_helpers_behind(folder: Path) -> None:
-    with running(folder, "--processes 2") as server:
-        assert set(Sender(url=server.url).send(TASK, [sealed(j % 16, TASK) for j in range(400)])) == {"accepted"}
-        helpers = children(server.process.pid)
-        assert helpers
-        server.process.send_signal(signal.SIGKILL)
-        server.process.wait(30)
-        for _ in range(100):
-            if not any(Path(f"/proc/{pid}").exists() for pid in helpers):
-                return
-            time.sleep(0.1)
-        raise AssertionError("a helper outlived the shuffler")
-
-
-def test_a_helper_that_is_killed_loses_nothing(folder: Path) -> None:
-    with running(folder, "--processes 2") as server:
-        sender = Sender(url=server.url)
-        assert set(sender.send(TASK, [sealed(j % 16, TASK) for j in range(400)])) == {"accepted"}
-        for pid in children(server.process.pid):
-            os.kill(pid, signal.SIGKILL)
-        assert set(sender.send(TASK, [sealed(j % 16, TASK) for j in range(400)])) == {"accepted"}
-        assert set(sender.send(TASK, [sealed(j % 16, TASK) for j in range(400)])) == {"accepted"}
-    assert stored(folder, "SELECT count FROM batch") == 1200
-
-
-def children(pid: int) -> list[int]:
-    return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
-
 
 # TLS, configuration
 

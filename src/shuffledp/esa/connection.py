@@ -5,15 +5,21 @@ That one is being answered, which the service bounds itself. The TLS handshake h
 
 import asyncio
 import json
+import socket
+import struct
 from typing import Any, Final
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.problem import MEDIA_TYPE, Problem
 
 OVERHEAD: Final = 64 * 1024
 """Bytes of a request that may come besides its body: head, chunk sizes, trailers, stray line ends."""
+
+PIPELINE: Final = 16
+"""Requests that may come before the first of them is answered: each takes memory."""
+_AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Connection(HttpToolsProtocol):
@@ -24,6 +30,7 @@ class Connection(HttpToolsProtocol):
         self._limits = limits
         self._most, self.limit_concurrency = self.limit_concurrency, None  # refused here, as problem details
         self._service = self.app
+        self._running: RequestResponseCycle | None = None
         self._requests = self._overhead = 0
         self._in_head = self._in_body = False
         self._state: tuple[str, int] | None = None
@@ -38,6 +45,11 @@ class Connection(HttpToolsProtocol):
         """Somebody goes."""
         if self._deadline is not None:
             self._deadline.cancel()
+        for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):  # uvicorn tells only the last one
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self.pipeline.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -60,6 +72,12 @@ class Connection(HttpToolsProtocol):
         full = self._most is not None and max(len(self.connections), len(self.tasks)) > self._most
         self.app = _full if full else self._service
         super().on_headers_complete()
+        if len(self.pipeline) > PIPELINE:
+            raise ValueError("too many requests at once")  # to the parser, which stops
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
         """Part of the body is there."""
@@ -93,6 +111,12 @@ class Connection(HttpToolsProtocol):
         self.transport.write(STATUS_LINE[400] + head + body)
         self.transport.close()
 
+    def hang_up(self) -> None:
+        """End the connection, and do not keep for its client what that does not take."""
+        if self._current()[0] == "sending":
+            self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        self.transport.abort()
+
     def _watch(self) -> None:
         """Set the deadline of the state that the connection is in; one that it stays in keeps its own, whatever comes."""
         state, seconds = self._current()
@@ -103,7 +127,7 @@ class Connection(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
         if seconds is not None:
-            self._deadline = self.loop.call_later(seconds, self.transport.abort)
+            self._deadline = self.loop.call_later(seconds, self.hang_up)
 
     def _current(self) -> tuple[str, float | None]:
         """The state, and how long it may last."""

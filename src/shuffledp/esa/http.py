@@ -73,10 +73,11 @@ class Service:
         next_keys: Mapping[str, Callable[[], KeyList]] = MappingProxyType({}),
         *,
         free_bytes: Callable[[], int] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`keys` and `next_keys`, by task, are asked at every tick for the current ones, so that rotation needs no restart.
 
-        `free_bytes` says how much room the store has.
+        `free_bytes` says how much room the store has; `clock` is for the rates.
         """
         if tokens.forward is None and any(map(shuffler.is_inner, shuffler.tasks)):
             raise InvalidInput(
@@ -85,8 +86,7 @@ class Service:
             )
         self._shuffler, self._tokens, self._limits = shuffler, tokens, limits or Limits()
         self._rate, self._rate_per_address = (
-            None if most is None else Rate(most, time.monotonic)
-            for most in (self._limits.rate, self._limits.rate_per_address)
+            None if most is None else Rate(most, clock) for most in (self._limits.rate, self._limits.rate_per_address)
         )
         self._commits = Commits(shuffler, self._limits)
         self._releaser, self._reader = shuffler.twin(), shuffler.twin()
@@ -377,7 +377,8 @@ class Service:
         while True:
             await asyncio.sleep(self._limits.tick_interval)
             with contextlib.suppress(TimeoutError):
-                self._metrics.refused["bad_key_file"] += await self._read(self._renewal.renew)
+                bad = await self._read(self._renewal.renew)
+                self._metrics.refused.update({"bad_key_file": bad} if bad else {})
 
     def _ended(self, batch: Batch) -> None:
         self._metrics.ended(batch.task)

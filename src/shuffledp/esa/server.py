@@ -81,7 +81,8 @@ class Server(uvicorn.Server):
 
     def _hang_up(self) -> None:
         for connection in list(self.server_state.connections):
-            connection.transport.abort()
+            if isinstance(connection, Connection):
+                connection.hang_up()
 
 
 class _Beside(uvicorn.Server):
