@@ -54,7 +54,7 @@ class Load:
 
     def __init__(self, port: int, task_id: str) -> None:
         self._port = port
-        self._head = f"POST /v1/tasks/{task_id}/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: {OCTETS}\r\n"
+        self._head = f"POST /v2/tasks/{task_id}/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: {OCTETS}\r\n"
         self.waits: list[float] = []
         self.answers: Counter[int] = Counter()
         self.acknowledged = 0
@@ -229,7 +229,14 @@ def analysis(task: Task) -> None:
 
 def main() -> None:
     """Seal, submit, release, open."""
-    task = Task(plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200)
+    task = Task(
+        plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16),
+        window=3600,
+        max_age=7200,
+        shufflers=("Alpha",),
+        analyzer="Beta",
+        honest_fraction=1.0,
+    )
     ring = KeyRing.fresh("shuffler")
     analysis(task)
     context = get_context("spawn")

@@ -46,7 +46,7 @@ def pipeline(data: str, question: str) -> None:
         shuffledp("tokens", "key", "-o", token)
     shuffledp("keygen", "analyzer", "-o", here["analyzer.key"])
     shuffledp("keygen", "shuffler", "-o", here["shuffler.key"])
-    operators = ("--shuffler", "Demo", "--analyzer", "Demo", "--allow-same-operator")
+    operators = ("--shuffler", "Demo", "--analyzer", "Demo", "--allow-same-operator", "--honest-fraction", "1")
     shuffledp("task", "new", question, "--window", "3600", "--max-age", "86400", *operators, "-o", here["task.json"])
     serve = [
         "shuffler", "serve", here["task.json"], "--store", here["store.db"], "--keys", here["shuffler.key"],

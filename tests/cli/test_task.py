@@ -9,7 +9,7 @@ import pytest
 from oracles.process import run
 
 PLAN = "plan histogram --size 4 --n 1000 --epsilon 1 --delta 1e-6 -o plan.json"
-TASK = "task new plan.json --window 60 --max-age 3600 --shuffler Alpha --analyzer Beta -o task.json"
+TASK = "task new plan.json --window 60 --max-age 3600 --shuffler Alpha --analyzer Beta --honest-fraction 1 -o task.json"
 
 
 def test_tasks(tmp_path: Path) -> None:
@@ -57,7 +57,10 @@ def test_keys(tmp_path: Path) -> None:
         ("keygen shuffler -o shuffler.key --rotate --introduce", "one at a time"),
         ("keygen shuffler -o shuffler.key --destroy 0", "not an expired key"),
         ("keygen pirate -o pirate.key", "pirate"),
-        ("task new shuffler.key --window 60 --max-age 60 -o t.json", "not a plan"),
+        (
+            "task new shuffler.key --window 60 --max-age 60 --shuffler Alpha --analyzer Beta --honest-fraction 1 -o t.json",
+            "not a plan",
+        ),
         ("task show shuffler.key", "not a task"),
     ],
 )

@@ -20,7 +20,7 @@ from scipy.stats import chisquare, spearmanr
 from starlette.testclient import TestClient
 
 from oracles.mutation import places, replaced, resigned
-from oracles.parties import ANALYZER, EIGHT, LABELS, MEAN, SHUFFLER, released, sealed, serving
+from oracles.parties import ANALYZER, EIGHT, LABELS, MEAN, PARTIES, SHUFFLER, released, sealed, serving
 from oracles.scale import full
 from oracles.server import Server
 from shuffledp import InvalidInput, KeyedWords, NoClaim, plan
@@ -78,7 +78,7 @@ def test_a2_intervals_cover_as_often_as_they_say(kind: str) -> None:
 
     assert 0.936 <= coverage(found, collected, truth, 0.95) <= 0.964
     assert not 0.936 <= coverage(found, collected, truth, 0.90) <= 0.964
-    task = Task(plan=found, window=60, max_age=60)
+    task = Task(plan=found, window=60, max_age=60, **PARTIES)
     shown = analyze(Opened(received=USERS, counts=collected[0], rejected={}), task, digest="d")["estimate"]["interval"]
     computed = np.array(estimated(found, collected[0], None).interval(0.95)).T
     assert np.array(shown).reshape(-1, 2) == pytest.approx(computed, rel=1e-12)
@@ -90,7 +90,7 @@ def test_a2_intervals_cover_as_often_as_they_say(kind: str) -> None:
 def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_path: Path) -> None:
     """And never again: not after the release, not after a kill and a restart."""
     n = full(2000, 10_000)
-    task = Task(plan=plan("histogram", n=n, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200)
+    task = Task(plan=plan("histogram", n=n, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200, **PARTIES)
     (tmp_path / "task.json").write_text(json.dumps(task.document()))
     SHUFFLER.save(tmp_path / "shuffler.key")
     sent = [sealed(j % 16, task) for j in range(n)]
@@ -103,7 +103,7 @@ def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_pa
         with httpx.Client(headers={"Content-Type": OCTETS}, timeout=60) as web:
             for start in range(0, len(records), 100):
                 body = b"".join(records[start : start + 100])
-                answer = web.post(f"{server.url}/v1/tasks/{task.id}/reports", content=body)
+                answer = web.post(f"{server.url}/v2/tasks/{task.id}/reports", content=body)
                 outcomes.update(answer.json()["outcomes"])
         return outcomes
 
@@ -117,10 +117,10 @@ def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_pa
         assert f'shuffledp_reports_total{{outcome="accepted"}} {n}\n' in metrics
         assert f'shuffledp_reports_total{{outcome="report_replayed"}} {2 * n}\n' in metrics
         operator, analyst = (server.headers(role) for role in ("operator", "analyzer"))
-        closing = httpx.post(f"{server.url}/v1/tasks/{task.id}/batches/close", headers=operator, timeout=60)
+        closing = httpx.post(f"{server.url}/v2/tasks/{task.id}/batches/close", headers=operator, timeout=60)
         batch = closing.json()
         assert batch["reports"] == n
-        data = httpx.get(f"{server.url}/v1/batches/{batch['batch']}", headers=analyst, timeout=60).content
+        data = httpx.get(f"{server.url}/v2/batches/{batch['batch']}", headers=analyst, timeout=60).content
         assert upload_all(sent) == {"report_replayed": n}
         server.stop(signal.SIGKILL)
         server = Server(tmp_path)
@@ -155,7 +155,7 @@ def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
     """Every report sent is in exactly one counter, with the right reason; the batch is released and estimated."""
     n = full(2000, 20_000)
     honest = n - n // 20
-    task = Task(plan=plan("histogram", n=honest, epsilon=1.0, delta=1e-6, size=8), window=60, max_age=60)
+    task = Task(plan=plan("histogram", n=honest, epsilon=1.0, delta=1e-6, size=8), window=60, max_age=60, **PARTIES)
     generator = random.Random(7)
     values = np.arange(honest) % 5  # bins 5, 6 and 7 are empty
     messages = task.plan.randomizer.randomize(values, KeyedWords.seeded(7), first_row=0)
@@ -191,14 +191,14 @@ def test_a7_no_malformed_request_is_the_servers_fault() -> None:
     tokens = Tokens(operator="o" * 16, analyzer="a" * 16)
     analyst, octets = {"Authorization": f"Bearer {tokens.analyzer}"}, {"Content-Type": OCTETS}
     with TestClient(Service(serving(EIGHT), tokens).app(), raise_server_exceptions=False) as web:
-        path = f"/v1/tasks/{EIGHT.id}/reports"
+        path = f"/v2/tasks/{EIGHT.id}/reports"
         for name, (make, at_shuffler, _) in MALFORMED.items():
             answer = web.post(path, content=make(EIGHT, random.Random(7)), headers=octets)
             if name in ("short", "long", "empty"):
                 assert (answer.status_code, answer.json()["type"]) == (400, "urn:shuffledp:invalid_message")
             else:
                 assert (answer.status_code, answer.json()["outcomes"]) == (200, [at_shuffler])
-        assert web.get("/v1/batches/" + "9" * 5000, headers=analyst).status_code == 404
+        assert web.get("/v2/batches/" + "9" * 5000, headers=analyst).status_code == 404
         assert web.post(path, content=b"x", headers=octets | {"Content-Length": "9" * 5000}).status_code == 413
 
 
@@ -208,7 +208,7 @@ def test_a7_no_malformed_request_is_the_servers_fault() -> None:
 @pytest.mark.parametrize("size", [16, 1000])
 def test_a9_every_value_has_one_length(size: int) -> None:
     """All k values, both layers."""
-    task = Task(plan=plan("histogram", n=100_000, epsilon=1.0, delta=1e-6, size=size), window=60, max_age=60)
+    task = Task(plan=plan("histogram", n=100_000, epsilon=1.0, delta=1e-6, size=size), window=60, max_age=60, **PARTIES)
     inners = [seal_inner(message, task, ANALYZER.public()) for message in range(size)]
     outers = [wrap(inner, task, [SHUFFLER.public()]) for inner in inners]
     assert {len(inner) for inner in inners} == {71}
@@ -260,8 +260,8 @@ def with_guarantee(task: Task, **change: Any) -> Task:
 
 
 TASK_CHANGES: dict[str, Any] = {
-    "window": 61, "max_age": 601, "hops": 2, "on_expiry": "destroy", "shuffler": "S", "analyzer": "A",
-    "allow_same_operator": True,
+    "window": 61, "max_age": 601, "shufflers": ("Alpha", "Gamma"), "on_expiry": "destroy", "analyzer": "A",
+    "honest_fraction": 0.95, "release_margin": 1, "allow_same_operator": True,
 }  # fmt: skip
 PLAN_CHANGES: dict[str, tuple[Task, Any]] = {
     "task": (MEAN, "sum"), "size": (MEAN, MEAN.plan.size + 1), "threshold": (EIGHT, EIGHT.plan.threshold + 1),
@@ -326,7 +326,7 @@ def test_a13_an_edited_file_is_refused_or_another_task(task: Task) -> None:
 
 def test_a14_a_batch_of_eight_thousand_is_refused_where_nine_thousand_were_planned() -> None:
     """10,000 users are asked and the plan relies on 9,000: 8,000 give nothing, nor do 8,999, and 9,000 do."""
-    task = Task(plan=plan("histogram", n=9000, epsilon=1.0, delta=1e-6, size=16), window=60, max_age=60)
+    task = Task(plan=plan("histogram", n=9000, epsilon=1.0, delta=1e-6, size=16), window=60, max_age=60, **PARTIES)
     # opening is not what is tested here
     shuffler = serving(task, opener=lambda records, *_: [record[: record_length(1)] for record in records])
     uploads = [j.to_bytes(record_length(1), "big").ljust(record_length(2), b"\0") for j in range(9000)]
@@ -354,7 +354,7 @@ def test_a17_a_crash_between_spending_and_showing_never_under_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A budget for two: one analysis dies after it spent. It counts; repeating it is free; a third batch is refused."""
-    task = Task(plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3), window=60, max_age=60)
+    task = Task(plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3), window=60, max_age=60, **PARTIES)
     opened = Opened(received=1000, counts=Counts.of(np.arange(1000) % 3, 3), rejected={})
     ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=1.7, delta=1e-6)
     assert analyze(opened, task, digest="one", ledger=ledger)["ledger"]["releases"] == 1

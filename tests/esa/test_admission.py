@@ -51,7 +51,7 @@ def test_a15_a_token_admits_one_report(folder: Path) -> None:
         assert sender.send(TASK, flood) == ["not_admitted"] * 100
         twice = [tokens[100] + sealed(1, TASK), tokens[100] + sealed(2, TASK)]  # in one upload
         assert sorted(sender.send(TASK, twice)) == ["accepted", "not_admitted"]
-        described = httpx.get(f"{server.url}/v1/tasks/{TASK.id}").json()
+        described = httpx.get(f"{server.url}/v2/tasks/{TASK.id}").json()
         assert described["credential"] == 32
     with running(folder, "--admission-key admission.key") as server:
         sender = Sender(url=server.url, attempts=2, pause=0.01)
@@ -128,7 +128,7 @@ def test_a12_rotations_under_load_lose_no_report(folder: Path) -> None:
                     ring.save(folder / "shuffler.key")
                     wanted = ring.public().document()
                     for _ in range(100):
-                        if httpx.get(f"{server.url}/v1/tasks/{TASK.id}").json()["keys"] == wanted:
+                        if httpx.get(f"{server.url}/v2/tasks/{TASK.id}").json()["keys"] == wanted:
                             break
                         time.sleep(0.05)
                     else:
@@ -138,7 +138,7 @@ def test_a12_rotations_under_load_lose_no_report(folder: Path) -> None:
         # a damaged file leaves the keys of before in use
         (folder / "shuffler.key").write_text("{}")
         time.sleep(1.5)
-        assert httpx.get(f"{server.url}/v1/tasks/{TASK.id}").json()["keys"] == ring.public().document()
+        assert httpx.get(f"{server.url}/v2/tasks/{TASK.id}").json()["keys"] == ring.public().document()
         assert 'kind="bad_key_file"} 1' in httpx.get(f"{server.url}/metrics").text
         output = server.stop()[1]
         assert "the keys of before stay in use" in output
@@ -157,7 +157,7 @@ def test_a12_the_client_library_rewraps_by_itself(folder: Path, tmp_path: Path) 
         ring = SHUFFLER.rotated()
         ring.destroyed(SHUFFLER.keys[0].key_id).save(folder / "shuffler.key")
         for _ in range(100):
-            if len(httpx.get(f"{server.url}/v1/tasks/{TASK.id}").json()["keys"]["keys"]) == 1:
+            if len(httpx.get(f"{server.url}/v2/tasks/{TASK.id}").json()["keys"]["keys"]) == 1:
                 break
             time.sleep(0.05)
         client = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[old], folder=tmp_path / "state")
@@ -197,7 +197,7 @@ def test_nobody_is_twice_in_a_batch(folder: Path, tmp_path: Path) -> None:
         assert submit(both, 1, window=first, sender=sender) == "accepted"
         assert (both.reports, both.report(9, window=second)) == (1, newer)
         wrong = httpx.post(
-            f"{server.url}/v1/tasks/{TASK.id}/reports?window=x", content=made, headers={"Content-Type": OCTETS}
+            f"{server.url}/v2/tasks/{TASK.id}/reports?window=x", content=made, headers={"Content-Type": OCTETS}
         )
         assert wrong.status_code == 400
         with pytest.raises(InvalidInput, match="no report that could go"):
@@ -207,6 +207,6 @@ def test_nobody_is_twice_in_a_batch(folder: Path, tmp_path: Path) -> None:
 def test_key_files_of_the_wrong_role_or_none(tmp_path: Path) -> None:
     ANALYZER.save(tmp_path / "a.key")
     with pytest.raises(InvalidInput, match="keys of the analyzer"):
-        KeyFile(tmp_path / "a.key", "shuffler").ring()
+        KeyFile(tmp_path / "a.key", "shuffler", KeyRing.load).current()
     with pytest.raises(InvalidInput, match="cannot read"):
-        KeyFile(tmp_path / "none.key", "shuffler").ring()
+        KeyFile(tmp_path / "none.key", "shuffler", KeyRing.load).current()

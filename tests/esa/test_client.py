@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from oracles.parties import PARTIES
 from shuffledp import InvalidInput, plan
 from shuffledp.esa.client import Client
 from shuffledp.esa.crypto import unseal
@@ -17,7 +18,7 @@ from shuffledp.esa.store import SQLiteStore
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message
 
-TASK = Task(plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, size=8), window=60, max_age=600)
+TASK = Task(plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, size=8), window=60, max_age=600, **PARTIES)
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 
 
@@ -128,7 +129,7 @@ def test_a_refused_token_can_be_replaced_the_report_not(tmp_path: Path) -> None:
 
 
 def test_a12_with_two_hops_each_shuffler_knows_a_rewrapped_report_again(tmp_path: Path) -> None:
-    task, inner = replace(TASK, hops=2), KeyRing.fresh("shuffler")
+    task, inner = replace(TASK, shufflers=("Alpha", "Gamma")), KeyRing.fresh("shuffler")
     rings = [SHUFFLER, SHUFFLER.rotated()]
     clients = [
         Client(task=task, analyzer=ANALYZER.public(), shufflers=[inner.public(), ring.public()], folder=tmp_path)

@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from oracles.parties import PARTIES
 from oracles.process import command
 from oracles.scale import full
 from shuffledp import plan
@@ -26,7 +27,7 @@ from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message
 
-TASK = Task(plan=plan("histogram", n=100, epsilon=8.0, delta=1e-2, size=4000), window=3600, max_age=7200)
+TASK = Task(plan=plan("histogram", n=100, epsilon=8.0, delta=1e-2, size=4000), window=3600, max_age=7200, **PARTIES)
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 OPERATOR, ANALYST = "operator-token-1234", "analyzer-token-1234"
 
@@ -74,7 +75,7 @@ class Collection:
 
         def upload(buckets: list[int]) -> None:
             body = b"".join(self.sent[bucket] for bucket in buckets)
-            answer = httpx.post(f"{url}/v1/tasks/{TASK.id}/reports", content=body, headers={"Content-Type": OCTETS})
+            answer = httpx.post(f"{url}/v2/tasks/{TASK.id}/reports", content=body, headers={"Content-Type": OCTETS})
             if answer.status_code == 200:
                 assert set(answer.json()["outcomes"]) <= {"accepted", "report_replayed"}
                 self.acknowledged.update(buckets)
@@ -89,14 +90,14 @@ class Collection:
     def close(self, url: str) -> int:
         """Ask for a release."""
         headers = {"Authorization": f"Bearer {OPERATOR}"}
-        return httpx.post(f"{url}/v1/tasks/{TASK.id}/batches/close", headers=headers, timeout=60).status_code
+        return httpx.post(f"{url}/v2/tasks/{TASK.id}/batches/close", headers=headers, timeout=60).status_code
 
     def released(self, url: str) -> dict[int, bytes]:
         """The bytes of all released batches."""
         headers = {"Authorization": f"Bearer {ANALYST}"}
-        listed = httpx.get(f"{url}/v1/tasks/{TASK.id}/batches", headers=headers).json()["batches"]
+        listed = httpx.get(f"{url}/v2/tasks/{TASK.id}/batches", headers=headers).json()["batches"]
         found = [entry["batch"] for entry in listed]
-        return {number: httpx.get(f"{url}/v1/batches/{number}", headers=headers).content for number in found}
+        return {number: httpx.get(f"{url}/v2/batches/{number}", headers=headers).content for number in found}
 
 
 @pytest.mark.parametrize("seed", range(full(1, 20)))

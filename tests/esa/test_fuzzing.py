@@ -17,7 +17,6 @@ from oracles.mutation import STRANGE, damaged, misspelt, places, replaced, resig
 from oracles.parties import ANALYZER, EIGHT, MEAN, SHUFFLER, sealed, serving
 from oracles.scale import full
 from shuffledp import InvalidInput
-from shuffledp.cli.client import read_keys
 from shuffledp.cli.task import read_task
 from shuffledp.errors import ShuffledpError
 from shuffledp.esa.admission import OneTimeTokens
@@ -99,7 +98,7 @@ class Fuzzed:
         wrap(self.inner, EIGHT, [KeyList.from_document(document)])
 
     def key_file(self) -> None:
-        wrap(self.inner, EIGHT, [read_keys(self.written(self.keys_text))])
+        wrap(self.inner, EIGHT, [KeyList.load(self.written(self.keys_text))])
 
     def key_list_tree(self) -> None:
         place = self.random.choice(list(places(self.keys)))

@@ -19,6 +19,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from oracles.lossy import LossyProxy
+from oracles.parties import PARTIES
 from oracles.process import command, run
 from oracles.scale import examples, full
 from oracles.server import Server
@@ -35,7 +36,7 @@ from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.store import SQLiteStore, StoreUnavailable
 from shuffledp.esa.task import Task
 
-TASK = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=3600, max_age=7200)
+TASK = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=3600, max_age=7200, **PARTIES)
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")
 OPERATOR, ANALYST = ({"Authorization": f"Bearer {token}"} for token in (TOKENS.operator, TOKENS.analyzer))
@@ -57,8 +58,8 @@ def web() -> Iterator[TestClient]:
         yield client
 
 
-REPORTS = f"/v1/tasks/{TASK.id}/reports"
-UNKNOWN = "/v1/tasks/" + "0" * 64
+REPORTS = f"/v2/tasks/{TASK.id}/reports"
+UNKNOWN = "/v2/tasks/" + "0" * 64
 
 
 @pytest.mark.parametrize(
@@ -75,21 +76,21 @@ UNKNOWN = "/v1/tasks/" + "0" * 64
         ("GET", REPORTS, {}, None, 405, "method_not_allowed"),
         ("PUT", REPORTS, {}, b"", 405, "method_not_allowed"),
         ("GET", UNKNOWN, {}, None, 404, "task_unknown"),
-        ("POST", f"/v1/tasks/{TASK.id}", {}, b"", 405, "method_not_allowed"),
-        ("POST", f"/v1/tasks/{TASK.id}/batches/close", {}, b"", 401, "unauthorized"),
-        ("POST", f"/v1/tasks/{TASK.id}/batches/close", ANALYST, b"", 401, "unauthorized"),
-        ("POST", f"/v1/tasks/{TASK.id}/batches/close", {"Authorization": TOKENS.operator}, b"", 401, "unauthorized"),
-        ("POST", f"/v1/tasks/{TASK.id}/batches/close", OPERATOR, b"", 409, "batch_too_small"),
+        ("POST", f"/v2/tasks/{TASK.id}", {}, b"", 405, "method_not_allowed"),
+        ("POST", f"/v2/tasks/{TASK.id}/batches/close", {}, b"", 401, "unauthorized"),
+        ("POST", f"/v2/tasks/{TASK.id}/batches/close", ANALYST, b"", 401, "unauthorized"),
+        ("POST", f"/v2/tasks/{TASK.id}/batches/close", {"Authorization": TOKENS.operator}, b"", 401, "unauthorized"),
+        ("POST", f"/v2/tasks/{TASK.id}/batches/close", OPERATOR, b"", 409, "batch_too_small"),
         ("POST", f"{UNKNOWN}/batches/close", OPERATOR, b"", 404, "task_unknown"),
-        ("GET", f"/v1/tasks/{TASK.id}/batches/close", OPERATOR, None, 405, "method_not_allowed"),
-        ("GET", f"/v1/tasks/{TASK.id}/batches", OPERATOR, None, 401, "unauthorized"),
+        ("GET", f"/v2/tasks/{TASK.id}/batches/close", OPERATOR, None, 405, "method_not_allowed"),
+        ("GET", f"/v2/tasks/{TASK.id}/batches", OPERATOR, None, 401, "unauthorized"),
         ("GET", f"{UNKNOWN}/batches", ANALYST, None, 404, "task_unknown"),
-        ("GET", "/v1/batches/1", {}, None, 401, "unauthorized"),
-        ("GET", "/v1/batches/1", OPERATOR, None, 401, "unauthorized"),
-        ("GET", "/v1/batches/1", ANALYST, None, 404, "batch_unknown"),
-        ("GET", "/v1/batches/99999999999999999999", ANALYST, None, 404, "batch_unknown"),
-        ("GET", "/v1/batches/x", ANALYST, None, 404, "not_found"),
-        ("DELETE", "/v1/batches/1", ANALYST, None, 405, "method_not_allowed"),
+        ("GET", "/v2/batches/1", {}, None, 401, "unauthorized"),
+        ("GET", "/v2/batches/1", OPERATOR, None, 401, "unauthorized"),
+        ("GET", "/v2/batches/1", ANALYST, None, 404, "batch_unknown"),
+        ("GET", "/v2/batches/99999999999999999999", ANALYST, None, 404, "batch_unknown"),
+        ("GET", "/v2/batches/x", ANALYST, None, 404, "not_found"),
+        ("DELETE", "/v2/batches/1", ANALYST, None, 405, "method_not_allowed"),
         ("POST", "/healthz", {}, b"", 405, "method_not_allowed"),
         ("POST", "/metrics", {}, b"", 405, "method_not_allowed"),
         ("GET", "/", {}, None, 404, "not_found"),
@@ -106,19 +107,19 @@ def test_refusals_are_problem_details(
 
 
 def test_what_each_endpoint_does(web: TestClient) -> None:
-    described = web.get(f"/v1/tasks/{TASK.id}")
+    described = web.get(f"/v2/tasks/{TASK.id}")
     assert Task.from_document(described.json()["task"]).id == TASK.id
     assert described.json()["keys"] == SHUFFLER.public().document()
     sent = [sealed(j % 8) for j in range(25)]
     answer = web.post(REPORTS, content=b"".join([*sent, sent[0], b"x" * 126]), headers={"Content-Type": OCTETS})
     assert answer.status_code == 200
     assert answer.json()["outcomes"] == ["accepted"] * 25 + ["report_replayed", "invalid_message"]
-    closed = web.post(f"/v1/tasks/{TASK.id}/batches/close", headers=OPERATOR)
+    closed = web.post(f"/v2/tasks/{TASK.id}/batches/close", headers=OPERATOR)
     assert closed.status_code == 200
     assert closed.json()["reports"] == 25
-    listed = web.get(f"/v1/tasks/{TASK.id}/batches", headers=ANALYST).json()["batches"]
+    listed = web.get(f"/v2/tasks/{TASK.id}/batches", headers=ANALYST).json()["batches"]
     assert listed == [closed.json()]
-    fetched = [web.get(f"/v1/batches/{closed.json()['batch']}", headers=ANALYST) for _ in range(2)]
+    fetched = [web.get(f"/v2/batches/{closed.json()['batch']}", headers=ANALYST) for _ in range(2)]
     assert fetched[0].content == fetched[1].content
     assert fetched[0].headers["digest-sha256"] == closed.json()["sha256"]
     opened = open_batch(fetched[0].content, TASK, ANALYZER)
@@ -167,7 +168,13 @@ def test_a_store_in_trouble_acknowledges_nothing(monkeypatch: pytest.MonkeyPatch
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     assert run("plan histogram --size 16 --n 4000 --epsilon 1 --delta 1e-6 -o plan.json", cwd=tmp_path).returncode == 0
-    assert run("task new plan.json --window 3600 --max-age 7200 -o task.json", cwd=tmp_path).returncode == 0
+    assert (
+        run(
+            "task new plan.json --window 3600 --max-age 7200 --shuffler Alpha --analyzer Beta --honest-fraction 1 -o task.json",
+            cwd=tmp_path,
+        ).returncode
+        == 0
+    )
     for role in ("shuffler", "analyzer"):
         assert run(f"keygen {role} -o {role}.key", cwd=tmp_path).returncode == 0
     return tmp_path
@@ -190,7 +197,7 @@ def test_a1_clients_end_to_end_over_loopback(folder: Path) -> None:
             accepted = 0
             for start in range(0, len(records), 100):
                 answer = web.post(
-                    f"{server.url}/v1/tasks/{task.id}/reports", content=b"".join(records[start : start + 100])
+                    f"{server.url}/v2/tasks/{task.id}/reports", content=b"".join(records[start : start + 100])
                 )
                 accepted += answer.json()["outcomes"].count("accepted")
             return accepted
@@ -203,10 +210,10 @@ def test_a1_clients_end_to_end_over_loopback(folder: Path) -> None:
     with ThreadPoolExecutor(8) as pool:  # everybody again: those of before are not counted twice
         assert sum(pool.map(send, [uploads[j::8] for j in range(8)])) == n - half
     closed = httpx.post(
-        f"{server.url}/v1/tasks/{task.id}/batches/close", headers=server.headers("operator"), timeout=60
+        f"{server.url}/v2/tasks/{task.id}/batches/close", headers=server.headers("operator"), timeout=60
     ).json()
     batch = httpx.get(
-        f"{server.url}/v1/batches/{closed['batch']}", headers=server.headers("analyzer"), timeout=60
+        f"{server.url}/v2/batches/{closed['batch']}", headers=server.headers("analyzer"), timeout=60
     ).content
     metrics = httpx.get(f"{server.url}/metrics").text
     output = "".join(server.stop())
@@ -245,7 +252,7 @@ def test_a11_no_address_header_or_outer_byte_is_kept(folder: Path) -> None:
             "User-Agent": f"canary-{number:04}",
         }
         with closing(connection):
-            connection.request("POST", f"/v1/tasks/{task.id}/reports", body, headers)
+            connection.request("POST", f"/v2/tasks/{task.id}/reports", body, headers)
             assert json.loads(connection.getresponse().read())["outcomes"] == ["accepted"] * 4
 
     with ThreadPoolExecutor(8) as pool:
@@ -315,7 +322,8 @@ def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
     """Clients with real survey answers, close, analyze with a budget: the truth is within the intervals."""
     shutil.copy(survey(), folder / "survey.csv")
     plan_line = "plan histogram --labels 1,2,3,4,5 --n 6000 --epsilon 1 --delta 1e-6 -o plan.json"
-    task_line = "task new plan.json --window 3600 --max-age 7200 --shuffler Alpha --analyzer Beta -o task.json"
+    terms = "--window 3600 --max-age 7200 --honest-fraction 1"
+    task_line = f"task new plan.json {terms} --shuffler Alpha --analyzer Beta -o task.json"
     assert run(plan_line, cwd=folder).returncode == 0
     assert run(task_line, cwd=folder).returncode == 0
     server = Server(folder)

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from oracles.parties import PARTIES
 from shuffledp import plan
 from shuffledp.esa.crypto import seal_message
 from shuffledp.esa.http import OCTETS, Limits, Service, Tokens
@@ -17,10 +18,10 @@ from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.store import SQLiteStore
 from shuffledp.esa.task import Task
 
-TASK = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=3600, max_age=7200)
+TASK = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=3600, max_age=7200, **PARTIES)
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")
-REPORTS, HEADERS = f"/v1/tasks/{TASK.id}/reports", {"Content-Type": OCTETS}
+REPORTS, HEADERS = f"/v2/tasks/{TASK.id}/reports", {"Content-Type": OCTETS}
 
 
 def body(count: int) -> bytes:

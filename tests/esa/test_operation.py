@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from oracles.parties import SHUFFLER, prepared, sealed
+from oracles.parties import PARTIES, SHUFFLER, prepared, sealed
 from oracles.parties import SIXTEEN as TASK
 from oracles.process import run
 from oracles.server import TOKENS, running, stored
@@ -42,7 +42,7 @@ def test_sigterm_answers_what_waits_and_keeps_what_it_acknowledged(folder: Path)
             with httpx.Client(headers={"Content-Type": OCTETS}) as web:
                 for record in mine * 50:
                     try:
-                        answer = web.post(f"{server.url}/v1/tasks/{TASK.id}/reports", content=record)
+                        answer = web.post(f"{server.url}/v2/tasks/{TASK.id}/reports", content=record)
                     except httpx.TransportError:
                         break
                     if answer.status_code != 200:
@@ -173,7 +173,7 @@ def test_the_sample_configuration_serves(folder: Path) -> None:
 
 def test_two_hops_neither_of_which_sees_both_ends(tmp_path: Path) -> None:
     """The outer shuffler's batch goes to the inner one, twice over; the inner one's to the analyzer."""
-    task = Task(plan=TASK.plan, window=3600, max_age=7200, hops=2)
+    task = Task(plan=TASK.plan, window=3600, max_age=7200, **PARTIES | {"shufflers": ("Alpha", "Gamma")})
     inner_ring = KeyRing.fresh("shuffler")
     outer = prepared(tmp_path / "outer", task, SHUFFLER)
     inner = prepared(tmp_path / "inner", task, inner_ring)
@@ -275,7 +275,7 @@ def test_hostile_connections_leave_no_traceback_and_no_memory(folder: Path) -> N
     """Cut uploads, endless heads, chunks, pipelines, odd methods and paths, against the real server."""
     with running(folder) as server:
         port = int(server.url.rsplit(":", 1)[1])
-        path = f"/v1/tasks/{TASK.id}/reports"
+        path = f"/v2/tasks/{TASK.id}/reports"
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {OCTETS}\r\n".encode()
 
         def said(data: bytes, *, wait: bool = True) -> bytes:
@@ -304,8 +304,8 @@ def test_hostile_connections_leave_no_traceback_and_no_memory(folder: Path) -> N
         assert b" 400 " in said(b"nonsense\r\n\r\n")
         for method, where, status in (
             ("HEAD", "/metrics", 200), ("OPTIONS", path, 405), ("GET", "/healthz/", 404), ("POST", f"{path}/", 404),
-            ("GET", "//healthz", 404), ("GET", "/v1/tasks/../../etc/passwd", 404), ("GET", f"/v1/batches/{'9' * 5000}", 401),
-            ("POST", f"/v1/tasks/{TASK.id}/batches", 405),
+            ("GET", "//healthz", 404), ("GET", "/v2/tasks/../../etc/passwd", 404), ("GET", f"/v2/batches/{'9' * 5000}", 401),
+            ("POST", f"/v2/tasks/{TASK.id}/batches", 405),
         ):  # fmt: skip
             answer = httpx.request(method, server.url + where)
             assert answer.status_code == status, (method, where)

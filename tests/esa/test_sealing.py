@@ -10,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey
 
+from oracles.parties import PARTIES
 from shuffledp import InvalidInput, KeyedWords, plan
 from shuffledp.esa.client import randomized
 from shuffledp.esa.crypto import info, seal, seal_message, unseal
@@ -18,7 +19,7 @@ from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, decode_message, encode_message, record_length, report_id, split
 
 PLAN = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=[f"answer {j}" for j in range(16)])
-TASK = Task(plan=PLAN, window=60, max_age=3600, shuffler="Alpha", analyzer="Beta")
+TASK = Task(plan=PLAN, window=60, max_age=3600, **PARTIES)
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 VECTORS = json.loads((Path(__file__).parents[1] / "golden" / "hpke.json").read_text())
 
@@ -44,7 +45,7 @@ def test_roles_and_hops_cannot_be_exchanged() -> None:
     assert isinstance(unseal(record, rings[0], TASK.id), bytes)
     assert unseal(record, rings[1], TASK.id) == "decrypt_error"
     assert unseal(record, rings[0], TASK.id, hop=2) == "decrypt_error"
-    two = replace(TASK, hops=2)
+    two = replace(TASK, shufflers=("Alpha", "Gamma"))
     outer = KeyRing.fresh("shuffler")
     sealed = seal_message(5, two, ANALYZER.public(), [SHUFFLER.public(), outer.public()])
     assert len(sealed) == record_length(3)
@@ -85,11 +86,15 @@ def test_a22_both_libraries_open_each_others_records() -> None:
     private = SHUFFLER.keys[0].private
     record = seal(b"sixteen bytes ok", SHUFFLER.public().active, "shuffler", TASK.id)
     key = KEMKey.from_pyca_cryptography_key(private)
-    context = suite().create_recipient_context(record[7:39], key, info=info("shuffler", 1, record[:7], TASK.id))
+    context = suite().create_recipient_context(
+        record[7:39], key, info=info("shuffler", 1, record[:7], TASK.id, SHUFFLER.keys[0].point)
+    )
     assert context.open(record[39:]) == b"sixteen bytes ok"
     header = Header(0).encode()
     public = KEMKey.from_pyca_cryptography_key(X25519PublicKey.from_public_bytes(SHUFFLER.public().active.public))
-    encapsulated, sender = suite().create_sender_context(public, info=info("shuffler", 1, header, TASK.id))
+    encapsulated, sender = suite().create_sender_context(
+        public, info=info("shuffler", 1, header, TASK.id, SHUFFLER.keys[0].point)
+    )
     theirs = header + encapsulated + sender.seal(b"another 16 bytes")
     assert unseal(theirs, SHUFFLER, TASK.id) == b"another 16 bytes"
 
@@ -124,8 +129,11 @@ def test_a_task_survives_its_file_and_two_parties_agree_on_its_name() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"window": 0}, {"window": "60"}, {"window": 4000}, {"max_age": 10**9}, {"hops": 0}, {"hops": True}, {"on_expiry": "keep"},
-        {"shuffler": "beta "}, {"shuffler": ""}, {"analyzer": 5}, {"allow_same_operator": 1},
+        {"window": 0}, {"window": "60"}, {"window": 4000}, {"max_age": 10**9}, {"shufflers": ()}, {"shufflers": "Alpha"},
+        {"shufflers": ("Alpha", "alpha")},
+        {"honest_fraction": 0.0}, {"honest_fraction": 0.99}, {"honest_fraction": "1"}, {"release_margin": -1},
+        {"on_expiry": "keep"},
+        {"shufflers": ("beta ",)}, {"shufflers": ("",)}, {"analyzer": 5}, {"allow_same_operator": 1},
     ],
 )  # fmt: skip
 def test_bad_terms(wrong: dict[str, Any]) -> None:
@@ -133,7 +141,7 @@ def test_bad_terms(wrong: dict[str, Any]) -> None:
         replace(TASK, **wrong)
 
 
-@pytest.mark.parametrize("wrong", [{"version": 2}, {"extra": 1}, {"plan": {}}, {"window": None}])
+@pytest.mark.parametrize("wrong", [{"version": 1}, {"extra": 1}, {"plan": {}}, {"window": None}])
 def test_bad_documents(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         Task.from_document(TASK.document() | wrong)
@@ -145,6 +153,9 @@ def test_trust_is_stated() -> None:
     assert "Alpha runs the shuffler and Beta the analyzer" in TASK.trust
     same = replace(TASK, analyzer="Alpha", allow_same_operator=True)
     assert "only each report's own randomization protects (epsilon0 = " in same.trust
+    two = replace(TASK, shufflers=("Alpha", "Gamma"))
+    assert "if the first shuffler follows the protocol" in two.trust
+    assert "1,000 of any 1,000 reports (100 %)" in TASK.trust
 
 
 # Keys
@@ -222,7 +233,7 @@ def test_messages_are_randomized_values_of_the_plan() -> None:
     with pytest.raises(InvalidInput) as refused:
         randomized(TASK, "s3cr3t")
     assert "s3cr3t" not in str(refused.value)
-    mean = Task(plan=plan("mean", n=1000, epsilon=1.0, delta=1e-6, high=10.0), window=60, max_age=60)
+    mean = Task(plan=plan("mean", n=1000, epsilon=1.0, delta=1e-6, high=10.0), window=60, max_age=60, **PARTIES)
     assert 0 <= randomized(mean, 7.5) < mean.plan.size
 
 

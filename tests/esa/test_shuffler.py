@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from oracles.parties import PARTIES
 from shuffledp import InvalidInput, plan
 from shuffledp.esa.crypto import seal_message, unseal
 from shuffledp.esa.keys import KeyRing
@@ -18,9 +19,7 @@ from shuffledp.esa.store import Batch, SQLiteStore, StoreUnavailable
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, encode_message, record_length, report_id
 
-TASK = Task(
-    plan=plan("histogram", n=50, epsilon=3.0, delta=1e-2, size=64), window=60, max_age=600, shuffler="A", analyzer="B"
-)
+TASK = Task(plan=plan("histogram", n=50, epsilon=3.0, delta=1e-2, size=64), window=60, max_age=600, **PARTIES)
 RING, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from oracles.parties import PARTIES
 from oracles.scale import examples
 from shuffledp import InvalidInput, plan
 from shuffledp.esa import store as module
@@ -144,7 +145,12 @@ def test_the_same_secret_gives_the_same_order(opening: Opening, tmp_path: Path) 
 
 def test_stores_of_the_first_schema_are_migrated(tmp_path: Path) -> None:
     """With everything that was in them: an open batch, and one that was being released."""
-    task = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=60, max_age=600, hops=2)
+    task = Task(
+        plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8),
+        window=60,
+        max_age=600,
+        **PARTIES | {"shufflers": ("A", "C")},
+    )
     document = task.canonical().decode()
     with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as connection:
         connection.executescript(f"{module._FIRST_TABLES} PRAGMA user_version = 1;")

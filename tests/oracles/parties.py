@@ -12,10 +12,17 @@ from shuffledp.esa.store import Batch, SQLiteStore
 from shuffledp.esa.task import Task
 
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+PARTIES: dict[str, Any] = {"shufflers": ("Alpha",), "analyzer": "Beta", "honest_fraction": 1.0}
+"""Who runs what, in most tests."""
 LABELS = ["a", "b", "c", "d", "e", "f", "g", "h"]
-EIGHT = Task(plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, labels=LABELS), window=60, max_age=600)
-MEAN = Task(plan=plan("mean", n=200, epsilon=1.0, delta=1e-3, high=10.0), window=60, max_age=600)
-SIXTEEN = Task(plan=plan("histogram", n=100, epsilon=8.0, delta=1e-2, size=16), window=3600, max_age=7200)
+EIGHT = Task(
+    plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, labels=LABELS, honest_fraction=0.9),
+    window=60,
+    max_age=600,
+    **PARTIES,
+)
+MEAN = Task(plan=plan("mean", n=200, epsilon=1.0, delta=1e-3, high=10.0), window=60, max_age=600, **PARTIES)
+SIXTEEN = Task(plan=plan("histogram", n=100, epsilon=8.0, delta=1e-2, size=16), window=3600, max_age=7200, **PARTIES)
 
 
 def sealed(message: int, task: Task) -> bytes:

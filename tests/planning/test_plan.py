@@ -9,7 +9,8 @@ import pytest
 
 from oracles.process import run
 from shuffledp import InvalidInput
-from shuffledp.planning.plan import Plan, _digest, epsilon_at, plan
+from shuffledp.core.canonical import digest
+from shuffledp.planning.plan import Plan, epsilon_at, plan
 
 
 @pytest.mark.parametrize(
@@ -38,13 +39,13 @@ def test_less_blanket_would_not_be_private() -> None:
     assert epsilon_at(found, 10**5) == pytest.approx(0.5, rel=1e-4)
     assert epsilon_at(found, 2 * 10**5) < 0.5 < epsilon_at(found, 5 * 10**4)
     document = found.document()
-    document["protocol"]["threshold"] = int(found.threshold * 0.999)
-    document["protocol"]["gamma"] = document["protocol"]["threshold"] / 2**64
+    less = int(found.threshold * 0.999)
+    document["protocol"] |= {"threshold": str(less), "gamma": less / 2**64}
     with pytest.raises(InvalidInput, match="edited"):
         Plan.from_document(document)
     body = {k: v for k, v in document.items() if k != "sha256"}
     with pytest.raises(InvalidInput, match="does not follow"):
-        Plan.from_document(body | {"sha256": _digest(body)})
+        Plan.from_document(body | {"sha256": digest(body)})
 
 
 def test_a_plan_survives_its_file() -> None:
@@ -72,7 +73,7 @@ def test_an_edit_with_a_new_hash_is_refused_if_the_claim_does_not_follow(section
     body = {k: v for k, v in document.items() if k != "sha256"}
     body[section] = body[section] | {key: value}
     with pytest.raises(InvalidInput):
-        Plan.from_document(body | {"sha256": _digest(body)})
+        Plan.from_document(body | {"sha256": digest(body)})
 
 
 @pytest.mark.parametrize("batch", [None, "100", -1, 0, 1e4, 10**30])
@@ -80,7 +81,7 @@ def test_a_strange_min_batch_is_refused(batch: Any) -> None:
     document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()
     body = {k: v for k, v in document.items() if k != "sha256"} | {"min_batch": batch}
     with pytest.raises(InvalidInput):
-        Plan.from_document(body | {"sha256": _digest(body)})
+        Plan.from_document(body | {"sha256": digest(body)})
 
 
 @pytest.mark.parametrize("document", [{}, [], None, {"sha256": "x"}, {"sha256": 1, "protocol": {}}])
@@ -127,3 +128,11 @@ def test_bad_input(command: str, why: str) -> None:
     assert why in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_a_plan_of_the_former_version_is_refused_with_what_to_do() -> None:
+    document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()
+    del document["version"]
+    document["protocol"]["threshold"] = int(document["protocol"]["threshold"])
+    with pytest.raises(InvalidInput, match="not of version 2.* Make it again"):
+        Plan.from_document(document)

@@ -1,6 +1,5 @@
 """`shuffledp client` and `shuffledp simulate-clients`: reports from the command line."""
 
-import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -49,8 +48,8 @@ def submit_command(
     tokens = read_tokens(token) if token is not None else [b""]
     if len(tokens) != 1:
         raise InvalidInput(f"{token} has {len(tokens)} tokens. Give a file with one.")
-    shufflers = [*map(read_keys, shuffler_keys), sender.keys(found)]
-    client = Client(task=found, analyzer=read_keys(analyzer_keys), shufflers=shufflers, folder=state)
+    shufflers = [*map(KeyList.load, shuffler_keys), sender.keys(found)]
+    client = Client(task=found, analyzer=KeyList.load(analyzer_keys), shufflers=shufflers, folder=state)
     try:
         text = value_file.read().strip()
     except UnicodeDecodeError:
@@ -74,7 +73,7 @@ def simulate_clients(
 ) -> None:  # fmt: skip
     """Let every row of DATA be a client of TASK: randomize, seal and send for real, from one machine."""
     found, sender = read_task(task), Sender(url=url.rstrip("/"))
-    analyzer, shufflers = read_keys(analyzer_keys), [*map(read_keys, shuffler_keys), sender.keys(found)]
+    analyzer, shufflers = KeyList.load(analyzer_keys), [*map(KeyList.load, shuffler_keys), sender.keys(found)]
     credentials = read_tokens(tokens) if tokens is not None else None
     table, words = Table(path=data, labels=found.plan.labels or ()), KeyedWords.fresh()
     name, outcomes, row = table.column(column), Counter[str](), 0
@@ -100,15 +99,6 @@ def simulate_clients(
         click.echo(f"{outcome}: {count:,}")
     if set(outcomes) - set(ARRIVED):
         sys.exit(1)
-
-
-def read_keys(path: Path) -> KeyList:
-    """A published list."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        raise InvalidInput(f"{path} is not a list of keys. Ask the operator for one.") from None
-    return KeyList.from_document(document)
 
 
 def _value(task: Task, text: str) -> Any:

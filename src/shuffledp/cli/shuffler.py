@@ -21,7 +21,7 @@ from shuffledp.cli.task import read_task
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import OneTimeTokens
 from shuffledp.esa.disk import sync_folder
-from shuffledp.esa.keys import KeyFile
+from shuffledp.esa.keys import KeyFile, KeyRing
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.store import SQLiteStore
@@ -81,16 +81,16 @@ def serve(
     if secrets.operator == secrets.analyzer:
         raise InvalidInput("operator and analyzer have the same token. Give each its own.")
     admission = OneTimeTokens(read_secret(admission_key).encode()) if admission_key is not None else None
-    key_file = KeyFile(keys, "shuffler")
+    key_file = KeyFile(keys, "shuffler", KeyRing.load)
     agreed = [read_task(path) for path in tasks]
-    ring = key_file.ring()
+    ring = key_file.current()
     openers = Openers(processes or os.cpu_count() or 1)
     kept = SQLiteStore(store)
     shuffler = Shuffler(store=kept, ring=ring, clock=time.time, opener=openers, admission=admission)
     for task in agreed:
         shuffler.serve(task, hop=hop)
         click.echo(f"serving task {task.id}")
-    service = Service(shuffler, secrets, Limits(rate=rate, rate_per_address=rate_per_address), key_file.ring)
+    service = Service(shuffler, secrets, Limits(rate=rate, rate_per_address=rate_per_address), key_file.current)
     config = uvicorn.Config(
         service.app(), host=host, port=port, access_log=access_log, log_level="warning", server_header=False,
         proxy_headers=False, ssl_certfile=tls_cert, ssl_keyfile=tls_key, timeout_graceful_shutdown=30, http=Connection,

@@ -8,7 +8,7 @@ import click
 from shuffledp.cli.files import read_plan, write_text
 from shuffledp.cli.numbers import Wholes
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.keys import ROLES, KeyRing, Role
+from shuffledp.esa.keys import ROLES, KeyList, KeyRing, Role
 from shuffledp.esa.task import Expiry, Task
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -27,7 +27,10 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--rotate", is_flag=True, help="Make the new key of an existing file active; the old one still opens.")
 @click.option("--destroy", type=Wholes(), help="Erase this expired key of an existing file for ever.")
 def keygen(role: Role, out: Path, introduce: bool, rotate: bool, destroy: tuple[int, ...] | None) -> None:
-    """Make the keys of a ROLE, or rotate them. Prints the public list, which is the same for all clients."""
+    """Make the keys of a ROLE, or rotate them.
+
+    Prints the public list, which is the same for all clients, and the keys' fingerprints, for people to compare.
+    """
     if sum((introduce, rotate, destroy is not None)) > 1:
         raise InvalidInput("keys are introduced, rotated or destroyed one at a time. Give one of these options.")
     if introduce or rotate or destroy is not None:
@@ -43,6 +46,12 @@ def keygen(role: Role, out: Path, introduce: bool, rotate: bool, destroy: tuple[
     text = json.dumps(ring.public().document(), indent=2)
     write_text(out.with_name(out.name.removesuffix(".key") + ".pub.json"), text + "\n")
     click.echo(text)
+    click.echo(fingerprints(ring.public()), err=True)
+
+
+def fingerprints(keys: KeyList) -> str:
+    """The fingerprints of a list, a line each."""
+    return "\n".join(f"{keys.role} key {key.key_id} {key.state} {keys.fingerprint(key)}" for key in keys.keys)
 
 
 @click.group("task")
@@ -56,7 +65,20 @@ def task_group() -> None:
 @click.option(
     "--max-age", type=Wholes(), required=True, help="Seconds after which a batch that is still too small ends."
 )
-@click.option("--hops", type=Wholes(), help="Shufflers on the way [default: 1].")
+@click.option(
+    "--shuffler",
+    "shufflers",
+    multiple=True,
+    required=True,
+    help="Who runs the shuffler; with several shufflers once for each, from the analyzer out.",
+)
+@click.option("--analyzer", required=True, help="Who runs the analyzer.")
+@click.option(
+    "--honest-fraction",
+    type=click.FloatRange(0, 1, min_open=True),
+    required=True,
+    help="Share of the reports assumed to come from users who follow the protocol; 1 if you trust all of them.",
+)
 @click.option(
     "--on-expiry",
     type=click.Choice(["roll-over", "destroy"]),
@@ -64,23 +86,43 @@ def task_group() -> None:
     show_default=True,
     help="What happens to the reports of a batch that stayed too small.",
 )
-@click.option("--shuffler", default="shuffler", show_default=True, help="Who runs the shuffler.")
-@click.option("--analyzer", default="analyzer", show_default=True, help="Who runs the analyzer.")
 @click.option(
-    "--allow-same-operator", is_flag=True, help="Accept one operator for both: against them only epsilon0 holds."
+    "--release-margin",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Reports above the plan's minimum that a batch needs, to make up for garbage.",
+)
+@click.option(
+    "--allow-same-operator", is_flag=True, help="Accept one operator for two parts: against it only epsilon0 holds."
 )
 @click.option("-o", "--out", type=_FILE, required=True, help="Write the task to this file.")
 def new(
-    plan: Path, window: tuple[int, ...], max_age: tuple[int, ...], hops: tuple[int, ...] | None, on_expiry: Expiry, shuffler: str,
-    analyzer: str, allow_same_operator: bool, out: Path,
-) -> None:  # fmt: skip
+    plan: Path,
+    window: tuple[int, ...],
+    max_age: tuple[int, ...],
+    shufflers: tuple[str, ...],
+    analyzer: str,
+    honest_fraction: float,
+    on_expiry: Expiry,
+    release_margin: int,
+    allow_same_operator: bool,
+    out: Path,
+) -> None:
     """A task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
-    if any(given is not None and len(given) > 1 for given in (window, max_age, hops)):
-        raise InvalidInput("a task has one window, one max-age and one number of hops. Give each once.")
+    if any(len(given) > 1 for given in (window, max_age)):
+        raise InvalidInput("a task has one window and one max-age. Give each once.")
     task = Task(
-        plan=read_plan(plan), window=window[0], max_age=max_age[0], hops=hops[0] if hops else 1, on_expiry=on_expiry,
-        shuffler=shuffler, analyzer=analyzer, allow_same_operator=allow_same_operator,
-    )  # fmt: skip
+        plan=read_plan(plan),
+        window=window[0],
+        max_age=max_age[0],
+        shufflers=shufflers,
+        analyzer=analyzer,
+        honest_fraction=honest_fraction,
+        on_expiry=on_expiry,
+        release_margin=release_margin,
+        allow_same_operator=allow_same_operator,
+    )
     write_text(out, json.dumps(task.document(), indent=2, allow_nan=False) + "\n")
     click.echo(f"task {task.id}")
     click.echo(task.trust)
@@ -88,12 +130,15 @@ def new(
 
 @task_group.command("show")
 @click.argument("task", type=_FILE)
-def show(task: Path) -> None:
+@click.option("--keys", type=_FILE, multiple=True, help="Also show the fingerprints of this published list of keys.")
+def show(task: Path, keys: tuple[Path, ...]) -> None:
     """Prove TASK again, and say what it is."""
-    found = read_task(task)
+    found, lists = read_task(task), [KeyList.load(path) for path in keys]
     click.echo(f"task {found.id}")
     click.echo(f"guarantee: {found.plan.guarantee}")
     click.echo(found.trust)
+    for listed in lists:
+        click.echo(fingerprints(listed))
 
 
 def read_task(path: Path) -> Task:

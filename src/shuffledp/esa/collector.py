@@ -38,10 +38,10 @@ class Collector:
 
     def close(self, task: Task) -> dict[str, Any]:
         """Release the open batch, if it has enough reports."""
-        return self._json("POST", f"/v1/tasks/{task.id}/batches/close")
+        return self._json("POST", f"/v2/tasks/{task.id}/batches/close")
 
     def _listed(self, task: Task, batch: int | None) -> dict[str, Any]:
-        listed = self._json("GET", f"/v1/tasks/{task.id}/batches")
+        listed = self._json("GET", f"/v2/tasks/{task.id}/batches")
         try:
             batches = [{name: kind(entry[name]) for name, kind in _LISTED.items()} for entry in listed["batches"]]
         except (ArithmeticError, KeyError, TypeError, ValueError):
@@ -60,7 +60,7 @@ class Collector:
                 raise _no_room(error) from None
             try:
                 answer = held.enter_context(
-                    httpx.stream("GET", f"{self.url}/v1/batches/{entry['batch']}", **self._terms)
+                    httpx.stream("GET", f"{self.url}/v2/batches/{entry['batch']}", **self._terms)
                 )
             except (httpx.TransportError, httpx.InvalidURL, OSError, ValueError):
                 raise _unreachable() from None

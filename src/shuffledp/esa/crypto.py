@@ -1,4 +1,4 @@
-"""Sealing: HPKE (RFC 9180, base mode) with the role, the header and the task bound into `info`."""
+"""Sealing: HPKE (RFC 9180, base mode) with the role, the header, the task and the key's fingerprint bound into `info`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.keys import KeyList, KeyRing, PublicKey, Role
+from shuffledp.esa.keys import KeyList, KeyRing, PublicKey, Role, fingerprint
 from shuffledp.esa.wire import LAYER, Header, Reason, encode_message
 
 if TYPE_CHECKING:  # a process that only opens records needs no plans
@@ -16,16 +16,18 @@ if TYPE_CHECKING:  # a process that only opens records needs no plans
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
 
 
-def info(role: Role, hop: int, header: bytes, task_id: str) -> bytes:
-    """What both sides must agree on for a record to open; shufflers further out have higher hops."""
+def info(role: Role, hop: int, header: bytes, task_id: str, key: bytes) -> bytes:
+    """What both sides must agree on for a record to open; shufflers further out have higher hops, `key` is the public key."""
     label = role if hop <= 1 else f"{role}{hop}"
-    return b"shuffledp/1 " + label.encode() + b"\0" + header + bytes.fromhex(task_id)
+    return (
+        b"shuffledp/2 " + label.encode() + b"\0" + header + bytes.fromhex(task_id) + fingerprint(role, header[0], key)
+    )
 
 
 def seal(plaintext: bytes, key: PublicKey, role: Role, task_id: str, *, hop: int = 1) -> bytes:
     """One layer."""
     header = Header(key.key_id).encode()
-    return header + _SUITE.encrypt(plaintext, key.loaded(), info=info(role, hop, header, task_id))
+    return header + _SUITE.encrypt(plaintext, key.loaded(), info=info(role, hop, header, task_id, key.public))
 
 
 def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes | Reason:
@@ -37,7 +39,7 @@ def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes
     if key is None or key.state == "PENDING":
         return "outdated_config"
     try:
-        return _SUITE.decrypt(record[7:], key.private, info=info(ring.role, hop, record[:7], task_id))
+        return _SUITE.decrypt(record[7:], key.private, info=info(ring.role, hop, record[:7], task_id, key.point))
     except (InvalidTag, ValueError):
         return "decrypt_error"
 
@@ -47,10 +49,10 @@ def seal_message(message: int, task: "Task", analyzer: KeyList, shufflers: Seque
     return wrap(seal_inner(message, task, analyzer), task, shufflers)
 
 
-def seal_inner(message: int, task: "Task", analyzer: KeyList) -> bytes:
-    """What the analyzer opens, and what a report is recognized by."""
+def seal_inner(message: int, task: "Task", analyzer: KeyList, key: PublicKey | None = None) -> bytes:
+    """What the analyzer opens, sealed to its active key unless told."""
     _check(analyzer, "analyzer")
-    return seal(encode_message(message), analyzer.active, "analyzer", task.id)
+    return seal(encode_message(message), key or analyzer.active, "analyzer", task.id)
 
 
 def wrap(inner: bytes, task: "Task", shufflers: Sequence[KeyList]) -> bytes:
@@ -62,10 +64,10 @@ def wrap(inner: bytes, task: "Task", shufflers: Sequence[KeyList]) -> bytes:
     return inner
 
 
-def wrap_once(record: bytes, task: "Task", keys: KeyList, hop: int) -> bytes:
-    """The layer that one shuffler takes off."""
+def wrap_once(record: bytes, task: "Task", keys: KeyList, hop: int, key: PublicKey | None = None) -> bytes:
+    """The layer that one shuffler takes off, sealed to its active key unless told."""
     _check(keys, "shuffler")
-    return seal(record, keys.active, "shuffler", task.id, hop=hop)
+    return seal(record, key or keys.active, "shuffler", task.id, hop=hop)
 
 
 def _check(keys: KeyList, role: Role) -> None:

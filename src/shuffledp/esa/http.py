@@ -115,11 +115,11 @@ class Service:
     def app(self) -> Starlette:
         """For any ASGI server."""
         routes = [
-            Route("/v1/tasks/{task}/reports", self._answering(self._submit), methods=["POST"]),
-            Route("/v1/tasks/{task}", self._answering(self._describe), methods=["GET"]),
-            Route("/v1/tasks/{task}/batches/close", self._answering(self._close), methods=["POST"]),
-            Route("/v1/tasks/{task}/batches", self._answering(self._list), methods=["GET"]),
-            Route("/v1/batches/{batch}", self._answering(self._fetch), methods=["GET"]),
+            Route("/v2/tasks/{task}/reports", self._answering(self._submit), methods=["POST"]),
+            Route("/v2/tasks/{task}", self._answering(self._describe), methods=["GET"]),
+            Route("/v2/tasks/{task}/batches/close", self._answering(self._close), methods=["POST"]),
+            Route("/v2/tasks/{task}/batches", self._answering(self._list), methods=["GET"]),
+            Route("/v2/batches/{batch}", self._answering(self._fetch), methods=["GET"]),
             Route("/healthz", self._answering(self._health), methods=["GET"]),
             Route("/metrics", self._answering(self._metrics), methods=["GET"]),
         ]

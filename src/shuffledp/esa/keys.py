@@ -1,25 +1,36 @@
 """Keys: a private ring for each role, and the public list that is the same for all clients.
 
 A key is PENDING (published, not used yet), ACTIVE (clients seal to it) or EXPIRED (still opens, until it is destroyed).
-Rotation never changes a task.
+Rotation never changes a task. A key is known by its fingerprint, which people compare and every sealing binds. The
+fingerprint is of the key, not of the list: lists that differ only in keys not in use must not tell their holders apart.
 """
 
 import base64
 import contextlib
 import json
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Generic, Literal, Self, TypeVar, get_args
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
+from shuffledp.core.canonical import digest
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.disk import write_private
 
 Role = Literal["shuffler", "analyzer"]
 State = Literal["PENDING", "ACTIVE", "EXPIRED"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
+K = TypeVar("K", "KeyRing", "KeyList")
+
+
+@lru_cache(maxsize=1024)
+def fingerprint(role: Role, key_id: int, public: bytes) -> bytes:
+    """SHA-256 of the canonical form of {role, key_id, public}: 32 bytes, shown in hexadecimal."""
+    return bytes.fromhex(digest({"role": role, "key_id": key_id, "public": _text(public)}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +53,14 @@ class PrivateKey:
     key_id: int
     state: State
     private: X25519PrivateKey = field(repr=False)
+    point: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "point", self.private.public_key().public_bytes_raw())
 
     def public(self) -> PublicKey:
         """What is published."""
-        return PublicKey(key_id=self.key_id, state=self.state, public=self.private.public_key().public_bytes_raw())
+        return PublicKey(key_id=self.key_id, state=self.state, public=self.point)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,27 +149,34 @@ class KeyRing:
         return cls(role=role, keys=keys)
 
 
-class KeyFile:
-    """A key file that may be rotated while it is in use."""
+class KeyFile(Generic[K]):
+    """A file of keys, private or published, that may change while it is in use.
 
-    def __init__(self, path: Path, role: Role) -> None:
+    >>> KeyFile(Path("shuffler.key"), "shuffler", KeyRing.load).current()
+    Traceback (most recent call last):
+    ...
+    shuffledp.errors.InvalidInput: cannot read the keys shuffler.key. Make them with shuffledp keygen.
+    """
+
+    def __init__(self, path: Path, role: Role, load: Callable[[Path], K]) -> None:
         self._path, self._role = path, role
-        self._ring: KeyRing | None = None
+        self._load: Callable[[Path], K] = load
+        self._kept: K | None = None
         self._seen: tuple[int, ...] = ()
 
-    def ring(self) -> KeyRing:
-        """The keys of now: the same object as before unless the file has changed. A damaged file is refused once."""
+    def current(self) -> K:
+        """The keys in the file: the same object as before unless it has changed. A damaged file is refused once."""
         seen: tuple[int, ...] = ()
         with contextlib.suppress(OSError):
             found = self._path.stat()
             seen = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
-        if self._ring is None or seen != self._seen:
+        if self._kept is None or seen != self._seen:
             self._seen = seen
-            ring = KeyRing.load(self._path)
-            if ring.role != self._role:
-                raise InvalidInput(f"these are keys of the {ring.role}. Give the {self._role}'s.")
-            self._ring = ring
-        return self._ring
+            kept = self._load(self._path)
+            if kept.role != self._role:
+                raise InvalidInput(f"these are keys of the {kept.role}. Give the {self._role}'s.")
+            self._kept = kept
+        return self._kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,12 +194,29 @@ class KeyList:
             raise InvalidInput(f"the {self.role} has no active key. Ask for a new list of keys.")
         return found[-1]
 
+    def find(self, key_id: int) -> PublicKey | None:
+        """The key of that id, if it is listed."""
+        return next((key for key in self.keys if key.key_id == key_id), None)
+
+    def fingerprint(self, key: PublicKey) -> str:
+        """What people compare, in hexadecimal."""
+        return fingerprint(self.role, key.key_id, key.public).hex()
+
     def document(self) -> dict[str, Any]:
         """As JSON data."""
         return {
             "role": self.role,
             "keys": [{"key_id": key.key_id, "state": key.state, "public": _text(key.public)} for key in self.keys],
         }
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a published list from its file."""
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            raise InvalidInput(f"{path} is not a list of keys. Ask the operator for one.") from None
+        return cls.from_document(document)
 
     @classmethod
     def from_document(cls, document: Any) -> Self:

@@ -46,7 +46,7 @@ class Sender:
     async def deliver(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[str]:
         """The same, among other asynchronous work."""
         httpx = _httpx()
-        address = f"{self.url}/v1/tasks/{task.id}/reports" + ("" if window is None else f"?window={window}")
+        address = f"{self.url}/v2/tasks/{task.id}/reports" + ("" if window is None else f"?window={window}")
         gate = asyncio.Semaphore(self.at_once)
         try:
             client = httpx.AsyncClient(timeout=30.0)
@@ -92,7 +92,7 @@ class Sender:
         """The shuffler's keys and its window of now; a shuffler that serves another task under this name is refused."""
         httpx = _httpx()
         try:
-            answer = httpx.get(f"{self.url}/v1/tasks/{task.id}", timeout=30.0)
+            answer = httpx.get(f"{self.url}/v2/tasks/{task.id}", timeout=30.0)
         except (httpx.TransportError, httpx.InvalidURL, OSError, ValueError):  # addresses can be wrong in many ways
             raise NotDelivered("the shuffler could not be reached. Check the address and certificates.") from None
         if answer.status_code != 200:

@@ -1,47 +1,53 @@
-"""A task: a plan and the terms of one collection, as one file that all parties share. Its SHA-256 is its name.
+"""A task: a plan and the terms of one collection, as one file that all parties share. Its SHA-256 is its id.
 
-The name is bound into the encryption of every report, so a party with another plan, window or number of hops cannot open any.
+The id is bound into the encryption of every report, so a party with another plan, window or number of hops cannot open any.
 Keys are not part of a task: they rotate, and a key of one's own would be a way to tag a user.
 """
 
-import hashlib
-import json
 import unicodedata
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Final, Literal, Self
 
+from shuffledp.core import checks
+from shuffledp.core.canonical import LARGEST, canonical, digest
 from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 
-VERSION: Final = 1
+VERSION: Final = 2
 _LONGEST: Final = 366 * 24 * 3600
+_MOST_HOPS: Final = 4
 Expiry = Literal["roll-over", "destroy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is collected, and until when.
+    """What is collected, until when, and by whom.
 
     Attributes:
         plan: protocol, guarantee and min_batch.
         window: seconds a batch stays open before it may be released.
         max_age: seconds after which a batch that is still too small ends as `on_expiry` says.
-        hops: layers of encryption around the analyzer's, one for each shuffler on the way.
+        shufflers: who runs each shuffler, from the analyzer out; a report has a layer of encryption for each.
+        analyzer: who runs the analyzer.
+        honest_fraction: the share of a batch's reports that is assumed to come from users who follow the protocol and do not
+            collude; the plan must not rely on more.
         on_expiry: roll-over moves the reports of a batch that is too small to the next one (nothing was exposed), destroy
             erases them.
-        shuffler: who runs the shuffler.
-        analyzer: who runs the analyzer.
-        allow_same_operator: accept that these are the same: against them the guarantee is then epsilon0.
+        release_margin: reports above min_batch that a batch needs before it is released, so that reports that turn out to
+            be garbage do not spoil it.
+        allow_same_operator: accept that one party runs two of these: against it the guarantee is then epsilon0.
     """
 
     plan: Plan
     window: int
     max_age: int
-    hops: int = 1
+    shufflers: tuple[str, ...]
+    analyzer: str
+    honest_fraction: float
     on_expiry: Expiry = "roll-over"
-    shuffler: str = "shuffler"
-    analyzer: str = "analyzer"
+    release_margin: int = 0
     allow_same_operator: bool = False
     _id: str = field(init=False, repr=False, compare=False)
 
@@ -53,21 +59,48 @@ class Task:
             raise InvalidInput(
                 "a batch cannot be too old before its window is over. Give a max_age of at least the window."
             )
-        if type(self.hops) is not int or not 1 <= self.hops <= 4:
-            raise InvalidInput(f"hops must be 1 to 4; got {self.hops!r}. One shuffler is one hop.")
+        if type(self.shufflers) is not tuple or not 1 <= len(self.shufflers) <= _MOST_HOPS:
+            raise InvalidInput(f"a task has 1 to {_MOST_HOPS} shufflers. Name who runs each, from the analyzer out.")
+        for name, operator in (*(("shuffler", one) for one in self.shufflers), ("analyzer", self.analyzer)):
+            if type(operator) is not str or not 1 <= len(_plain(operator)) <= 200:
+                raise InvalidInput(f"{name} must be the name of who runs it. Use up to 200 characters.")
+        self._check_reliance()
         if self.on_expiry not in ("roll-over", "destroy"):
             raise InvalidInput(f"on_expiry must be roll-over or destroy; got {self.on_expiry!r}.")
-        for name, operator in (("shuffler", self.shuffler), ("analyzer", self.analyzer)):
-            if type(operator) is not str or not 1 <= len(operator) <= 200:
-                raise InvalidInput(f"{name} must be the name of who runs it. Use up to 200 characters.")
+        if type(self.release_margin) is not int or not 0 <= self.release_margin <= LARGEST - self.plan.min_batch:
+            raise InvalidInput(
+                f"release_margin must be a number of reports; got {self.release_margin!r}. Use e.g. 100."
+            )
         if type(self.allow_same_operator) is not bool:
             raise InvalidInput("allow_same_operator must be true or false.")
         if self.same_operator and not self.allow_same_operator:
             raise InvalidInput(
-                "shuffler and analyzer have the same operator, against whom only epsilon0 would hold. "
-                "Name two, or allow the same operator explicitly."
+                "shuffler and analyzer, or two shufflers, have the same operator, against whom only epsilon0 would hold. "
+                "Name different ones, or allow the same operator explicitly."
             )
-        object.__setattr__(self, "_id", hashlib.sha256(self.canonical()).hexdigest())
+        object.__setattr__(self, "_id", digest(self.document()))
+
+    def _check_reliance(self) -> None:
+        """A plan that counts on more honest reports than the task assumes would promise too much."""
+        fraction = checks.real(self.honest_fraction, "honest_fraction")
+        if not 0 < fraction <= 1:
+            raise InvalidInput(f"honest_fraction must be above 0 and at most 1; got {fraction}. Use e.g. 0.9.")
+        honest, relied = int(Fraction(repr(float(fraction))) * self.plan.min_batch), self.plan.guarantee.n
+        if honest < relied:
+            raise InvalidInput(
+                f"the plan relies on {relied:,} honest reports of {self.plan.min_batch:,}, more than an honest fraction of "
+                f"{fraction} gives ({honest:,}). Plan with that honest fraction."
+            )
+
+    @property
+    def hops(self) -> int:
+        """Shufflers on the way."""
+        return len(self.shufflers)
+
+    @property
+    def release_size(self) -> int:
+        """Reports that a batch needs before it is released."""
+        return self.plan.min_batch + self.release_margin
 
     @property
     def id(self) -> str:
@@ -76,15 +109,14 @@ class Task:
 
     def canonical(self) -> bytes:
         """The bytes that are hashed."""
-        return json.dumps(
-            self.document(), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-        ).encode()
+        return canonical(self.document())
 
     def document(self) -> dict[str, Any]:
         """The task as JSON data."""
         return {
             "version": VERSION, "plan": self.plan.document(), "window": self.window, "max_age": self.max_age,
-            "hops": self.hops, "on_expiry": self.on_expiry, "shuffler": self.shuffler, "analyzer": self.analyzer,
+            "shufflers": list(self.shufflers), "analyzer": self.analyzer, "honest_fraction": self.honest_fraction,
+            "on_expiry": self.on_expiry, "release_margin": self.release_margin,
             "allow_same_operator": self.allow_same_operator,
         }  # fmt: skip
 
@@ -94,40 +126,57 @@ class Task:
         if not isinstance(document, dict) or "version" not in document:
             raise InvalidInput("this is not a task. Make one with shuffledp task new.")
         if document["version"] != VERSION:
-            raise InvalidInput(f"this task is of another version than {VERSION}. Use the software that made it.")
+            raise InvalidInput(f"this task is not of version {VERSION}, the one this software reads. Make a new one.")
         fields = {name: value for name, value in document.items() if name not in ("version", "plan")}
-        known = {"window", "max_age", "hops", "on_expiry", "shuffler", "analyzer", "allow_same_operator"}
+        known = {
+            "window", "max_age", "shufflers", "analyzer", "honest_fraction", "on_expiry", "release_margin", "allow_same_operator"
+        }  # fmt: skip
         if set(fields) != known or "plan" not in document:
             raise InvalidInput("this task lacks a field or has one too many. Make one with shuffledp task new.")
+        if not isinstance(fields["shufflers"], list):
+            raise InvalidInput("a task lists who runs its shufflers. Make one with shuffledp task new.")
+        fields["shufflers"] = tuple(fields["shufflers"])
         return cls(plan=Plan.from_document(document["plan"]), **fields)
 
     @property
     def trust(self) -> str:
         """Who must be trusted for what, in words."""
         local = rounded_up(self.plan.randomizer.epsilon0)
+        share = f"{100 * self.honest_fraction:.6g} %"
+        crowd = (
+            f"It assumes that at least {self.plan.guarantee.n:,} of any {self.plan.min_batch:,} reports ({share}) are "
+            "from users who follow the protocol."
+        )
         if self.same_operator:
             return (
-                f"{self.shuffler} runs both shuffler and analyzer: against them only each report's own randomization protects "
-                f"(epsilon0 = {local}). The central guarantee holds against everybody else who sees the result."
+                f"One operator runs more than one part ({_listed((*self.shufflers[::-1], self.analyzer))}): against it only each "
+                f"report's own randomization protects (epsilon0 = {local}). The central guarantee holds against everybody "
+                f"else who sees the result. {crowd}"
             )
         if self.hops > 1:
             return (
-                f"{self.shuffler} run {self.hops} shufflers, one after the other, and {self.analyzer} the analyzer. "
-                f"The guarantee holds if one of the shufflers does not collude with the analyzer; "
-                f"if all do, epsilon0 = {local} remains."
+                f"{_listed(self.shufflers[::-1])} run {self.hops} shufflers, one after the other, and {self.analyzer} the "
+                f"analyzer. The guarantee holds if the first shuffler follows the protocol and does not collude with the "
+                f"analyzer; or if a later one does and those before it follow the protocol as far as not to add, drop or select "
+                f"reports. Otherwise epsilon0 = {local} remains. {crowd}"
             )
         return (
-            f"{self.shuffler} runs the shuffler and {self.analyzer} the analyzer. "
-            f"The guarantee holds if they do not collude; if they do, epsilon0 = {local} remains."
+            f"{self.shufflers[0]} runs the shuffler and {self.analyzer} the analyzer. The guarantee holds if the shuffler "
+            f"follows the protocol and does not collude with the analyzer; otherwise epsilon0 = {local} remains. {crowd}"
         )
 
     @property
     def same_operator(self) -> bool:
-        """Whether one party runs both."""
-        return _plain(self.shuffler) == _plain(self.analyzer)
+        """Whether one party runs two parts."""
+        names = [_plain(name) for name in (*self.shufflers, self.analyzer)]
+        return len(set(names)) < len(names)
 
 
 def _plain(operator: str) -> str:
     """A name without the differences that are not seen."""
     seen = "".join(letter for letter in unicodedata.normalize("NFKC", operator) if unicodedata.category(letter) != "Cf")
     return " ".join(seen.casefold().split())
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -20,7 +20,13 @@ LAYER: Final = HEADER.size + 32 + 16
 ID: Final = 16
 
 Reason = Literal[
-    "invalid_message", "outdated_config", "report_replayed", "out_of_domain", "decrypt_error", "not_admitted"
+    "invalid_message",
+    "outdated_config",
+    "outdated_key",
+    "report_replayed",
+    "out_of_domain",
+    "decrypt_error",
+    "not_admitted",
 ]
 
 

@@ -4,8 +4,6 @@ The file carries the SHA-256 of its canonical form, so an edited one is refused;
 one with a recomputed hash is refused if its claim does not follow.
 """
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import Any, Final, Literal, Self, get_args
 from shuffledp.accounting.account import account, bound_named, calibrate
 from shuffledp.arithmetic.balls import log_down
 from shuffledp.core import checks
+from shuffledp.core.canonical import digest
 from shuffledp.core.guarantee import ADJACENCY, Guarantee
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.bins import Bins, interval
@@ -26,6 +25,8 @@ from shuffledp.randomizers.response import RandomizedResponse
 Task = Literal["histogram", "sum", "mean", "query"]
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 PAPER_BOUND: Final = "histogram-theorem"
+VERSION: Final = 2
+"""Of the file: since 2 its canonical form is RFC 8785 and the threshold a string."""
 _WORD = 1 << 64
 
 
@@ -104,12 +105,12 @@ class Plan:
     @property
     def sha256(self) -> str:
         """The hash of the plan's canonical form, its name."""
-        return _digest(self._body())
+        return digest(self._body())
 
     def document(self) -> dict[str, Any]:
         """The plan as JSON data, its hash included."""
         body = self._body()
-        return body | {"sha256": _digest(body)}
+        return body | {"sha256": digest(body)}
 
     def _body(self) -> dict[str, Any]:
         shape = {"size": self.size} if self.task == "histogram" else {"precision": self.size - 1}
@@ -117,9 +118,10 @@ class Plan:
         span = {} if self.low is None else {"low": self.low, "high": self.high}
         paper = {} if self.paper_error is None else {"paper_mean_squared_error_bound": self.paper_error}
         return {
+            "version": VERSION,
             "protocol": {
                 "name": self.task, **shape, **labels, **span, "gamma": self.threshold / _WORD,
-                "threshold": self.threshold, "epsilon0": self.randomizer.epsilon0,
+                "threshold": str(self.threshold), "epsilon0": self.randomizer.epsilon0,
             },
             "guarantee": {
                 "epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta, "n": self.guarantee.n,
@@ -133,9 +135,13 @@ class Plan:
     def from_document(cls, document: Any) -> Self:
         """Read a plan; refused if it was edited or if its guarantee does not follow from its parameters."""
         not_a_plan = InvalidInput("this is not a plan. Make one with shuffledp plan.")
+        if isinstance(document, dict) and "protocol" in document and document.get("version") != VERSION:
+            raise InvalidInput(
+                f"this plan is not of version {VERSION}, the one this software reads. Make it again with shuffledp plan."
+            )
         try:
             body = {key: value for key, value in document.items() if key != "sha256"}
-            matches = document["sha256"] == _digest(body)
+            matches = document["sha256"] == digest(body)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             raise not_a_plan from None
         if not matches:
@@ -147,7 +153,7 @@ class Plan:
             plan = cls(
                 task=protocol["name"],
                 size=protocol["size"] if protocol["name"] == "histogram" else protocol["precision"] + 1,
-                threshold=protocol["threshold"],
+                threshold=_whole(protocol["threshold"]),
                 low=protocol.get("low"),
                 high=protocol.get("high"),
                 labels=tuple(protocol["labels"]) if "labels" in protocol else None,
@@ -341,6 +347,10 @@ def epsilon_at(plan_: Plan, n: int) -> float:
     return account(plan_.randomizer, n=n, delta=plan_.guarantee.delta, bound=plan_.guarantee.bound).epsilon
 
 
-def _digest(body: dict[str, Any]) -> str:
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+def _whole(text: Any) -> int:
+    """A whole number that is a string in the file, in its only spelling."""
+    if not (
+        isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 20 and str(int(text)) == text
+    ):
+        raise ValueError
+    return int(text)
