@@ -26,8 +26,10 @@ from shuffledp.esa.analyzer import open_batch
 from shuffledp.esa.crypto import seal, seal_inner, unseal
 from shuffledp.esa.http import OCTETS
 from shuffledp.esa.keys import KeyRing, PublicKey
-from shuffledp.esa.store import SQLiteStore
+from shuffledp.esa.sqlite import SQLiteStore
+from shuffledp.esa.store import NextKey
 from shuffledp.esa.task import Task
+from shuffledp.esa.wire import Header
 
 SECONDS = float(os.environ.get("SHUFFLEDP_BENCH_SECONDS", "60"))
 TOGETHER = 500
@@ -38,7 +40,8 @@ MILLION = int(1_000_000 * min(1.0, SECONDS / 60))
 
 def sealed(key: PublicKey, task_id: str, first: int, count: int) -> list[bytes]:
     """Reports as the shuffler sees them; their insides are only numbers, which it cannot know."""
-    return [seal(j.to_bytes(71, "big"), key, "shuffler", task_id) for j in range(first, first + count)]
+    header = Header(0).encode()
+    return [seal(header + j.to_bytes(64, "big"), key, "shuffler", task_id) for j in range(first, first + count)]
 
 
 def cpu(pid: int) -> float:
@@ -101,12 +104,15 @@ def served(folder: Path, task: Task, ring: KeyRing) -> tuple["subprocess.Popen[s
     """A shuffler in a process of its own, and its port."""
     (folder / "task.json").write_text(json.dumps(task.document()))
     ring.save(folder / "shuffler.key")
+    (folder / "analyzer.pub.json").write_text(json.dumps(KeyRing.fresh("analyzer").public().document()))
     for role in ("operator", "analyzer"):
         path = folder / f"{role}.token"
         path.touch(mode=0o600)
         path.write_text(role * 4)
     tokens = "--operator-token operator.token --analyzer-token analyzer.token"
-    line = f"shuffler serve task.json --store store.db --keys shuffler.key {tokens} --port 0"
+    line = (
+        f"shuffler serve task.json --store store.db --keys shuffler.key --next-keys analyzer.pub.json {tokens} --port 0"
+    )
     program = Path(sys.executable).with_name("shuffledp")
     process = subprocess.Popen([str(program), *line.split()], cwd=folder, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -162,7 +168,9 @@ def release(task: Task) -> None:
         store.add_task(task.id, json.dumps(task.document()), hop=1, now=0.0)
         for first in range(0, MILLION, 10_000):
             store.add_reports(
-                task.id, [(os.urandom(16), j.to_bytes(71, "big")) for j in range(first, min(MILLION, first + 10_000))]
+                task.id,
+                [(os.urandom(16), j.to_bytes(71, "big")) for j in range(first, min(MILLION, first + 10_000))],
+                key=NextKey(id=0, fingerprint=""),
             )
         start, before = time.perf_counter(), time.process_time()
         closing_batch = store.start_closing(

@@ -36,7 +36,8 @@ from shuffledp.esa.keys import KeyList
 from shuffledp.esa.ledger import Ledger
 from shuffledp.esa.sender import NotDelivered, submit
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import SQLiteStore
+from shuffledp.esa.sqlite import SQLiteStore
+from shuffledp.esa.store import NextKey
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Reason, decode_message, record_length
 from shuffledp.planning.plan import Plan, epsilon_at
@@ -223,7 +224,9 @@ def test_a9_every_value_has_one_length(size: int) -> None:
 def ordered(store: SQLiteStore, task_id: str, n: int, secret: bytes) -> list[int]:
     """In which order the store releases n reports that arrived in the order 0, 1, 2, ..."""
     store.add_task(task_id, "{}", hop=1, now=0.0)
-    store.add_reports(task_id, [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)])
+    store.add_reports(
+        task_id, [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)], key=NextKey(id=0, fingerprint="")
+    )
     batch = store.start_closing(store.open_batch(task_id).id, at_least=n, secret=secret, now=1.0)
     assert batch is not None
     store.release(batch.id)

@@ -141,7 +141,7 @@ def test_a12_rotations_under_load_lose_no_report(folder: Path) -> None:
         assert httpx.get(f"{server.url}/v2/tasks/{TASK.id}").json()["keys"] == ring.public().document()
         assert 'kind="bad_key_file"} 1' in httpx.get(f"{server.url}/metrics").text
         output = server.stop()[1]
-        assert "the keys of before stay in use" in output
+        assert "still using the previous keys" in output
     assert outcomes == {"accepted": made}
     assert first_tries["outdated_config"] >= rotations  # the test did exercise it
     assert stored(folder, "SELECT count FROM batch WHERE state = 'OPEN'") == made

@@ -14,7 +14,7 @@ from shuffledp.esa.client import Client
 from shuffledp.esa.crypto import unseal
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import SQLiteStore
+from shuffledp.esa.sqlite import SQLiteStore
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message
 
@@ -51,7 +51,7 @@ def test_a12_new_keys_wrap_the_same_report(tmp_path: Path) -> None:
     clock = [0.0]
     ring, values = SHUFFLER, set()
     shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=ring, clock=lambda: clock[0])
-    shuffler.serve(TASK)
+    shuffler.serve(TASK, ANALYZER.public())
     assert shuffler.accept(TASK.id, [client(tmp_path, ring).report(6, window=1)]) == [
         "accepted"
     ]  # and the answer is lost

@@ -33,7 +33,8 @@ from shuffledp.esa.http import OCTETS, Limits, Service, Tokens
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.sender import ARRIVED, NotDelivered, Sender, submit
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import SQLiteStore, StoreUnavailable
+from shuffledp.esa.sqlite import SQLiteStore
+from shuffledp.esa.store import StoreUnavailable
 from shuffledp.esa.task import Task
 
 TASK = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=3600, max_age=7200, **PARTIES)
@@ -48,7 +49,7 @@ def sealed(message: int) -> bytes:
 
 def service(limits: Limits | None = None) -> tuple[Service, Shuffler]:
     shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0)
-    shuffler.serve(TASK)
+    shuffler.serve(TASK, ANALYZER.public())
     return Service(shuffler, TOKENS, limits), shuffler
 
 

@@ -15,7 +15,7 @@ from shuffledp.esa.http import OCTETS, Limits, Service, Tokens
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.rate import Rate
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import SQLiteStore
+from shuffledp.esa.sqlite import SQLiteStore
 from shuffledp.esa.task import Task
 
 TASK = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=3600, max_age=7200, **PARTIES)
@@ -30,7 +30,7 @@ def body(count: int) -> bytes:
 
 def service(limits: Limits) -> tuple[Service, Shuffler]:
     shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0)
-    shuffler.serve(TASK)
+    shuffler.serve(TASK, ANALYZER.public())
     return Service(shuffler, TOKENS, limits), shuffler
 
 

@@ -15,7 +15,8 @@ from shuffledp import InvalidInput, plan
 from shuffledp.esa.crypto import seal_message, unseal
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import Batch, SQLiteStore, StoreUnavailable
+from shuffledp.esa.sqlite import SQLiteStore
+from shuffledp.esa.store import Batch, NextKey, StoreUnavailable
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, encode_message, record_length, report_id
 
@@ -38,7 +39,7 @@ def reports(count: int, first: int = 0) -> list[bytes]:
 
 def made(path: Path | str, clock: Clock, **more: Any) -> Shuffler:
     shuffler = Shuffler(store=SQLiteStore(path), ring=RING, clock=clock, **more)
-    shuffler.serve(TASK)
+    shuffler.serve(TASK, ANALYZER.public())
     return shuffler
 
 
@@ -210,7 +211,9 @@ def test_a_full_disk_or_lock_acknowledges_nothing(tmp_path: Path, clock: Clock) 
     pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
     store._connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreUnavailable):
-        store.add_reports(TASK.id, [(j.to_bytes(16, "big"), bytes(71)) for j in range(2000)])
+        store.add_reports(
+            TASK.id, [(j.to_bytes(16, "big"), bytes(71)) for j in range(2000)], key=NextKey(id=0, fingerprint="")
+        )
     assert store.open_batch(TASK.id).count == 0
     store._connection.execute("PRAGMA max_page_count = 1000000")
     assert shuffler.accept(TASK.id, sent) == ["accepted"] * 5
@@ -236,7 +239,7 @@ def test_old_small_batches_roll_over_or_are_destroyed(tmp_path: Path, clock: Clo
     for expiry, after, state in (("roll-over", 30, "ROLLED_OVER"), ("destroy", 0, "DESTROYED")):
         task = replace(TASK, on_expiry=expiry)  # type: ignore[arg-type]
         shuffler = Shuffler(store=SQLiteStore(tmp_path / f"{expiry}.db"), ring=RING, clock=clock)
-        shuffler.serve(task)
+        shuffler.serve(task, ANALYZER.public())
         sent = [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(30)]
         shuffler.accept(task.id, sent)
         clock.now += 599
@@ -253,7 +256,7 @@ def test_a_quiet_time_makes_no_first_report_old(tmp_path: Path, clock: Clock) ->
     """An empty batch begins anew with each window, so what comes after a long quiet is not destroyed at once."""
     task = replace(TASK, on_expiry="destroy")
     shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock)
-    shuffler.serve(task)
+    shuffler.serve(task, ANALYZER.public())
     for _ in range(100):
         clock.now += 59
         assert shuffler.tick() == []

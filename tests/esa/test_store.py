@@ -15,8 +15,9 @@ import pytest
 from oracles.parties import PARTIES
 from oracles.scale import examples
 from shuffledp import InvalidInput, plan
-from shuffledp.esa import store as module
-from shuffledp.esa.store import SCHEMA, Batch, SQLiteStore, Store
+from shuffledp.esa import sqlite as module
+from shuffledp.esa.sqlite import SCHEMA, SQLiteStore
+from shuffledp.esa.store import Batch, NextKey, Store
 from shuffledp.esa.task import Task
 
 Opening = Callable[[], Store]
@@ -28,6 +29,9 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
     """Another kind of store is one more parameter."""
     assert request.param == "sqlite"
     return lambda: SQLiteStore(tmp_path / "store.db")
+
+
+KEY = NextKey(id=0, fingerprint="f" * 64)
 
 
 def name(number: int) -> bytes:
@@ -84,6 +88,7 @@ def test_a_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
                     "t",
                     [(name(j), inner(j)) for j in reports],
                     None if spending is None else [name(j) for j in spending],
+                    key=KEY,
                 )
                 assert kept == model.add(reports, spending)
             case "close":
@@ -128,7 +133,7 @@ def test_the_same_secret_gives_the_same_order(opening: Opening, tmp_path: Path) 
     for path, secret in (("a.db", b"s"), ("b.db", b"s"), ("c.db", b"t")):
         store = SQLiteStore(tmp_path / path)
         store.add_task("t", "{}", hop=1, now=0.0)
-        store.add_reports("t", [(name(j), inner(j)) for j in range(100)])
+        store.add_reports("t", [(name(j), inner(j)) for j in range(100)], key=KEY)
         batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=secret * 32, now=1.0)
         assert batch is not None
         store.release(batch.id)
@@ -164,7 +169,7 @@ def test_stores_of_the_first_schema_are_migrated(tmp_path: Path) -> None:
     assert store.open_batch(task.id).count == 1
     store.release(1)
     assert sorted(released(store, 1)) == [1, 2]
-    assert store.add_reports(task.id, [(name(3), inner(3)), (name(4), inner(4))], [b"a", b"b"]) == [
+    assert store.add_reports(task.id, [(name(3), inner(3)), (name(4), inner(4))], [b"a", b"b"], key=KEY) == [
         "report_replayed",
         "accepted",
     ]
@@ -200,7 +205,7 @@ def one_that_closes(path: Path) -> tuple[SQLiteStore, Batch]:
     """A store whose batch of ten is about to be released."""
     store = SQLiteStore(path)
     store.add_task("t", "{}", hop=1, now=0.0)
-    store.add_reports("t", [(name(j), inner(j)) for j in range(10)])
+    store.add_reports("t", [(name(j), inner(j)) for j in range(10)], key=KEY)
     batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, now=1.0)
     assert batch is not None
     return store, batch
@@ -252,7 +257,7 @@ def test_a11_after_release_no_page_remembers_the_order_of_arrival(tmp_path: Path
     store = SQLiteStore(tmp_path / "store.db")
     store.add_task("t", "{}", hop=1, now=0.0)
     for report, credential in arrivals:
-        store.add_reports("t", [(report, os.urandom(71))], [credential])
+        store.add_reports("t", [(report, os.urandom(71))], [credential], key=KEY)
     batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=b"s" * 32, now=1.0)
     assert batch is not None
     store.release(batch.id)
@@ -281,14 +286,14 @@ def test_an_empty_batch_begins_anew(tmp_path: Path) -> None:
     first = store.open_batch("t")
     store.renew(first.id, now=100.0)
     assert store.open_batch("t").opened == 100.0
-    store.add_reports("t", [(name(1), inner(1))])
+    store.add_reports("t", [(name(1), inner(1))], key=KEY)
     store.renew(first.id, now=200.0)  # no longer empty
     assert store.open_batch("t").opened == 100.0
     assert store.end(first.id, below=5, roll_over=False, now=300.0) is not None
     # what another process ended meanwhile is not ended, or closed, in the name of the next
     assert store.end(first.id, below=5, roll_over=False, now=400.0) is None
     assert store.start_closing(first.id, at_least=0, secret=b"s" * 32, now=400.0) is None
-    assert store.add_reports("t", [(name(1), inner(1))]) == ["report_replayed"]
+    assert store.add_reports("t", [(name(1), inner(1))], key=KEY) == ["report_replayed"]
     store.close()
 
 
@@ -297,20 +302,20 @@ def test_a_report_for_a_window_is_kept_in_no_other(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "store.db")
     store.add_task("t", "{}", hop=1, now=0.0)
     first = store.open_batch("t")
-    assert store.add_reports("t", [(name(1), inner(1))], window=first.window) == ["accepted"]
-    assert store.add_reports("t", [(name(2), inner(2))], window=first.window + 1) == ["batch_collected"]
+    assert store.add_reports("t", [(name(1), inner(1))], window=first.window, key=KEY) == ["accepted"]
+    assert store.add_reports("t", [(name(2), inner(2))], window=first.window + 1, key=KEY) == ["batch_collected"]
     store.end(first.id, below=5, roll_over=True, now=1.0)
     rolled = store.open_batch("t")
     assert (rolled.id, rolled.window, rolled.count) == (first.id + 1, first.window, 1)
-    assert store.add_reports("t", [(name(2), inner(2))], window=first.window) == ["accepted"]
+    assert store.add_reports("t", [(name(2), inner(2))], window=first.window, key=KEY) == ["accepted"]
     assert store.start_closing(rolled.id, at_least=1, secret=b"s" * 32, now=2.0) is not None
     again = store.open_batch("t")
     assert again.window == again.id > first.window
     late = [(name(1), inner(1)), (name(3), inner(3))]
-    assert store.add_reports("t", late, window=first.window) == ["report_replayed", "batch_collected"]
+    assert store.add_reports("t", late, window=first.window, key=KEY) == ["report_replayed", "batch_collected"]
     store.release(rolled.id)
-    assert store.add_reports("t", late, window=first.window) == ["report_replayed", "batch_collected"]
-    assert store.add_reports("t", late, [b"x", b"y"], window=again.window) == ["report_replayed", "accepted"]
+    assert store.add_reports("t", late, window=first.window, key=KEY) == ["report_replayed", "batch_collected"]
+    assert store.add_reports("t", late, [b"x", b"y"], window=again.window, key=KEY) == ["report_replayed", "accepted"]
     store.end(again.id, below=5, roll_over=False, now=3.0)
     assert store.open_batch("t").window == store.open_batch("t").id
     store.close()

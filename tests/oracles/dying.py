@@ -5,7 +5,7 @@ import signal
 import sys
 
 from shuffledp.cli import main
-from shuffledp.esa import checkpoints, store
+from shuffledp.esa import checkpoints, sqlite
 
 
 def die_at(point: str, nth: int) -> None:
@@ -19,7 +19,7 @@ def die_at(point: str, nth: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     checkpoints.hook = hook
-    store.CHUNK = 50  # type: ignore[misc] # several pieces in a small batch; the bytes are the same
+    sqlite.CHUNK = 50  # type: ignore[misc] # several pieces in a small batch; the bytes are the same
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from shuffledp import plan
 from shuffledp.esa.crypto import seal_message
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import Batch, SQLiteStore
+from shuffledp.esa.sqlite import SQLiteStore
+from shuffledp.esa.store import Batch
 from shuffledp.esa.task import Task
 
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
@@ -31,7 +32,7 @@ def sealed(message: int, task: Task) -> bytes:
 
 def serving(task: Task, **more: Any) -> Shuffler:
     shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0, **more)
-    shuffler.serve(task)
+    shuffler.serve(task, ANALYZER.public())
     return shuffler
 
 

@@ -17,7 +17,7 @@ import httpx
 
 from oracles.process import command
 
-TOKENS = "--operator-token operator.token --analyzer-token analyzer.token"
+TOKENS = "--next-keys analyzer.pub.json --operator-token operator.token --analyzer-token analyzer.token"
 
 
 class Server:

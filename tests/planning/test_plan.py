@@ -134,5 +134,5 @@ def test_a_plan_of_the_former_version_is_refused_with_what_to_do() -> None:
     document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()
     del document["version"]
     document["protocol"]["threshold"] = int(document["protocol"]["threshold"])
-    with pytest.raises(InvalidInput, match="not of version 2.* Make it again"):
+    with pytest.raises(InvalidInput, match=r"not of version 2.* Make it again"):
         Plan.from_document(document)

@@ -8,14 +8,13 @@ from typing import Any
 import click
 
 from shuffledp.cli.progress import progress
-from shuffledp.cli.task import read_task
+from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
 from shuffledp.core.words import KeyedWords
 from shuffledp.engines.intake import Intake, Policy
 from shuffledp.engines.table import Table
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.client import Client
-from shuffledp.esa.crypto import seal_message
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.sender import ARRIVED, NotDelivered, Sender, submit
 from shuffledp.esa.task import Task
@@ -23,6 +22,7 @@ from shuffledp.protocols.histogram import Histogram
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INNER = "Public keys of a shuffler after the first, from the analyzer out; once for each."
+_EARLIER = "a report was made before: it has arrived and stands, and the value given now was not used"
 
 
 @click.group("client")
@@ -33,7 +33,10 @@ def client_group() -> None:
 @client_group.command("submit")
 @click.argument("task", type=_FILE)
 @click.option("--url", required=True, help="Address of the shuffler.")
-@click.option("--analyzer-keys", type=_FILE, required=True, help="The analyzer's public list of keys.")
+@click.option("--analyzer-keys", type=_FILE, help="The analyzer's public list of keys, from the analyzer.")
+@click.option(
+    "--analyzer-fingerprint", "fingerprint", help="Instead of the list: the fingerprint of the analyzer's key."
+)
 @click.option("--value-file", type=click.File("r"), default="-", help="Where the value is [default: standard input].")
 @click.option("--shuffler-keys", type=_FILE, multiple=True, help=_INNER)
 @click.option("--token", type=_FILE, help="File with one token, if the shuffler wants them.")
@@ -41,23 +44,30 @@ def client_group() -> None:
     "--state", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder where reports wait."
 )
 def submit_command(
-    task: Path, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...], token: Path | None, value_file: Any, state: Path
+    task: Path, url: str, analyzer_keys: Path | None, fingerprint: str | None, shuffler_keys: tuple[Path, ...],
+    token: Path | None, value_file: Any, state: Path,
 ) -> None:  # fmt: skip
-    """Report one value for TASK in the current window. The value is read, not given as an argument: others see those."""
-    found, sender = read_task(task), Sender(url=url.rstrip("/"))
+    """Report one value for TASK in the current window.
+
+    The value is read from standard input, because other users can see command-line arguments.
+    """
+    found, sender = read_task(task), Sender(url=url)
     tokens = read_tokens(token) if token is not None else [b""]
     if len(tokens) != 1:
         raise InvalidInput(f"{token} has {len(tokens)} tokens. Give a file with one.")
-    shufflers = [*map(KeyList.load, shuffler_keys), sender.keys(found)]
-    client = Client(task=found, analyzer=KeyList.load(analyzer_keys), shufflers=shufflers, folder=state)
+    analyzer = _analyzer(analyzer_keys, fingerprint, found, sender)
+    client = Client(task=found, analyzer=analyzer, inner_shufflers=[*map(KeyList.load, shuffler_keys)], folder=state)
     try:
         text = value_file.read().strip()
     except UnicodeDecodeError:
         raise InvalidInput("the value is not text in UTF-8.") from None
-    outcome = submit(client, _value(found, text), sender=sender, credential=tokens[0])
-    if outcome not in ARRIVED:
-        raise InvalidInput(f"the shuffler did not take the report ({outcome}). Check that task and keys are current.")
-    click.echo("the report has arrived")
+    done = submit(client, _value(found, text), sender=sender, credential=tokens[0])
+    if done.outcome not in ARRIVED:
+        raise InvalidInput(
+            f"the shuffler did not take the report ({done.outcome}). Check that task and keys are current."
+        )
+    click.echo(_EARLIER if done.earlier else "the report has arrived")
+    click.echo(fingerprints(analyzer), err=True)
 
 
 @click.command("simulate-clients")
@@ -72,8 +82,10 @@ def simulate_clients(
     task: Path, data: Path, column: str, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...], tokens: Path | None
 ) -> None:  # fmt: skip
     """Let every row of DATA be a client of TASK: randomize, seal and send for real, from one machine."""
-    found, sender = read_task(task), Sender(url=url.rstrip("/"))
-    analyzer, shufflers = KeyList.load(analyzer_keys), [*map(KeyList.load, shuffler_keys), sender.keys(found)]
+    found, sender = read_task(task), Sender(url=url)
+    lists, announced = [KeyList.load(analyzer_keys), *map(KeyList.load, shuffler_keys)], sender.described(found)
+    if len(lists) != found.hops:
+        raise InvalidInput(f"this task has {found.hops} shufflers. Give the keys of all but the outermost.")
     credentials = read_tokens(tokens) if tokens is not None else None
     table, words = Table(path=data, labels=found.plan.labels or ()), KeyedWords.fresh()
     name, outcomes, row = table.column(column), Counter[str](), 0
@@ -84,7 +96,8 @@ def simulate_clients(
         for batch, share in table.batches([name]):
             values, _ = intake.take(batch.column(name), row)
             messages = plain.randomizer.randomize(plain.encode(values, words, first_row=row), words, first_row=row)
-            sealed = [seal_message(int(message), found, analyzer, shufflers) for message in messages]
+            inner = (announced.sealed(int(message), found, lists) for message in messages)
+            sealed = [announced.wrapped(record, found) for record in inner]
             if credentials is not None:
                 if len(credentials) < row + len(sealed):
                     raise InvalidInput(f"there are only {len(credentials):,} tokens. Issue one for each row.")
@@ -99,6 +112,25 @@ def simulate_clients(
         click.echo(f"{outcome}: {count:,}")
     if set(outcomes) - set(ARRIVED):
         sys.exit(1)
+
+
+def _analyzer(keys: Path | None, fingerprint: str | None, task: Task, sender: Sender) -> KeyList:
+    """The analyzer's keys that the user trusts: a list, or the one key that has the fingerprint."""
+    if (keys is None) == (fingerprint is None):
+        raise InvalidInput(
+            "the analyzer's keys must come from the analyzer. Give --analyzer-keys or --analyzer-fingerprint."
+        )
+    if keys is not None:
+        return KeyList.load(keys)
+    if task.hops > 1:
+        raise InvalidInput(
+            "with several shufflers the shuffler does not know the analyzer's keys. Give --analyzer-keys."
+        )
+    announced = sender.described(task).next_keys
+    found = [key for key in announced.keys if announced.fingerprint(key) == str(fingerprint).strip().lower()]
+    if not found:
+        raise InvalidInput("the shuffler announces no key with this fingerprint. Ask the analyzer for the current one.")
+    return KeyList(role=announced.role, keys=tuple(found))
 
 
 def _value(task: Task, text: str) -> Any:

@@ -9,7 +9,7 @@ import resource
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -17,14 +17,14 @@ import click
 
 from shuffledp.cli.config import config_option
 from shuffledp.cli.secrets import read_secret
-from shuffledp.cli.task import read_task
+from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import OneTimeTokens
 from shuffledp.esa.disk import sync_folder
-from shuffledp.esa.keys import KeyFile, KeyRing
+from shuffledp.esa.keys import KeyFile, KeyList, KeyRing
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import SQLiteStore
+from shuffledp.esa.sqlite import SQLiteStore
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _CONNECTIONS = 4000
@@ -41,6 +41,14 @@ def shuffler_group() -> None:
 @config_option
 @click.option("--store", type=_FILE, required=True, help="Database file; made if missing.")
 @click.option("--keys", type=_FILE, required=True, help="The shuffler's key file; read again when it changes.")
+@click.option(
+    "--next-keys",
+    type=_FILE,
+    multiple=True,
+    required=True,
+    help="Published keys of whoever opens the batches: the analyzer's, or for outer shufflers the next one's. One file for all "
+    "tasks, or one for each in their order; read again when it changes.",
+)
 @click.option("--operator-token", type=_FILE, required=True, help="File with the token that may close batches.")
 @click.option("--analyzer-token", type=_FILE, required=True, help="File with the token that may fetch batches.")
 @click.option("--admission-key", type=_FILE, help="Only tokens issued with this key may report.")
@@ -57,8 +65,9 @@ def shuffler_group() -> None:
 @click.option("--processes", type=click.IntRange(1), help="Processes that open reports [default: all cores].")
 @click.option("--access-log", is_flag=True, help="Log requests with addresses. Off, because it is who sent when.")
 def serve(
-    tasks: tuple[Path, ...], store: Path, keys: Path, operator_token: Path, analyzer_token: Path, admission_key: Path | None,
-    hop: int | None, host: str, port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool,
+    tasks: tuple[Path, ...], store: Path, keys: Path, next_keys: tuple[Path, ...], operator_token: Path,
+    analyzer_token: Path, admission_key: Path | None, hop: int | None, host: str,
+    port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool,
     rate: float | None, rate_per_address: float | None, processes: int | None, access_log: bool,
 ) -> None:  # fmt: skip
     """Serve TASKS until stopped. SIGTERM answers what waits and takes nothing new."""
@@ -87,10 +96,16 @@ def serve(
     openers = Openers(processes or os.cpu_count() or 1)
     kept = SQLiteStore(store)
     shuffler = Shuffler(store=kept, ring=ring, clock=time.time, opener=openers, admission=admission)
-    for task in agreed:
-        shuffler.serve(task, hop=hop)
+    if len(next_keys) not in (1, len(agreed)):
+        raise InvalidInput("give one --next-keys for all tasks, or one for each in their order.")
+    lists: dict[str, Callable[[], KeyList]] = {}
+    for task, path in zip(agreed, next_keys * (len(agreed) if len(next_keys) == 1 else 1), strict=True):
+        listed = KeyList.load(path)
+        shuffler.serve(task, listed, hop=hop)
+        lists[task.id] = KeyFile(path, listed.role, KeyList.load).current
         click.echo(f"serving task {task.id}")
-    service = Service(shuffler, secrets, Limits(rate=rate, rate_per_address=rate_per_address), key_file.current)
+        click.echo(fingerprints(listed))
+    service = Service(shuffler, secrets, Limits(rate=rate, rate_per_address=rate_per_address), key_file.current, lists)
     config = uvicorn.Config(
         service.app(), host=host, port=port, access_log=access_log, log_level="warning", server_header=False,
         proxy_headers=False, ssl_certfile=tls_cert, ssl_keyfile=tls_key, timeout_graceful_shutdown=30, http=Connection,
@@ -155,7 +170,7 @@ def forward(task: Path, source: str, token: Path, target: str, batch: int | None
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(store: Path, as_json: bool) -> None:
     """The batches in STORE."""
-    with _existing(store, "serve") as kept:
+    with _existing(store, "serve", read_only=True) as kept:
         found = [batch for task_id in kept.tasks() for batch in kept.batches(task_id)]
     if as_json:
         rows = [
@@ -201,11 +216,41 @@ def restore(copy: Path, store: Path, nothing_released_since: bool) -> None:
     click.echo(f"restored {store}")
 
 
+@shuffler_group.command("purge")
+@click.argument("store", type=_FILE)
+@click.option(
+    "--batch", "numbers", type=click.IntRange(1), multiple=True, required=True, help="Which batch; may be repeated."
+)
+def purge(store: Path, numbers: tuple[int, ...]) -> None:
+    """Erase the bytes of released batches from STORE, once the analyzer has them. What was reported stays known."""
+    with _existing(store, "serve") as kept:
+        for number in numbers:
+            done = kept.purge(number)
+            click.echo(f"purged batch {done.id}, {done.count:,} reports, SHA-256 {done.digest}")
+
+
+@shuffler_group.command("retire")
+@click.argument("store", type=_FILE)
+@click.argument("task", type=_FILE)
+@click.option("--destroy-open", is_flag=True, help="Destroy the reports of its open batch, if there are any.")
+def retire(store: Path, task: Path, destroy_open: bool) -> None:
+    """End TASK in STORE for ever: a running shuffler takes no more reports for it. Released batches can still be fetched."""
+    found = read_task(task)
+    with _existing(store, "serve") as kept:
+        waiting = kept.open_batch(found.id).count
+        if waiting and not destroy_open:
+            raise InvalidInput(
+                f"the open batch has {waiting:,} reports that would be destroyed. Close it first, or give --destroy-open."
+            )
+        done = kept.retire(found.id)
+    click.echo(f"retired task {found.id}; {done.count:,} reports were destroyed")
+
+
 @contextlib.contextmanager
-def _existing(path: Path, maker: str) -> Iterator[SQLiteStore]:
+def _existing(path: Path, maker: str, *, read_only: bool = False) -> Iterator[SQLiteStore]:
     if not path.is_file() or not path.stat().st_size:
         raise InvalidInput(f"there is no store {path}. shuffledp shuffler {maker} makes one.")
-    with contextlib.closing(SQLiteStore(path)) as store:
+    with contextlib.closing(SQLiteStore(path, read_only=read_only)) as store:
         yield store
 
 

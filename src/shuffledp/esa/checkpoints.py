@@ -19,9 +19,9 @@ POINTS: Final = (
     "release: permuted",
     "release: a piece written",
     "release: all pieces written",
-    "release: records erased",
     "release: marked",
     "release: committed",
+    "release: records erased",
     "release: log emptied",
     "release: about to answer",
 )

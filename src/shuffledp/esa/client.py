@@ -1,8 +1,12 @@
 """A user's side: randomize once, write it down, seal, and send the same bytes until they arrive.
 
-A second randomization of the same value would be a second release, so the sealed report is on disk before the first attempt to
-send. When the shuffler's keys change, the same inside gets a new wrapping, so the report is still recognized and counted once.
-Nothing on the wire says who, when, or how often.
+A second randomization of the same value would be a second release, so the report is on disk before the first attempt to send.
+When the shuffler's keys change, the same inner record gets a new wrapping, so the report is still recognized and counted once.
+When its window ended, or the next key changed, before it arrived, the same randomized message is sealed anew: the shuffler says
+so only of a report that it does not have and will never take. Nothing on the wire says who, when, or how often.
+
+The shuffler is not trusted: what it announces must be a key that the user has from the analyzer, and however many windows it
+names, fresh randomizations come no faster than one a window by the user's own clock.
 """
 
 import base64
@@ -10,7 +14,8 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +24,50 @@ from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.crypto import seal_inner, wrap_once
 from shuffledp.esa.disk import write_private
-from shuffledp.esa.keys import KeyList
+from shuffledp.esa.keys import KeyList, PublicKey
 from shuffledp.esa.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announcement:
+    """What a shuffler says to everybody: its current window, its keys, and the key that whoever opens its batches uses.
+
+    Attributes:
+        window: number of the window.
+        keys: the shuffler's own published keys.
+        key_id: the only key that reports of this window may be sealed to, under the shuffler's layer.
+        next_keys: the published list that it is from.
+    """
+
+    window: int
+    keys: KeyList
+    key_id: int
+    next_keys: KeyList
+
+    def key_in(self, trusted: KeyList) -> PublicKey:
+        """The announced key, which must be one that the user has from its owner: else anybody could read or tag the report."""
+        key, claimed = trusted.find(self.key_id), self.next_keys.find(self.key_id)
+        if key is None or claimed is None or self.next_keys.role != trusted.role or key.public != claimed.public:
+            raise InvalidInput(
+                f"the shuffler announces a key that is not in your list of the {trusted.role}'s keys. Get the current list from "
+                f"the {trusted.role}; if it is the same, do not report to this shuffler."
+            )
+        return key
+
+    def sealed(self, message: int, task: Task, lists: Sequence[KeyList]) -> bytes:
+        """A message under all layers but the shuffler's own; `lists` are the analyzer's keys and the inner shufflers'.
+
+        The innermost layers are for the active keys, the one under the shuffler's for the key it announces.
+        """
+        keys = [*(listed.active for listed in lists[:-1]), self.key_in(lists[-1])]
+        inner = seal_inner(message, task, lists[0], keys[0])
+        for hop, (listed, key) in enumerate(zip(lists[1:], keys[1:], strict=True), start=1):
+            inner = wrap_once(inner, task, listed, hop, key)
+        return inner
+
+    def wrapped(self, inner: bytes, task: Task) -> bytes:
+        """The shuffler's own layer around that."""
+        return wrap_once(inner, task, self.keys, task.hops)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,85 +76,123 @@ class Client:
 
     Attributes:
         task: what the user agreed to; its plan is proved when it is read.
-        analyzer: the analyzer's published keys.
-        shufflers: the shufflers' published keys, the innermost first.
+        analyzer: the analyzer's keys, as published by the analyzer, not by the shuffler.
+        inner_shufflers: with several hops, likewise the keys of all shufflers but the outermost, from the analyzer out.
         folder: where reports wait; only the user can read it.
         words: the randomness; the system's unless told otherwise.
+        clock: the user's own clock, in seconds.
     """
 
     task: Task
     analyzer: KeyList
-    shufflers: Sequence[KeyList]
     folder: Path
+    inner_shufflers: Sequence[KeyList] = ()
     words: WordSource | None = None
+    clock: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
-        if len(self.shufflers) != self.task.hops:
-            raise InvalidInput(f"this task has {self.task.hops} shufflers; got the keys of {len(self.shufflers)}.")
+        if len(self.inner_shufflers) != self.task.hops - 1:
+            raise InvalidInput(
+                f"this task has {self.task.hops} shufflers; got the keys of {len(self.inner_shufflers)} inner ones. "
+                "Give the published lists of all but the outermost."
+            )
 
-    def report(self, value: Any, *, window: int, credential: bytes = b"") -> bytes:
-        """What to send for a window: the credential, if the shuffler wants one, and the sealed report.
+    @property
+    def _lists(self) -> list[KeyList]:
+        return [self.analyzer, *self.inner_shufflers]
 
-        Asked again, for any value, it is the same: one report a window.
+    def report(self, value: Any, announced: Announcement, *, credential: bytes = b"") -> bytes | None:
+        """What to send for the announced window: the credential, if the shuffler wants one, and the sealed report.
+
+        Asked again, for any value, it is the same: one report a window. None if it has arrived already.
         """
         with self._alone():
             kept = self._kept()
-            found = kept.get(str(window))
+            found = kept["windows"].get(str(announced.window))
             if found is None:
-                inside = seal_inner(randomized(self.task, value, self.words), self.task, self.analyzer)
-                for hop, keys in enumerate(self.shufflers[:-1], start=1):
-                    inside = wrap_once(inside, self.task, keys, hop)
-                found = self._wrapped(inside, credential)
-                self._keep(kept | {str(window): found})
-            elif credential and not found["sent"] and found.get("credential") != _text(credential):
-                found = found | {"credential": _text(credential)}  # the one of before was refused
-                self._keep(kept | {str(window): found})
+                announced.key_in(self._lists[-1])  # refused before anything is randomized
+                now, message = self._paced(kept), randomized(self.task, value, self.words)
+                found = self._sealed(message, announced, credential)
+                kept |= {"first": now if kept["first"] is None else kept["first"], "fresh": kept["fresh"] + 1}
+                self._keep(kept, announced.window, found)
+            elif credential and not found["sent"] and found["credential"] != _text(credential):
+                found = found | {"credential": _text(credential)}  # the former one was refused
+                self._keep(kept, announced.window, found)
         return _upload(found)
 
-    def rewrapped(self, *, window: int) -> bytes:
-        """The same report for the shuffler's keys of now, after it said outdated_config."""
+    def rewrapped(self, announced: Announcement, *, window: int) -> bytes:
+        """The same report for the shuffler's current keys, after it said outdated_config."""
         with self._alone():
             kept = self._kept()
-            if str(window) not in kept:
-                raise InvalidInput("there is no report for this window yet. Make one first.")
-            before = kept[str(window)]
-            found = self._wrapped(base64.b64decode(before["inner"]), base64.b64decode(before.get("credential", "")))
-            self._keep(kept | {str(window): found})
-        return _upload(found)
+            before = kept["windows"].get(str(window))
+            if before is None or before["sent"]:
+                raise InvalidInput("no report waits for this window. Make one first.")
+            # only the outermost layer is new, so that the shuffler knows the report again
+            found = before | {"sealed": _text(announced.wrapped(base64.b64decode(before["inner"]), self.task))}
+            self._keep(kept, window, found)
+        return _upload(found) or b""
 
-    def moved(self, window: int, now: int) -> bytes:
-        """What to send for the window of now, when one had ended before its report arrived: the same, if there is none yet."""
+    def moved(self, announced: Announcement, *, window: int) -> bytes | None:
+        """What to send now for a report that the shuffler does not have and cannot take for `window` any more.
+
+        The same message, sealed anew if the key is another; nothing new if there is a report for the current window already.
+        """
         with self._alone():
             kept = self._kept()
-            late = kept.pop(str(window), None)
-            if str(now) not in kept:
+            late = kept["windows"].get(str(window))
+            found = kept["windows"].get(str(announced.window))
+            if found is None or announced.window == window:
                 if late is None or late["sent"]:
                     raise InvalidInput("there is no report that could go to this window. Make one first.")
-                kept[str(now)] = late
-            self._keep(kept)
-        return _upload(kept[str(now)])
+                found = late
+                if base64.b64decode(late["inner"])[0] != announced.key_in(self._lists[-1]).key_id:
+                    found = self._sealed(late["message"], announced, base64.b64decode(late["credential"]))
+            del kept["windows"][str(window)]
+            self._keep(kept, announced.window, found)
+        return _upload(found)
 
     def arrived(self, *, window: int) -> None:
-        """The shuffler has it."""
+        """The shuffler has it: only that is remembered."""
         with self._alone():
             kept = self._kept()
-            if str(window) in kept:
-                self._keep(kept | {str(window): kept[str(window)] | {"sent": True}})
+            if str(window) in kept["windows"]:
+                self._keep(kept, window, {"sent": True})
+
+    def has(self, window: int) -> bool:
+        """Whether there is, or was, a report for this window."""
+        return str(window) in self._kept()["windows"]
+
+    def again(self, window: int) -> bytes | None:
+        """The bytes of a report that was made before; None if it has arrived."""
+        return _upload(self._kept()["windows"][str(window)])
 
     @property
     def reports(self) -> int:
         """How many reports this user made for the task: each costs at most the task's guarantee."""
-        return len(self._kept())
+        return int(self._kept()["fresh"])
 
     @property
     def waiting(self) -> list[int]:
         """Windows whose report has not arrived yet."""
-        return [int(window) for window, entry in self._kept().items() if not entry["sent"]]
+        return [int(window) for window, entry in self._kept()["windows"].items() if not entry["sent"]]
 
-    def _wrapped(self, inside: bytes, credential: bytes) -> dict[str, Any]:
-        """The outermost layer is the only one that is ever renewed, so that every shuffler knows the report again."""
-        sealed = wrap_once(inside, self.task, self.shufflers[-1], self.task.hops)
-        return {"inner": _text(inside), "sealed": _text(sealed), "credential": _text(credential), "sent": False}
+    def _paced(self, kept: dict[str, Any]) -> float:
+        """The time, if another report may be made: one a window by the user's own clock, whatever windows are announced."""
+        now, first = self.clock(), kept["first"]
+        allowed = 1 if first is None else 0 if now < first else 1 + int((now - first) // self.task.window)
+        if kept["fresh"] >= allowed:
+            raise InvalidInput(
+                f"this task takes one report every {self.task.window:,} seconds, and yours for this time is made. Report again "
+                "later; a shuffler that asks more often is not to be trusted."
+            )
+        return now
+
+    def _sealed(self, message: int, announced: Announcement, credential: bytes) -> dict[str, Any]:
+        inner = announced.sealed(message, self.task, self._lists)
+        return {
+            "message": message, "inner": _text(inner), "sealed": _text(announced.wrapped(inner, self.task)),
+            "credential": _text(credential), "sent": False,
+        }  # fmt: skip
 
     @property
     def _file(self) -> Path:
@@ -131,24 +216,25 @@ class Client:
         try:
             data = self._file.read_bytes()
         except FileNotFoundError:
-            return {}
+            return {"first": None, "fresh": 0, "windows": {}}
         except OSError as error:
-            raise InvalidInput(f"cannot read {self._file}: {error.strerror}. Mend it before reporting.") from None
+            raise InvalidInput(f"cannot read {self._file}: {error.strerror}. Fix it before reporting.") from None
         try:
             found = json.loads(data.decode())
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict) or not all(_is_report(window, entry) for window, entry in found.items()):
+            good = _is_state(found)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+            good = False
+        if not good:
             # guessing could mean a second randomization of the same value
             raise InvalidInput(
                 f"{self._file} is damaged, so it is not known what was reported. Restore it, or stop reporting."
             )
-        return found
+        return found  # type: ignore[no-any-return]
 
-    def _keep(self, kept: dict[str, Any]) -> None:
+    def _keep(self, kept: dict[str, Any], window: int, entry: dict[str, Any]) -> None:
         """On disk, whole, before anything is sent."""
         try:
-            write_private(self._file, json.dumps(kept))
+            write_private(self._file, json.dumps(kept | {"windows": kept["windows"] | {str(window): entry}}))
         except OSError as error:
             raise InvalidInput(f"cannot write {self._file}: {error.strerror}. Nothing was reported.") from None
 
@@ -161,19 +247,23 @@ def randomized(task: Task, value: Any, words: WordSource | None = None) -> int:
     return int(protocol.randomizer.randomize(symbols, source, first_row=0)[0])
 
 
-def _upload(entry: dict[str, Any]) -> bytes:
-    return base64.b64decode(entry.get("credential", "")) + base64.b64decode(entry["sealed"])
+def _upload(entry: dict[str, Any]) -> bytes | None:
+    return None if entry["sent"] else base64.b64decode(entry["credential"]) + base64.b64decode(entry["sealed"])
 
 
-def _is_report(window: str, entry: Any) -> bool:
-    """Whether an entry is one that was kept."""
-    try:
-        int(window)
-        reports = [base64.b64decode(entry[name], validate=True) for name in ("inner", "sealed")]
-        base64.b64decode(entry.get("credential", ""), validate=True)
-        return all(reports) and type(entry["sent"]) is bool
-    except (AttributeError, KeyError, TypeError, ValueError):
+def _is_state(found: Any) -> bool:
+    """Whether this is what was kept."""
+    first, fresh, windows = found["first"], found["fresh"], found["windows"]
+    if not (type(fresh) is int and fresh >= 0 and (type(first) in (int, float) if fresh else first is None)):
         return False
+    for window, entry in windows.items():
+        int(window)
+        if entry["sent"] is True:
+            continue
+        texts = [base64.b64decode(entry[name], validate=True) for name in ("inner", "sealed", "credential")]
+        if not (entry["sent"] is False and texts[0] and texts[1] and type(entry["message"]) is int):
+            return False
+    return True
 
 
 def _text(data: bytes) -> str:

@@ -12,10 +12,11 @@ import logging
 import math
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from starlette.applications import Starlette
@@ -26,7 +27,7 @@ from starlette.routing import Route
 
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.checkpoints import reached
-from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.keys import KeyList, KeyRing
 from shuffledp.esa.opening import WORTH_ASKING
 from shuffledp.esa.rate import Rate
 from shuffledp.esa.shuffler import Shuffler, Unsealed
@@ -96,9 +97,11 @@ class Service:
         tokens: Tokens,
         limits: Limits | None = None,
         keys: Callable[[], KeyRing] | None = None,
+        next_keys: Mapping[str, Callable[[], KeyList]] = MappingProxyType({}),
     ) -> None:
-        """`keys` is asked at every tick for the ring of now, so that rotation needs no restart."""
+        """`keys` and `next_keys`, by task, are asked at every tick for the current ones, so that rotation needs no restart."""
         self._shuffler, self._tokens, self._limits, self._keys = shuffler, tokens, limits or Limits(), keys
+        self._next_keys = next_keys
         self._rates = [
             (Rate(most, time.monotonic), of)
             for most, of in ((self._limits.rate, _everybody), (self._limits.rate_per_address, _address))
@@ -223,11 +226,14 @@ class Service:
         if task is None:
             raise Problem(404, "task_unknown", "this shuffler does not serve that task")
         batch = await self._work(self._shuffler.store.open_batch, request.path_params["task"])
+        announced = self._shuffler.announced(batch)
         return JSONResponse(
             {
                 "task": task.document(),
                 "window": batch.window,
+                "key_id": None if announced is None else announced.id,
                 "keys": self._shuffler.ring.public().document(),
+                "next_keys": self._shuffler.next_keys(batch.task).document(),
                 "credential": self._shuffler.admission.length if self._shuffler.admission is not None else 0,
             }
         )
@@ -272,7 +278,8 @@ class Service:
     async def _metrics(self, _: Request) -> Response:
         lines = ["# TYPE shuffledp_reports_total counter"]
         lines += [
-            f'shuffledp_reports_total{{outcome="{name}"}} {n}' for name, n in sorted(self._shuffler.counters.items())
+            f'shuffledp_reports_total{{outcome="{name}"}} {n}'
+            for name, n in sorted(sum(self._shuffler.counters.values(), Counter[str]()).items())
         ]
         lines.append("# TYPE shuffledp_refused_requests_total counter")
         lines += [f'shuffledp_refused_requests_total{{kind="{name}"}} {n}' for name, n in sorted(self._refused.items())]
@@ -358,14 +365,23 @@ class Service:
                 LOG.info("batch %d is %s with %d reports", batch.id, batch.state, batch.count)
 
     def _renew_keys(self) -> None:
-        """The keys of now; a file that is damaged or gone leaves those of before in use."""
+        """The current keys; a file that is damaged or gone leaves the previous ones in use."""
+        for task_id, published in self._next_keys.items():
+            try:
+                found = published()
+                if task_id in self._shuffler.tasks and found is not self._shuffler.next_keys(task_id):
+                    self._shuffler.seal_to(task_id, found)
+                    LOG.info("new next keys: %s", ", ".join(f"{key.key_id} {key.state}" for key in found.keys))
+            except InvalidInput as error:
+                self._refused["bad_key_file"] += 1
+                LOG.error("still using the previous next keys: %s", error)
         if self._keys is None:
             return
         try:
             ring = self._keys()
         except InvalidInput as error:
             self._refused["bad_key_file"] += 1
-            LOG.error("the keys of before stay in use: %s", error)
+            LOG.error("still using the previous keys: %s", error)
             return
         if ring is not self._shuffler.ring:
             self._shuffler.ring = ring

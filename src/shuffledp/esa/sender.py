@@ -3,11 +3,12 @@
 import asyncio
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shuffledp.errors import InvalidInput, ShuffledpError
-from shuffledp.esa.client import Client
+from shuffledp.esa.address import checked
+from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.task import Task
 
@@ -26,7 +27,8 @@ class Sender:
     """Uploads to one shuffler.
 
     Attributes:
-        url: of the shuffler.
+        url: of the shuffler; plain HTTP only on this machine.
+        token: what lets one shuffler forward to the next.
         attempts: at one upload before giving up.
         pause: seconds before the second attempt; doubled each time, up to a minute, and jittered.
         together: reports in one upload.
@@ -34,10 +36,14 @@ class Sender:
     """
 
     url: str
+    token: str = field(default="", repr=False)
     attempts: int = 8
     pause: float = 0.2
     together: int = 500
     at_once: int = 8
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", checked(self.url))
 
     def send(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[str]:
         """Deliver reports, for a window if told: what became of each."""
@@ -66,6 +72,8 @@ class Sender:
     async def _upload(self, web: Any, address: str, part: Sequence[bytes]) -> list[str]:
         httpx = _httpx()
         headers, body = {"Content-Type": "application/octet-stream"}, b"".join(part)
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
         for attempt in range(self.attempts):
             if attempt:
                 pause = min(60.0, self.pause * 2 ** (attempt - 1))
@@ -84,12 +92,8 @@ class Sender:
                 raise InvalidInput(f"the shuffler refused the upload ({_why(answer)}). Check task, address and tokens.")
         raise NotDelivered("the shuffler could not be reached. Try again later; the same report will be sent.")
 
-    def keys(self, task: Task) -> KeyList:
-        """The shuffler's published keys."""
-        return self.described(task)[0]
-
-    def described(self, task: Task) -> tuple[KeyList, int]:
-        """The shuffler's keys and its window of now; a shuffler that serves another task under this name is refused."""
+    def described(self, task: Task) -> Announcement:
+        """What the shuffler announces now; one that serves another task under this id is refused."""
         httpx = _httpx()
         try:
             answer = httpx.get(f"{self.url}/v2/tasks/{task.id}", timeout=30.0)
@@ -100,37 +104,57 @@ class Sender:
         document = _document(answer)
         if Task.from_document(document.get("task")).id != task.id:
             raise InvalidInput("the shuffler describes another task than the one agreed to. Do not report to it.")
-        found = KeyList.from_document(document.get("keys"))
-        if found.role != "shuffler":
+        keys, next_keys = (KeyList.from_document(document.get(name)) for name in ("keys", "next_keys"))
+        if keys.role != "shuffler":
             raise InvalidInput("the shuffler published keys of another role. Do not report to it.")
-        window = document.get("window")
-        if type(window) is not int or window < 0:
-            raise InvalidInput("the shuffler names no window. Check the address.")
-        return found, window
+        window, key_id = document.get("window"), document.get("key_id")
+        if type(window) is not int or window < 0 or type(key_id) is not int:
+            raise InvalidInput("the shuffler announces no window that takes reports. Try again later.")
+        return Announcement(window=window, keys=keys, key_id=key_id, next_keys=next_keys)
 
 
-def submit(client: Client, value: Any, *, sender: Sender, window: int | None = None, credential: bytes = b"") -> str:
-    """Report a value once for a window, the shuffler's of now unless told: says what became of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """What became of a report.
 
-    Safe to call again after any failure. A report that comes too late for its window goes to the next, if there is none yet.
+    Attributes:
+        outcome: what the shuffler said of it.
+        earlier: whether it is a report that was made before, which stands: the value that was given now was not used.
     """
-    if window is None:
-        _, window = sender.described(client.task)
-    sealed = client.report(value, window=window, credential=credential)
+
+    outcome: str
+    earlier: bool
+
+
+def submit(client: Client, value: Any, *, sender: Sender, credential: bytes = b"") -> Submitted:
+    """Report a value for the shuffler's current window. Safe to call again after any failure.
+
+    A report that still waits from before goes first, and then nothing else: it stands, whatever the value is now.
+    """
+    announced = sender.described(client.task)
+    waiting = client.waiting
+    window = waiting[0] if waiting else announced.window
+    earlier = bool(waiting) or client.has(window)
+    if waiting and window != announced.window:
+        sealed = client.again(window)
+    else:
+        sealed = client.report(value, announced, credential=credential)
+    outcome = "report_replayed"
     for _ in range(_TURNS):
+        if sealed is None:  # it arrived before
+            break
         (outcome,) = sender.send(client.task, [sealed], window=window)
+        if outcome in ("outdated_config", "batch_collected", "outdated_key"):
+            announced = sender.described(client.task)
         if outcome == "outdated_config":
-            client = replace(client, shufflers=[*client.shufflers[:-1], sender.keys(client.task)])
-            sealed = client.rewrapped(window=window)
-        elif outcome == "batch_collected":
-            _, now = sender.described(client.task)
-            window, before = now, window
-            sealed = client.moved(before, now)
+            sealed = client.rewrapped(announced, window=window)
+        elif outcome in ("batch_collected", "outdated_key"):
+            sealed, window = client.moved(announced, window=window), announced.window
         else:
             break
     if outcome in ARRIVED:
         client.arrived(window=window)
-    return outcome
+    return Submitted(outcome=outcome, earlier=earlier)
 
 
 def _why(answer: Any) -> str:

@@ -1,0 +1,38 @@
+"""Addresses of services: plain HTTP only where nobody else can listen."""
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from shuffledp.errors import InvalidInput
+
+
+def checked(url: str) -> str:
+    """The address without a slash at its end; refused if others could see who sends there.
+
+    >>> checked("https://shuffler.example/")
+    'https://shuffler.example'
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        host = ""
+    if not host or parts.scheme not in ("http", "https"):
+        raise InvalidInput("an address begins with https:// and names a host. Check it.")
+    if parts.scheme == "http" and not is_loopback(host):
+        raise InvalidInput(f"plain HTTP to {host} would show who reports. Use an https:// address.")
+    return url.rstrip("/")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, whatever its names say.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost.example")
+    (True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
