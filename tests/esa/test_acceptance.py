@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import json
 import math
 import random
 import signal
@@ -20,7 +19,19 @@ from scipy.stats import chisquare, spearmanr
 from starlette.testclient import TestClient
 
 from oracles.mutation import places, replaced, resigned
-from oracles.parties import ANALYZER, EIGHT, LABELS, MEAN, PARTIES, SHUFFLER, released, sealed, serving
+from oracles.parties import (
+    ANALYZER,
+    EIGHT,
+    LABELS,
+    MEAN,
+    PARTIES,
+    SHUFFLER,
+    announced,
+    prepared,
+    released,
+    sealed,
+    serving,
+)
 from oracles.scale import full
 from oracles.server import Server
 from shuffledp import InvalidInput, KeyedWords, NoClaim, plan
@@ -29,17 +40,16 @@ from shuffledp.core.guarantee import Guarantee
 from shuffledp.engines.answer import estimated
 from shuffledp.engines.count import count
 from shuffledp.esa.analyzer import Opened, analyze, open_batch, result_of
-from shuffledp.esa.client import Client
+from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.crypto import seal_inner, unseal, wrap
 from shuffledp.esa.http import OCTETS, Service, Tokens
-from shuffledp.esa.keys import KeyList
 from shuffledp.esa.ledger import Ledger
 from shuffledp.esa.sender import NotDelivered, submit
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.sqlite import SQLiteStore
 from shuffledp.esa.store import NextKey
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import Reason, decode_message, record_length
+from shuffledp.esa.wire import Header, Reason, decode_message, record_length
 from shuffledp.planning.plan import Plan, epsilon_at
 
 # A2: intervals
@@ -93,8 +103,7 @@ def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_pa
     """And never again: not after the release, not after a kill and a restart."""
     n = full(2000, 10_000)
     task = Task(plan=plan("histogram", n=n, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200, **PARTIES)
-    (tmp_path / "task.json").write_text(json.dumps(task.document()))
-    SHUFFLER.save(tmp_path / "shuffler.key")
+    prepared(tmp_path, task, SHUFFLER)
     sent = [sealed(j % 16, task) for j in range(n)]
     thrice = sent * 3
     random.Random(4).shuffle(thrice)
@@ -145,7 +154,7 @@ MALFORMED: dict[str, tuple[Callable[[Task, random.Random], bytes], str, Reason |
     "bad tag": (lambda task, _: (good := sealed(1, task))[:-1] + bytes([good[-1] ^ 1]), "decrypt_error", None),
     "inner garbage": (
         lambda task, generator: wrap(generator.randbytes(record_length(1)), task, [SHUFFLER.public()]),
-        "accepted", "invalid_message",
+        "invalid_message", None,
     ),
     "out of domain": (lambda task, _: sealed(task.plan.size, task), "accepted", "out_of_domain"),
     "empty": (lambda _, __: b"", "invalid_message", None),
@@ -173,15 +182,15 @@ def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
     for start in range(0, n, 100):
         part = uploads[start : start + 100]
         assert shuffler.accept(task.id, [record for record, _ in part]) == [outcome for _, outcome in part]
-    assert shuffler.counters == Counter(outcome for _, outcome in uploads)
-    assert shuffler.counters.total() == n
+    assert shuffler.counters[task.id] == Counter(outcome for _, outcome in uploads)
+    assert shuffler.counters[task.id].total() == n
     batch, data = released(shuffler, task)
-    assert batch.count == shuffler.counters["accepted"]
+    assert batch.count == shuffler.counters[task.id]["accepted"]
     opened = open_batch(data, task, ANALYZER)
     assert opened.rejected == expected
     result = analyze(data, task, ANALYZER)
     assert result["n"] == honest
-    refused = shuffler.counters.total() - shuffler.counters["accepted"]
+    refused = shuffler.counters[task.id].total() - shuffler.counters[task.id]["accepted"]
     assert result["n"] + sum(result["rejected"].values()) + refused == n
     estimate = result["estimate"]
     for bin_, (value, error) in enumerate(zip(estimate["value"], estimate["standard_error"], strict=True)):
@@ -333,7 +342,8 @@ def test_a14_a_batch_of_eight_thousand_is_refused_where_nine_thousand_were_plann
     task = Task(plan=plan("histogram", n=9000, epsilon=1.0, delta=1e-6, size=16), window=60, max_age=60, **PARTIES)
     # opening is not what is tested here
     shuffler = serving(task, opener=lambda records, *_: [record[: record_length(1)] for record in records])
-    uploads = [j.to_bytes(record_length(1), "big").ljust(record_length(2), b"\0") for j in range(9000)]
+    header = Header(0).encode()
+    uploads = [(header + j.to_bytes(64, "big")).ljust(record_length(2), b"\0") for j in range(9000)]
     for start, end in ((0, 8000), (8000, 8999)):
         assert shuffler.accept(task.id, uploads[start:end]) == ["accepted"] * (end - start)
         assert shuffler.close(task.id, whatever_the_window=True) == "batch_too_small"
@@ -404,8 +414,8 @@ class Network:
             raise NotDelivered("the answer is lost")
         return [*outcomes]
 
-    def keys(self, _: Task) -> KeyList:
-        return self.shuffler.ring.public()
+    def described(self, task: Task) -> Announcement:
+        return announced(self.shuffler, task)
 
 
 def test_a18_ten_retries_send_one_randomized_value(tmp_path: Path) -> None:
@@ -413,15 +423,14 @@ def test_a18_ten_retries_send_one_randomized_value(tmp_path: Path) -> None:
     users, shuffler, told = full(100, 1000), serving(EIGHT), 0
     for user in range(users):
         network: Any = Network(shuffler)
-        keys = shuffler.ring.public()
         outcomes: list[str] = []
         while not outcomes:
             if network.lost == 5:
                 old = shuffler.ring.keys[0].key_id
                 shuffler.ring = shuffler.ring.rotated().destroyed(old)
-            me = Client(task=EIGHT, analyzer=ANALYZER.public(), shufflers=[keys], folder=tmp_path / str(user))
+            me = Client(task=EIGHT, analyzer=ANALYZER.public(), folder=tmp_path / str(user))
             try:
-                outcomes.append(submit(me, LABELS[user % 8], window=1, sender=network))
+                outcomes.append(submit(me, LABELS[user % 8], sender=network).outcome)
             except NotDelivered:
                 continue
         assert (network.lost, outcomes) == (10, ["report_replayed"])
@@ -430,5 +439,5 @@ def test_a18_ten_retries_send_one_randomized_value(tmp_path: Path) -> None:
         assert isinstance(payload, bytes)
         told += decode_message(payload, 8) == user % 8
         assert me.waiting == []
-    assert shuffler.store.open_batch(EIGHT.id).count == shuffler.counters["accepted"] == users
+    assert shuffler.store.open_batch(EIGHT.id).count == shuffler.counters[EIGHT.id]["accepted"] == users
     assert told < users  # some values are not the true ones

@@ -5,6 +5,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -23,7 +24,7 @@ from shuffledp.esa.collector import Collector
 from shuffledp.esa.crypto import seal_inner, wrap
 from shuffledp.esa.http import OCTETS
 from shuffledp.esa.keys import KeyFile, KeyRing
-from shuffledp.esa.sender import Sender, submit
+from shuffledp.esa.sender import Sender, Submitted, submit
 
 # Admission
 
@@ -69,7 +70,7 @@ def test_a15_a_token_admits_one_report(folder: Path) -> None:
             done = subprocess.run(
                 [command(), *line.split()], input="5\n", capture_output=True, text=True, cwd=folder, check=False
             )
-            assert done.stdout == "the report has arrived\n", done.stderr
+            assert "arrived" in done.stdout, done.stderr
     assert stored(folder, "SELECT count(*) FROM sealed") == 103
     assert stored(folder, "SELECT count FROM batch") == 103
     assert stored(folder, "SELECT count(*) FROM spending") == 103
@@ -106,13 +107,13 @@ def test_a12_rotations_under_load_lose_no_report(folder: Path) -> None:
     first_tries: Counter[str] = Counter()
 
     def client(number: int) -> int:
-        made, keys = 0, sender.keys(TASK)
+        made, keys = 0, sender.described(TASK).keys
         while not done.is_set() or made == 0:
             inner = seal_inner((number + made) % 16, TASK, ANALYZER.public())
             (outcome,) = sender.send(TASK, [wrap(inner, TASK, [keys])])
             first_tries[outcome] += 1
-            while outcome == "outdated_config":  # learn the keys of now, wrap the same inside again
-                keys = sender.keys(TASK)
+            while outcome == "outdated_config":  # learn the current keys, wrap the same inside again
+                keys = sender.described(TASK).keys
                 (outcome,) = sender.send(TASK, [wrap(inner, TASK, [keys])])
             outcomes[outcome] += 1
             made += 1
@@ -152,17 +153,15 @@ def without_the_oldest(ring: KeyRing) -> KeyRing:
 
 
 def test_a12_the_client_library_rewraps_by_itself(folder: Path, tmp_path: Path) -> None:
+    """A report that was wrapped for keys that are gone since arrives all the same."""
     with running(folder) as server:
-        old = SHUFFLER.public()
-        ring = SHUFFLER.rotated()
-        ring.destroyed(SHUFFLER.keys[0].key_id).save(folder / "shuffler.key")
-        for _ in range(100):
-            if len(httpx.get(f"{server.url}/v2/tasks/{TASK.id}").json()["keys"]["keys"]) == 1:
-                break
+        sender = Sender(url=server.url)
+        client = Client(task=TASK, analyzer=ANALYZER.public(), folder=tmp_path / "state")
+        assert client.report(3, sender.described(TASK)) is not None  # and then the network is gone for a while
+        SHUFFLER.rotated().destroyed(SHUFFLER.keys[0].key_id).save(folder / "shuffler.key")
+        while len(sender.described(TASK).keys.keys) != 1:
             time.sleep(0.05)
-        client = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[old], folder=tmp_path / "state")
-        time.sleep(1.1)
-        assert submit(client, 3, window=1, sender=Sender(url=server.url)) == "accepted"
+        assert submit(client, 3, sender=sender) == Submitted(outcome="accepted", earlier=True)
         assert client.waiting == []
 
 
@@ -173,35 +172,45 @@ def test_nobody_is_twice_in_a_batch(folder: Path, tmp_path: Path) -> None:
             Sender(url=server.url),
             Collector(url=server.url, token=(folder / "operator.token").read_text()),
         )
-        me = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[SHUFFLER.public()], folder=tmp_path / "me")
-        _, first = sender.described(TASK)
-        assert submit(me, 3, sender=sender) == "accepted"
-        assert submit(me, 5, sender=sender) == "report_replayed"  # a second value in the same window is not randomized
-        late = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[SHUFFLER.public()], folder=tmp_path / "late")
-        made = late.report(3, window=first)  # and then the network is gone for a while
-        assert set(sender.send(TASK, [sealed(j % 16, TASK) for j in range(120)], window=first)) == {"accepted"}
+        now = [0.0]
+
+        def client(name: str) -> Client:
+            return Client(task=TASK, analyzer=ANALYZER.public(), folder=tmp_path / name, clock=lambda: now[0])
+
+        me, late, both = client("me"), client("late"), client("both")
+        first = sender.described(TASK)
+        assert submit(me, 3, sender=sender).outcome == "accepted"
+        assert submit(me, 5, sender=sender).earlier  # a second value in the same window is not randomized
+        made = late.report(3, first)  # and then the network is gone for a while
+        both.report(1, first)
+        assert made is not None
+        assert set(sender.send(TASK, [sealed(j % 16, TASK) for j in range(120)], window=first.window)) == {"accepted"}
         operator.close(TASK)
-        _, second = sender.described(TASK)
-        assert second > first
-        assert sender.send(TASK, [made], window=first) == ["batch_collected"]
-        assert submit(late, 3, window=first, sender=sender) == "accepted"
+        second = sender.described(TASK)
+        assert second.window > first.window
+        assert sender.send(TASK, [made], window=first.window) == ["batch_collected"]
+        assert submit(late, 3, sender=sender) == Submitted(outcome="accepted", earlier=True)
         assert (late.reports, late.waiting) == (1, [])
-        assert late.report(3, window=second) == made  # the same randomization, in the other window
-        assert submit(late, 3, sender=sender) == "report_replayed"
-        assert submit(me, 3, sender=sender) == "accepted"
+        # the same randomization, in the other window
+        assert sender.send(TASK, [made], window=second.window) == ["report_replayed"]
+        assert submit(late, 3, sender=sender).outcome == "report_replayed"
+        with pytest.raises(InvalidInput, match="one report every 3,600 seconds"):  # the operator closed early
+            submit(me, 3, sender=sender)
+        now[0] += 3600
+        assert submit(me, 3, sender=sender) == Submitted(outcome="accepted", earlier=False)
         assert me.reports == 2
         # two unsent reports, and the window of the older one is over: the newer one stands
-        both = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[SHUFFLER.public()], folder=tmp_path / "both")
-        both.report(1, window=first)
-        newer = both.report(2, window=second)
-        assert submit(both, 1, window=first, sender=sender) == "accepted"
-        assert (both.reports, both.report(9, window=second)) == (1, newer)
+        newer = both.report(2, second)
+        assert newer is not None
+        assert submit(both, 1, sender=sender) == Submitted(outcome="accepted", earlier=True)
+        assert both.waiting == []
+        assert sender.send(TASK, [newer], window=second.window) == ["report_replayed"]
         wrong = httpx.post(
             f"{server.url}/v2/tasks/{TASK.id}/reports?window=x", content=made, headers={"Content-Type": OCTETS}
         )
         assert wrong.status_code == 400
         with pytest.raises(InvalidInput, match="no report that could go"):
-            me.moved(first, 99)
+            me.moved(replace(second, window=99), window=98)
 
 
 def test_key_files_of_the_wrong_role_or_none(tmp_path: Path) -> None:

@@ -1,103 +1,237 @@
-"""Clients: one randomization a window, whatever happens to the network, the process or the keys."""
+"""Clients: one randomization a window, whatever happens to the network, the process, the keys, or the shuffler's honesty."""
 
+import contextlib
+import json
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from oracles.parties import PARTIES
-from shuffledp import InvalidInput, plan
-from shuffledp.esa.client import Client
+from oracles.parties import ANALYZER, EIGHT, LABELS, SHUFFLER, announced, serving
+from shuffledp import InvalidInput
+from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.crypto import unseal
 from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.sender import Sender, Submitted, submit
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.sqlite import SQLiteStore
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message
 
-TASK = Task(plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, size=8), window=60, max_age=600, **PARTIES)
-SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+TASK = EIGHT
 
 
-def client(folder: Path, shuffler: KeyRing = SHUFFLER) -> Client:
-    return Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[shuffler.public()], folder=folder)
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1e9
+
+    def __call__(self) -> float:
+        return self.now
 
 
-def message(sealed: bytes, shuffler: KeyRing = SHUFFLER) -> int | None:
+def client(folder: Path, clock: Clock | None = None, analyzer: KeyRing = ANALYZER) -> Client:
+    return Client(task=TASK, analyzer=analyzer.public(), folder=folder, clock=clock or Clock())
+
+
+def message(sealed: bytes | None, shuffler: KeyRing = SHUFFLER, analyzer: KeyRing = ANALYZER) -> int | None:
+    assert sealed is not None
     inner = unseal(sealed, shuffler, TASK.id)
     assert isinstance(inner, bytes)
-    payload = unseal(inner, ANALYZER, TASK.id)
+    payload = unseal(inner, analyzer, TASK.id)
     assert isinstance(payload, bytes)
     return decode_message(payload, 8)
 
 
+class Direct:
+    """In a sender's place: hands reports over to a shuffler in memory; `lost` answers get lost."""
+
+    def __init__(self, shuffler: Shuffler, lost: int = 0) -> None:
+        self.shuffler, self.lost = shuffler, lost
+
+    def described(self, task: Task) -> Announcement:
+        return announced(self.shuffler, task)
+
+    def send(self, task: Task, records: list[bytes], *, window: int) -> list[str]:
+        outcomes = self.shuffler.accept(task.id, records, window)
+        assert not isinstance(outcomes, str)
+        if self.lost:
+            self.lost -= 1
+            raise ConnectionError
+        return [*outcomes]
+
+
+def sent(me: Client, value: str, shuffler: Shuffler, lost: int = 0) -> Submitted:
+    network: Any = Direct(shuffler, lost)
+    return submit(me, value, sender=network)
+
+
 def test_another_value_does_not_make_another_report(tmp_path: Path) -> None:
-    me = client(tmp_path)
-    first = me.report(3, window=1)
-    assert me.report(5, window=1) == first
-    assert me.report(3, window=2) != first
+    clock, shuffler = Clock(), serving(TASK)
+    me, said = client(tmp_path, clock), announced(shuffler, TASK)
+    first = me.report("c", said)
+    assert me.report("e", said) == first
+    later = replace(said, window=2)
+    clock.now += 60
+    assert me.report("c", later) != first
     assert me.reports == 2
     assert me.waiting == [1, 2]
     me.arrived(window=1)
     assert me.waiting == [2]
-    assert me.report(3, window=1) == first
+    assert me.report("c", said) is None  # it has arrived
+
+
+def test_t4_a_second_submit_says_that_the_earlier_report_stands(tmp_path: Path) -> None:
+    shuffler, me = serving(TASK), client(tmp_path)
+    assert sent(me, "c", shuffler) == Submitted(outcome="accepted", earlier=False)
+    assert sent(me, "h", shuffler) == Submitted(outcome="report_replayed", earlier=True)
+    assert shuffler.store.open_batch(TASK.id).count == 1
+
+
+def test_t32_a_shuffler_that_names_windows_at_will_gets_no_fresh_randomizations(tmp_path: Path) -> None:
+    """40 windows in a minute gave 40 randomizations of one value; now one a window by the client's own clock."""
+    clock, shuffler = Clock(), serving(TASK)
+    me, said, made = client(tmp_path, clock), announced(shuffler, TASK), 0
+    for window in range(1, 41):
+        with contextlib.suppress(InvalidInput):
+            made += me.report("c", replace(said, window=window)) is not None
+        clock.now += 1
+    assert (made, me.reports) == (1, 1)
+    clock.now -= 10_000  # a clock that goes back allows nothing
+    with pytest.raises(InvalidInput, match="one report every"):
+        me.report("c", replace(said, window=50))
+    clock.now += 10_000 + 19  # 59 seconds after the first
+    for window, made in ((51, False), (52, True), (53, False), (54, False)):
+        if made:  # a minute after the first
+            clock.now += 1
+            assert me.report("c", replace(said, window=window)) is not None
+        else:
+            with pytest.raises(InvalidInput, match="one report every"):
+                me.report("c", replace(said, window=window))
+    clock.now += 600  # ten minutes later one more, not ten
+    assert me.report("c", replace(said, window=55)) is not None
+    with pytest.raises(InvalidInput, match="one report every"):
+        me.report("c", replace(said, window=56))
+
+
+def test_what_arrived_is_forgotten(tmp_path: Path) -> None:
+    """Neither the message nor the sealed bytes stay on the device: only that the window is done."""
+    me = client(tmp_path)
+    assert sent(me, "c", serving(TASK)).outcome == "accepted"
+    (kept,) = tmp_path.glob("*.json")
+    assert json.loads(kept.read_text())["windows"] == {"1": {"sent": True}}
+
+
+@pytest.mark.parametrize(
+    "url", ["http://shuffler.example", "http://127.0.0.1.example:80", "ftp://x", "x", "http://[::2]", ""]
+)
+def test_nothing_is_sent_in_clear_to_another_machine(url: str) -> None:
+    with pytest.raises(InvalidInput, match="https://"):
+        Sender(url=url)
+    for fine in ("http://127.0.0.1:8470", "http://localhost:8470/", "http://[::1]:1", "https://shuffler.example/"):
+        assert not Sender(url=fine).url.endswith("/")
 
 
 def test_a12_new_keys_wrap_the_same_report(tmp_path: Path) -> None:
     """Ten rotations, each of which destroys the old key: new bytes on the wire, the same report, counted once."""
-    clock = [0.0]
-    ring, values = SHUFFLER, set()
-    shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=ring, clock=lambda: clock[0])
-    shuffler.serve(TASK, ANALYZER.public())
-    assert shuffler.accept(TASK.id, [client(tmp_path, ring).report(6, window=1)]) == [
-        "accepted"
-    ]  # and the answer is lost
+    shuffler, values = serving(TASK), set()
+    me = client(tmp_path)
+    first = me.report("g", announced(shuffler, TASK))
+    assert first is not None
+    assert shuffler.accept(TASK.id, [first], 1) == ["accepted"]  # and the answer is lost
     for _ in range(10):
-        ring = ring.rotated()
-        old = client(tmp_path, ring).report(6, window=1)
-        ring = ring.destroyed(ring.keys[0].key_id)
-        shuffler.ring = ring
-        assert shuffler.accept(TASK.id, [old]) == ["outdated_config"]
-        sealed = client(tmp_path, ring).rewrapped(window=1)
+        old = me.report("g", announced(shuffler, TASK))
+        assert old is not None
+        shuffler.ring = shuffler.ring.rotated().destroyed(shuffler.ring.keys[0].key_id)
+        assert shuffler.accept(TASK.id, [old], 1) == ["outdated_config"]
+        sealed = me.rewrapped(announced(shuffler, TASK), window=1)
         assert sealed != old
-        values.add(message(sealed, ring))
-        assert shuffler.accept(TASK.id, [sealed]) == ["report_replayed"]
-        assert client(tmp_path, ring).report(6, window=1) == sealed
+        values.add(message(sealed, shuffler.ring))
+        assert shuffler.accept(TASK.id, [sealed], 1) == ["report_replayed"]
+        assert me.report("g", announced(shuffler, TASK)) == sealed
     assert len(values) == 1
     assert shuffler.store.open_batch(TASK.id).count == 1
-    with pytest.raises(InvalidInput, match="no report for this window"):
-        client(tmp_path, ring).rewrapped(window=9)
+    with pytest.raises(InvalidInput, match="no report waits"):
+        me.rewrapped(announced(shuffler, TASK), window=9)
+
+
+def test_a25_an_answer_lost_across_a_rotation_counts_nobody_twice(tmp_path: Path) -> None:
+    """A resealed report has another id. It is made only when the shuffler has said that it does not have the first one."""
+    shuffler, ring = serving(TASK), ANALYZER
+    others = [client(tmp_path / str(j)) for j in range(50)]
+    for j, other in enumerate(others):
+        assert sent(other, LABELS[j % 8], shuffler).outcome == "accepted"
+    arrived, not_arrived = client(tmp_path / "a"), client(tmp_path / "b")
+    with pytest.raises(ConnectionError):
+        sent(arrived, "a", shuffler, lost=1)
+    lost = not_arrived.report("a", announced(shuffler, TASK))
+    ring = ring.rotated()
+    shuffler.seal_to(TASK.id, ring.public())
+    (batch,) = shuffler.tick()  # rotation ends the window
+    assert (batch.state, batch.count) == ("RELEASED", 51)
+    both = [replace(me, analyzer=ring.public()) for me in (arrived, not_arrived)]
+    assert sent(both[0], "b", shuffler) == Submitted(outcome="report_replayed", earlier=True)
+    assert sent(both[1], "b", shuffler) == Submitted(outcome="accepted", earlier=True)
+    assert shuffler.store.open_batch(TASK.id).count == 1
+    assert [me.reports for me in both] == [1, 1]
+    (row,) = shuffler.store._read("SELECT inner FROM sealed")  # type: ignore[attr-defined]
+    assert row[0][0] == 1  # sealed to the new key
+    payload = unseal(row[0], ring, TASK.id)
+    assert isinstance(payload, bytes)
+    assert decode_message(payload, 8) == message(lost)  # the same randomized message
+
+
+def test_a_key_that_the_analyzer_did_not_publish_is_not_sealed_to(tmp_path: Path) -> None:
+    """A shuffler that announces a key of its own, under an id that is known or not, gets nothing."""
+    said, forged = announced(serving(TASK), TASK), KeyRing.fresh("analyzer")
+    for lie in (
+        replace(said, next_keys=forged.public()),
+        replace(said, key_id=7),
+        replace(said, next_keys=forged.rotated().public(), key_id=1),
+        replace(said, next_keys=SHUFFLER.public()),
+    ):
+        with pytest.raises(InvalidInput, match="not in your list of the analyzer's keys"):
+            client(tmp_path).report("c", lie)
+    assert client(tmp_path).reports == 0
+    # a list that already has the next key works before and after the rotation
+    introduced = ANALYZER.introduced()
+    rotated = introduced.rotated()
+    me = client(tmp_path / "a", analyzer=introduced)
+    new = me.report("c", replace(said, next_keys=rotated.public(), key_id=1))
+    assert new is not None
+    assert message(new, analyzer=rotated) is not None
 
 
 def test_what_waits_is_the_users_own(tmp_path: Path) -> None:
+    said = announced(serving(TASK), TASK)
     me = client(tmp_path / "state")
-    me.report(3, window=1)
+    me.report("c", said)
     (kept,) = (tmp_path / "state").glob("*.json")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
-    kept.write_text("damaged")
-    with pytest.raises(InvalidInput, match="is damaged"):
-        me.report(3, window=2)
+    for damage in ("damaged", "{}", '{"first": 0, "period": 0, "fresh": 1, "windows": {"1": {"sent": false}}}', "[]"):
+        kept.write_text(damage)
+        with pytest.raises(InvalidInput, match="is damaged"):
+            me.report("c", replace(said, window=2))
     (tmp_path / "blocked").write_text("")
     with pytest.raises(InvalidInput, match="cannot"):
-        client(tmp_path / "blocked").report(3, window=1)
+        client(tmp_path / "blocked").report("c", said)
     with pytest.raises(InvalidInput) as refused:
-        client(tmp_path / "fresh").report(31337, window=1)
-    assert "31337" not in str(refused.value)
+        client(tmp_path / "fresh").report("s3cr3t", said)
+    assert "s3cr3t" not in str(refused.value)
     assert not list((tmp_path / "fresh").glob("*.json"))
 
 
 def test_threads_and_processes_of_one_user_randomize_once(tmp_path: Path) -> None:
     """Whoever comes first: all of them send the same bytes."""
-    barrier = threading.Barrier(8)
+    barrier, said = threading.Barrier(8), announced(serving(TASK), TASK)
 
-    def report(_: int) -> bytes:
+    def report(_: int) -> bytes | None:
         mine = client(tmp_path)
         barrier.wait()
-        return mine.report(3, window=1)
+        return mine.report("c", said)
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(report, range(8)))) == 1
@@ -106,35 +240,37 @@ def test_threads_and_processes_of_one_user_randomize_once(tmp_path: Path) -> Non
 
 def test_keys_of_the_wrong_party_are_not_sealed_to(tmp_path: Path) -> None:
     """Else the shuffler could read what is meant for the analyzer."""
-    wrong = Client(task=TASK, analyzer=SHUFFLER.public(), shufflers=[SHUFFLER.public()], folder=tmp_path)
-    with pytest.raises(InvalidInput, match="keys of the shuffler"):
-        wrong.report(3, window=1)
-    wrong = Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[ANALYZER.public()], folder=tmp_path)
+    said = announced(serving(TASK), TASK)
+    wrong = Client(task=TASK, analyzer=SHUFFLER.public(), folder=tmp_path)
+    with pytest.raises(InvalidInput, match="keys"):
+        wrong.report("c", said)
     with pytest.raises(InvalidInput, match="keys of the analyzer"):
-        wrong.report(3, window=1)
+        client(tmp_path).report("c", replace(said, keys=ANALYZER.public()))
     with pytest.raises(InvalidInput, match="has 1 shufflers"):
-        Client(task=TASK, analyzer=ANALYZER.public(), shufflers=[], folder=tmp_path)
+        Client(task=TASK, analyzer=ANALYZER.public(), inner_shufflers=[SHUFFLER.public()], folder=tmp_path)
     assert client(tmp_path).reports == 0
 
 
 def test_a_refused_token_can_be_replaced_the_report_not(tmp_path: Path) -> None:
-    me = client(tmp_path)
-    first = me.report(3, window=1, credential=b"a" * 32)
-    second = me.report(5, window=1, credential=b"b" * 32)
+    me, said = client(tmp_path), announced(serving(TASK), TASK)
+    first = me.report("c", said, credential=b"a" * 32)
+    second = me.report("e", said, credential=b"b" * 32)
+    assert first is not None
+    assert second is not None
     assert (first[:32], second[:32]) == (b"a" * 32, b"b" * 32)
     assert first[32:] == second[32:]
-    assert me.report(5, window=1) == second
+    assert me.report("e", said) == second
     me.arrived(window=1)
-    assert me.report(5, window=1, credential=b"c" * 32) == second
+    assert me.report("e", said, credential=b"c" * 32) is None
 
 
 def test_a12_with_two_hops_each_shuffler_knows_a_rewrapped_report_again(tmp_path: Path) -> None:
     task, inner = replace(TASK, shufflers=("Alpha", "Gamma")), KeyRing.fresh("shuffler")
-    rings = [SHUFFLER, SHUFFLER.rotated()]
-    clients = [
-        Client(task=task, analyzer=ANALYZER.public(), shufflers=[inner.public(), ring.public()], folder=tmp_path)
-        for ring in rings
-    ]
-    first, second = clients[0].report(3, window=1), clients[1].rewrapped(window=1)
+    me = Client(task=task, analyzer=ANALYZER.public(), inner_shufflers=[inner.public()], folder=tmp_path)
+    said = Announcement(window=1, keys=SHUFFLER.public(), key_id=0, next_keys=inner.public())
+    rotated = SHUFFLER.rotated()
+    first = me.report("c", said)
+    second = me.rewrapped(replace(said, keys=rotated.public()), window=1)
+    assert first is not None
     assert first != second
-    assert unseal(first, rings[1], task.id, hop=2) == unseal(second, rings[1], task.id, hop=2)
+    assert unseal(first, rotated, task.id, hop=2) == unseal(second, rotated, task.id, hop=2)

@@ -41,6 +41,7 @@ class Collection:
         self.acknowledged: set[int] = set()
         (folder / "task.json").write_text(json.dumps(TASK.document()))
         SHUFFLER.save(folder / "shuffler.key")
+        (folder / "analyzer.pub.json").write_text(json.dumps(ANALYZER.public().document()))
         for name, text in (("operator", OPERATOR), ("analyzer", ANALYST)):
             (folder / name).write_text(text)
             (folder / name).chmod(0o600)
@@ -48,7 +49,8 @@ class Collection:
     def start(self, *dying: str) -> tuple["subprocess.Popen[str]", str]:
         """The server and its address; no address if it died before it listened."""
         program = [sys.executable, "-m", "oracles.dying", *dying] if dying else [command()]
-        line = "shuffler serve task.json --store store.db --keys shuffler.key --operator-token operator --analyzer-token analyzer"
+        tokens = "--operator-token operator --analyzer-token analyzer"
+        line = f"shuffler serve task.json --store store.db --keys shuffler.key --next-keys analyzer.pub.json {tokens}"
         process = subprocess.Popen(
             [*program, *line.split(), "--processes", "1", "--port", "0"],
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.mutation import STRANGE, damaged, misspelt, places, replaced, resigned
-from oracles.parties import ANALYZER, EIGHT, MEAN, SHUFFLER, sealed, serving
+from oracles.parties import ANALYZER, EIGHT, MEAN, SHUFFLER, announced, sealed, serving
 from oracles.scale import full
 from shuffledp import InvalidInput
 from shuffledp.cli.task import read_task
@@ -66,8 +66,9 @@ class Fuzzed:
         for j in range(3):
             self.ledger.spend(Spend(task="t", batch=str(j), size=8, threshold=1 << 60, n=200, bound="best"))
         self.ledger_text = self.file.read_text()
-        me = Client(task=EIGHT, analyzer=ANALYZER.public(), shufflers=[SHUFFLER.public()], folder=folder / "state")
-        me.report("a", window=1)
+        me = Client(task=EIGHT, analyzer=ANALYZER.public(), folder=folder / "state")
+        self.announced = announced(serving(EIGHT), EIGHT)
+        me.report("a", self.announced)
         (self.state,) = (folder / "state").glob("*.json")
         self.me, self.state_text = me, self.state.read_text()
 
@@ -130,7 +131,7 @@ class Fuzzed:
         self.state.write_bytes(self.broken(self.state_text))
         assert len(self.me.waiting) <= self.me.reports
         if self.me.waiting == [1]:
-            self.me.report("b", window=1)
+            self.me.report("b", self.announced)
 
     def written(self, text: str) -> Path:
         self.file.write_bytes(self.broken(text))
@@ -227,9 +228,9 @@ def test_a8_clients_survive_any_answer(body: bytes, status: int, monkeypatch: py
     monkeypatch.setattr(
         httpx, "AsyncClient", functools.partial(httpx.AsyncClient, transport=httpx.MockTransport(answer))
     )
-    sender, collector = Sender(url="http://x", attempts=2, pause=0.0), Collector(url="http://x", token="t")
+    sender, collector = Sender(url="https://x", attempts=2, pause=0.0), Collector(url="https://x", token="t")
     with pytest.raises(ShuffledpError):
         sender.send(EIGHT, [sealed(1, EIGHT)])
-    for ask in (sender.keys, collector.fetch):
+    for ask in (sender.described, collector.fetch):
         with pytest.raises(InvalidInput):
             ask(EIGHT)

@@ -137,7 +137,7 @@ def test_a_full_queue_says_try_again_and_loses_nothing() -> None:
         full = web.post(REPORTS, content=b"".join(sealed(j % 8) for j in range(11)), headers={"Content-Type": OCTETS})
         assert full.status_code == 429
         assert full.headers["retry-after"] == "1"
-        assert shuffler.counters.total() == 0
+        assert shuffler.counters[TASK.id].total() == 0
         fits = web.post(REPORTS, content=b"".join(sealed(j % 8) for j in range(10)), headers={"Content-Type": OCTETS})
         assert fits.json()["outcomes"] == ["accepted"] * 10
 
@@ -301,20 +301,17 @@ def test_senders_give_up_clearly(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(NotDelivered):
         nowhere.send(task, [bytes(126)])
     with pytest.raises(NotDelivered):
-        nowhere.keys(task)
+        nowhere.described(task)
     server = Server(folder)
     try:
         with pytest.raises(InvalidInput, match="status 400"):
             Sender(url=server.url).send(task, [bytes(7)])
         other = replace(task, window=61)
         with pytest.raises(InvalidInput, match="status 404"):
-            Sender(url=server.url).keys(other)
-        me = Client(
-            task=task, analyzer=KeyRing.load(folder / "analyzer.key").public(), shufflers=[Sender(url=server.url).keys(task)],
-            folder=tmp_path / "me",
-        )  # fmt: skip
-        assert submit(me, 3, window=1, sender=Sender(url=server.url)) == "accepted"
-        assert submit(me, 3, window=1, sender=Sender(url=server.url)) == "report_replayed"
+            Sender(url=server.url).described(other)
+        me = Client(task=task, analyzer=KeyRing.load(folder / "analyzer.key").public(), folder=tmp_path / "me")
+        assert submit(me, 3, sender=Sender(url=server.url)).outcome == "accepted"
+        assert submit(me, 3, sender=Sender(url=server.url)).outcome == "report_replayed"
         assert me.waiting == []
     finally:
         server.stop()
@@ -393,10 +390,11 @@ def test_a_server_that_should_not_start(tmp_path: Path, change: str, why: str) -
     (tmp_path / "plan.json").write_text(json.dumps(TASK.plan.document()))
     SHUFFLER.save(tmp_path / "shuffler.key")
     ANALYZER.save(tmp_path / "analyzer.key")
+    (tmp_path / "analyzer.pub.json").write_text(json.dumps(ANALYZER.public().document()))
     for name, text in (("operator", "o" * 20), ("analyzer", "a" * 20), ("open", "x" * 20), ("short", "x")):
         (tmp_path / f"{name}.token").write_text(text)
         (tmp_path / f"{name}.token").chmod(0o644 if name == "open" else 0o600)
-    tokens = "--operator-token operator.token --analyzer-token analyzer.token"
+    tokens = "--next-keys analyzer.pub.json --operator-token operator.token --analyzer-token analyzer.token"
     line = f"shuffler serve task.json --store s.db --keys shuffler.key {tokens}"
     done = run(f"{line} {change}", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

@@ -1,5 +1,7 @@
 """The shuffler as a state machine: nothing early, nothing lost, nothing twice, nothing but sealed insides kept."""
 
+import os
+import random
 import sqlite3
 import threading
 from collections import Counter
@@ -9,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from oracles.parties import PARTIES
 from shuffledp import InvalidInput, plan
-from shuffledp.esa.crypto import seal_message, unseal
+from shuffledp.esa.analyzer import open_batch
+from shuffledp.esa.crypto import seal_inner, seal_message, unseal, wrap, wrap_once
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.sqlite import SQLiteStore
 from shuffledp.esa.store import Batch, NextKey, StoreUnavailable
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import decode_message, encode_message, record_length, report_id
+from shuffledp.esa.wire import Header, decode_message, encode_message, record_length, report_id
 
 TASK = Task(plan=plan("histogram", n=50, epsilon=3.0, delta=1e-2, size=64), window=60, max_age=600, **PARTIES)
 RING, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
@@ -97,7 +101,7 @@ def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Cloc
         outcomes: list[object] = []
 
         def closer() -> None:
-            mine = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock)
+            mine = made(tmp_path / "store.db", clock)
             for _ in range(10):
                 try:
                     outcomes.append(mine.close(TASK.id, whatever_the_window=True))
@@ -137,7 +141,7 @@ def test_a7_malformed_records_fail_by_themselves(tmp_path: Path, clock: Clock) -
     ]
     batch = [good[0], *(record for record, _ in kinds), good[1], good[2]]
     assert shuffler.accept(TASK.id, batch) == ["accepted", *(why for _, why in kinds), "accepted", "accepted"]
-    assert shuffler.counters == Counter(["accepted"] * 3 + [why for _, why in kinds])
+    assert shuffler.counters[TASK.id] == Counter(["accepted"] * 3 + [why for _, why in kinds])
     assert shuffler.store.open_batch(TASK.id).count == 3
     assert shuffler.accept("00" * 32, good) == "task_unknown"
     assert shuffler.accept(TASK.id, []) == []
@@ -151,7 +155,7 @@ class Crash(Exception):  # noqa: N818
 
 
 @pytest.mark.parametrize(
-    "statement", ["INSERT INTO piece", "DELETE FROM sealed", "UPDATE batch SET state = 'RELEASED'", "COMMIT"]
+    "statement", ["INSERT OR IGNORE INTO piece", "DELETE FROM sealed", "UPDATE batch SET state = 'RELEASED'", "COMMIT"]
 )
 def test_a5_a_crash_while_releasing_changes_nothing_but_the_time(
     tmp_path: Path, clock: Clock, statement: str, monkeypatch: pytest.MonkeyPatch
@@ -186,15 +190,15 @@ def test_a5_a_crash_while_releasing_changes_nothing_but_the_time(
     again = made(tmp_path / "store.db", clock)
     (batch,) = again.store.batches(TASK.id, "RELEASED")
     assert sorted(messages(again, batch)) == list(range(60))
-    expected = sorted((unseal(record, RING, TASK.id) for record in sent), key=lambda inner: _place(b"s" * 32, inner))  # type: ignore[arg-type]
-    assert b"".join(again.fetch(batch.id) or []) == b"".join(expected)  # type: ignore[arg-type]
+    inners = [inner for record in sent if isinstance(inner := unseal(record, RING, TASK.id), bytes)]
+    ordered = sorted(inners, key=_place)
+    assert b"".join(again.fetch(batch.id) or []) == b"".join(ordered)
     assert again.accept(TASK.id, sent) == ["report_replayed"] * 60
 
 
-def _place(secret: bytes, inner: bytes) -> bytes:
-    import hashlib
-
-    return hashlib.blake2b(report_id(inner), key=secret, digest_size=32).digest()
+def _place(inner: bytes) -> bytes:
+    """The permutation, said once more: AES-256 of the id under the batch's secret."""
+    return Cipher(algorithms.AES256(b"s" * 32), modes.ECB()).encryptor().update(report_id(inner))
 
 
 def test_a_full_disk_or_lock_acknowledges_nothing(tmp_path: Path, clock: Clock) -> None:
@@ -238,15 +242,18 @@ def test_a_clock_that_steps_back_closes_nothing_early(tmp_path: Path, clock: Clo
 def test_old_small_batches_roll_over_or_are_destroyed(tmp_path: Path, clock: Clock) -> None:
     for expiry, after, state in (("roll-over", 30, "ROLLED_OVER"), ("destroy", 0, "DESTROYED")):
         task = replace(TASK, on_expiry=expiry)  # type: ignore[arg-type]
-        shuffler = Shuffler(store=SQLiteStore(tmp_path / f"{expiry}.db"), ring=RING, clock=clock)
+        shuffler = Shuffler(store=SQLiteStore(tmp_path / f"{expiry}.db"), ring=RING, clock=clock, steady=clock)
         shuffler.serve(task, ANALYZER.public())
         sent = [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(30)]
         shuffler.accept(task.id, sent)
         clock.now += 599
         assert shuffler.tick() == []
         clock.now += 1
+        if expiry == "destroy":  # a clock is believed when it has said so for a minute
+            assert shuffler.tick() == []
+            clock.now += 60
         (ended,) = shuffler.tick()
-        assert ended.state == state
+        assert (ended.state, ended.count) == (state, 30)
         assert shuffler.store.open_batch(task.id).count == after
         assert shuffler.accept(task.id, sent) == ["report_replayed"] * 30
         assert shuffler.fetch(ended.id) is None
@@ -255,7 +262,7 @@ def test_old_small_batches_roll_over_or_are_destroyed(tmp_path: Path, clock: Clo
 def test_a_quiet_time_makes_no_first_report_old(tmp_path: Path, clock: Clock) -> None:
     """An empty batch begins anew with each window, so what comes after a long quiet is not destroyed at once."""
     task = replace(TASK, on_expiry="destroy")
-    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock)
+    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock, steady=clock)
     shuffler.serve(task, ANALYZER.public())
     for _ in range(100):
         clock.now += 59
@@ -265,7 +272,168 @@ def test_a_quiet_time_makes_no_first_report_old(tmp_path: Path, clock: Clock) ->
     assert shuffler.tick() == []
     assert shuffler.store.open_batch(task.id).count == 1
     clock.now += 70
+    assert shuffler.tick() == []
+    clock.now += 60
     assert [batch.state for batch in shuffler.tick()] == ["DESTROYED"]
+
+
+def test_a29_a_clock_that_is_wrong_for_three_seconds_destroys_and_stalls_nothing(tmp_path: Path, clock: Clock) -> None:
+    """Ten years ahead for three looks, then right again: the reports are there, and the batch is released in time."""
+    steady = Clock()
+    task = replace(TASK, on_expiry="destroy")
+    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock, steady=steady)
+    shuffler.serve(task, ANALYZER.public())
+    sent = [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(60)]
+    assert shuffler.accept(task.id, sent[:30]) == ["accepted"] * 30
+    for _ in range(3):
+        clock.now += 3e8
+        assert shuffler.tick() == []
+        clock.now -= 3e8 - 1
+        steady.now += 1
+    assert shuffler.tick() == []
+    assert shuffler.accept(task.id, sent) == ["report_replayed"] * 30 + ["accepted"] * 30
+    clock.now += 60
+    assert [(batch.state, batch.count) for batch in shuffler.tick()] == [("RELEASED", 60)]
+    # the next batch begins while the clock is ahead: it is not released ten years late
+    clock.now += 3e8
+    assert shuffler.tick() == []
+    shuffler.store.renew(shuffler.store.open_batch(task.id).id, now=clock.now)
+    clock.now -= 3e8
+    assert shuffler.accept(task.id, [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(60)])
+    for _ in range(62):
+        assert shuffler.tick() == []
+        steady.now += 1
+        clock.now += 1
+    clock.now += 60
+    assert [(batch.state, batch.count) for batch in shuffler.tick()] == [("RELEASED", 60)]
+    # a clock that is right says for a minute that a batch is too old: then it is destroyed, and counted
+    shuffler.accept(task.id, [seal_message(1, task, ANALYZER.public(), [RING.public()]) for _ in range(7)])
+    clock.now += 600
+    assert shuffler.tick() == []
+    steady.now += 59
+    assert shuffler.tick() == []
+    steady.now += 1
+    assert [(batch.state, batch.count) for batch in shuffler.tick()] == [("DESTROYED", 7)]
+
+
+# One key for everybody in a batch
+
+
+def test_a25_after_any_rotation_a_batch_has_one_key_and_nothing_is_lost(tmp_path: Path, clock: Clock) -> None:
+    """Clients on every list ever published: one with the old list and 199 with the new were one batch with a person alone."""
+    shuffler, rings = made(tmp_path / "store.db", clock), [ANALYZER]
+    generator, acknowledged, batches = random.Random(25), 0, list[Batch]()
+    for _ in range(40):
+        if generator.random() < 0.3:
+            change = generator.choice([KeyRing.introduced, KeyRing.rotated])
+            rings.append(change(rings[-1]))
+            shuffler.seal_to(TASK.id, rings[-1].public())
+        lists = [generator.choice(rings).public() for _ in range(20)]
+        sent = [seal_message(j, TASK, keys, [RING.public()]) for j, keys in enumerate(lists)]
+        announced = shuffler.announced(shuffler.store.open_batch(TASK.id))
+        assert announced is not None
+        outcomes = shuffler.accept(TASK.id, sent)
+        assert outcomes == ["accepted" if keys.active.key_id == announced.id else "outdated_key" for keys in lists]
+        acknowledged += outcomes.count("accepted")
+        clock.now += generator.choice([1, 61])
+        batches += [batch for batch in shuffler.tick() if batch.state == "RELEASED"]
+    assert len(rings) > 5
+    assert len(batches) > 3
+    for batch in batches:
+        data = b"".join(shuffler.fetch(batch.id) or [])
+        assert batch.key is not None
+        assert {data[start] for start in range(0, len(data), 71)} == {batch.key.id}
+        assert batch.count >= TASK.plan.min_batch
+        found = open_batch(data, TASK, rings[-1])
+        assert (found.counts.total, found.rejected) == (batch.count, {})
+    assert sum(batch.count for batch in batches) + shuffler.store.open_batch(TASK.id).count == acknowledged
+
+
+def test_rotation_ends_the_window(tmp_path: Path, clock: Clock) -> None:
+    """An empty batch takes the new key at once, one that is large enough is released, one that is not goes on under its key."""
+    shuffler, rotated = made(tmp_path / "store.db", clock), ANALYZER.rotated()
+
+    def sealed_to(ring: KeyRing, count: int) -> list[bytes]:
+        return [seal_message(j % 64, TASK, ring.public(), [RING.public()]) for j in range(count)]
+
+    assert shuffler.accept(TASK.id, sealed_to(rotated, 1)) == ["outdated_key"]
+    shuffler.seal_to(TASK.id, rotated.public())
+    assert shuffler.accept(TASK.id, sealed_to(ANALYZER, 1)) == ["outdated_key"]
+    assert shuffler.accept(TASK.id, sealed_to(rotated, 40)) == ["accepted"] * 40
+    again = rotated.rotated()
+    shuffler.seal_to(TASK.id, again.public())
+    assert shuffler.tick() == []
+    assert shuffler.accept(TASK.id, sealed_to(again, 1)) == ["outdated_key"]
+    assert shuffler.accept(TASK.id, sealed_to(rotated, 10)) == ["accepted"] * 10
+    (batch,) = shuffler.tick()  # long before the window is over
+    assert (batch.state, batch.count) == ("RELEASED", 50)
+    assert shuffler.accept(TASK.id, sealed_to(again, 1)) == ["accepted"]
+
+
+def test_a_list_with_another_key_under_the_same_id_takes_nothing_into_a_batch(tmp_path: Path, clock: Clock) -> None:
+    """The shuffler cannot see which key a record is for, so it pins the fingerprint that was announced for the batch."""
+    shuffler, other = made(tmp_path / "store.db", clock), KeyRing.fresh("analyzer")
+    assert shuffler.accept(TASK.id, reports(10)) == ["accepted"] * 10
+    shuffler.seal_to(TASK.id, other.public())
+    assert shuffler.announced(shuffler.store.open_batch(TASK.id)) is None
+    assert shuffler.accept(TASK.id, reports(5)) == ["outdated_key"] * 5
+    assert shuffler.store.open_batch(TASK.id).count == 10
+    shuffler.seal_to(TASK.id, ANALYZER.public())
+    assert shuffler.accept(TASK.id, reports(5)) == ["accepted"] * 5
+    with pytest.raises(InvalidInput, match="Give the analyzer's published list"):
+        shuffler.seal_to(TASK.id, RING.public())
+
+
+def test_t29_garbage_inside_does_not_count_and_a_margin_makes_up_for_what_cannot_be_seen(
+    tmp_path: Path, clock: Clock
+) -> None:
+    """Any 71 bytes counted towards the minimum. What looks like a record still does: so a task can ask for more."""
+    task = replace(TASK, release_margin=5)
+    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock)
+    shuffler.serve(task, ANALYZER.public())
+    garbage = [wrap(os.urandom(71), task, [RING.public()]) for _ in range(200)]
+    assert set(shuffler.accept(task.id, garbage)) <= {"invalid_message"}
+    assert shuffler.store.open_batch(task.id).count == 0
+    well_formed = [wrap(Header(0).encode() + os.urandom(64), task, [RING.public()]) for _ in range(4)]
+    honest = [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(51)]
+    assert set(shuffler.accept(task.id, [*well_formed, *honest[:50]])) == {"accepted"}
+    assert shuffler.close(task.id, whatever_the_window=True) == "batch_too_small"
+    assert shuffler.accept(task.id, honest[50:]) == ["accepted"]
+    batch = shuffler.close(task.id, whatever_the_window=True)
+    assert isinstance(batch, Batch)
+    opened = open_batch(b"".join(shuffler.fetch(batch.id) or []), task, ANALYZER)
+    assert (opened.counts.total, opened.rejected) == (51, {"decrypt_error": 4})
+
+
+def test_an_inner_shuffler_takes_whole_batches_of_one_key_at_a_time(tmp_path: Path, clock: Clock) -> None:
+    """What another shuffler forwards was sealed under the key of its time: that key first, the rest with the next batch."""
+    task = replace(TASK, shufflers=("Alpha", "Gamma"))
+    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock)
+    rotated = ANALYZER.rotated()
+    shuffler.serve(task, rotated.public(), hop=1)
+
+    def from_outside(ring: KeyRing, count: int) -> list[bytes]:
+        return [wrap_once(seal_inner(j, task, ring.public()), task, RING.public(), 1) for j in range(count)]
+
+    batch = [*from_outside(rotated, 3), *from_outside(ANALYZER, 57)]
+    assert shuffler.accept(task.id, batch) == ["outdated_key"] * 3 + ["accepted"] * 57
+    (ended,) = shuffler.tick()
+    assert (ended.state, ended.count, ended.key and ended.key.id) == ("RELEASED", 57, 0)
+    assert shuffler.accept(task.id, batch) == ["accepted"] * 3 + ["report_replayed"] * 57
+
+
+def test_a_retired_task_is_served_no_more(tmp_path: Path, clock: Clock) -> None:
+    """Another process retires it: the running shuffler learns it at its next tick, and takes nothing before."""
+    shuffler = made(tmp_path / "store.db", clock)
+    assert shuffler.accept(TASK.id, reports(5)) == ["accepted"] * 5
+    other = SQLiteStore(tmp_path / "store.db")
+    assert other.retire(TASK.id).count == 5
+    other.close()
+    assert shuffler.accept(TASK.id, reports(5)) == ["batch_collected"] * 5
+    assert shuffler.tick() == []
+    assert shuffler.accept(TASK.id, reports(5)) == "task_unknown"
+    with pytest.raises(InvalidInput, match="is retired"):
+        shuffler.serve(TASK, ANALYZER.public())
 
 
 def test_a_release_that_failed_is_finished_at_the_next_tick(
@@ -333,8 +501,12 @@ def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, cl
         "number",
         "bytes",
         "hop",
-        "name",
         "window",
+        "key",
+        "fingerprint",
+        "erased",
+        "purged",
+        "retired",
     }
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
         assert connection.execute("SELECT count(*) FROM sealed").fetchone() == (0,)
@@ -364,9 +536,11 @@ def test_stores_of_other_versions_and_things(tmp_path: Path, clock: Clock) -> No
         SQLiteStore(tmp_path / "newer.db")
     with closing(sqlite3.connect(tmp_path / "other.db", isolation_level=None)) as connection:
         connection.execute("CREATE TABLE x (y)")
+    (tmp_path / "other.db").chmod(0o600)
     with pytest.raises(InvalidInput, match="something else"):
         SQLiteStore(tmp_path / "other.db")
     (tmp_path / "text.db").write_text("this is not a database at all, but a longer text")
+    (tmp_path / "text.db").chmod(0o600)
     with pytest.raises(InvalidInput, match="not a store"):
         SQLiteStore(tmp_path / "text.db")
     shuffler = made(tmp_path / "altered.db", clock)
@@ -374,7 +548,7 @@ def test_stores_of_other_versions_and_things(tmp_path: Path, clock: Clock) -> No
     with closing(sqlite3.connect(tmp_path / "altered.db", isolation_level=None)) as connection:
         connection.execute("UPDATE task SET document = replace(document, '\"window\": 60', '\"window\": 1')")
     with pytest.raises(InvalidInput, match="altered"):
-        Shuffler(store=SQLiteStore(tmp_path / "altered.db"), ring=RING, clock=clock)
+        made(tmp_path / "altered.db", clock)
     with pytest.raises(InvalidInput, match="keys of the analyzer"):
         Shuffler(store=SQLiteStore(":memory:"), ring=ANALYZER, clock=clock)
 

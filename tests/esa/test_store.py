@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -12,13 +13,11 @@ from typing import Any
 
 import pytest
 
-from oracles.parties import PARTIES
 from oracles.scale import examples
-from shuffledp import InvalidInput, plan
+from shuffledp import InvalidInput
 from shuffledp.esa import sqlite as module
-from shuffledp.esa.sqlite import SCHEMA, SQLiteStore
-from shuffledp.esa.store import Batch, NextKey, Store
-from shuffledp.esa.task import Task
+from shuffledp.esa.sqlite import SQLiteStore
+from shuffledp.esa.store import Batch, NextKey, Store, StoreUnavailable
 
 Opening = Callable[[], Store]
 """Opens the same store again."""
@@ -148,39 +147,169 @@ def test_the_same_secret_gives_the_same_order(opening: Opening, tmp_path: Path) 
 # SQLite's own
 
 
-def test_stores_of_the_first_schema_are_migrated(tmp_path: Path) -> None:
-    """With everything that was in them: an open batch, and one that was being released."""
-    task = Task(
-        plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8),
-        window=60,
-        max_age=600,
-        **PARTIES | {"shufflers": ("A", "C")},
-    )
-    document = task.canonical().decode()
+def test_stores_of_an_earlier_schema_are_left_alone(tmp_path: Path) -> None:
+    """Their tasks are of a version that is not read any more: nothing is migrated, nothing lost."""
     with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as connection:
-        connection.executescript(f"{module._FIRST_TABLES} PRAGMA user_version = 1;")
-        connection.execute("INSERT INTO task VALUES (?, ?)", (task.id, document))
-        connection.execute("INSERT INTO batch VALUES (1, ?, 0.0, 'CLOSING', 2, ?, NULL)", (task.id, b"s" * 32))
-        connection.execute("INSERT INTO batch VALUES (2, ?, 1.0, 'OPEN', 1, NULL, NULL)", (task.id,))
-        for number, batch in ((1, 1), (2, 1), (3, 2)):
-            connection.execute("INSERT INTO report VALUES (?, ?, ?, ?)", (task.id, name(number), batch, inner(number)))
-    store = SQLiteStore(tmp_path / "old.db")
-    assert store.tasks() == {task.id: (document, 2)}
-    assert store.open_batch(task.id).count == 1
-    store.release(1)
-    assert sorted(released(store, 1)) == [1, 2]
-    assert store.add_reports(task.id, [(name(3), inner(3)), (name(4), inner(4))], [b"a", b"b"], key=KEY) == [
-        "report_replayed",
-        "accepted",
-    ]
+        connection.executescript("CREATE TABLE task (id TEXT); PRAGMA user_version = 2;")
+    (tmp_path / "old.db").chmod(0o600)
+    before = (tmp_path / "old.db").read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(InvalidInput, match="earlier version"):
+            SQLiteStore(tmp_path / "old.db", read_only=read_only)
+    assert (tmp_path / "old.db").read_bytes() == before
+
+
+def test_looking_changes_nothing(tmp_path: Path) -> None:
+    """A store that is only looked at: no table is made, no write is possible."""
+    (tmp_path / "empty.db").touch(mode=0o600)
+    with pytest.raises(InvalidInput):
+        SQLiteStore(tmp_path / "empty.db", read_only=True)
+    assert (tmp_path / "empty.db").read_bytes() == b""
+    SQLiteStore(tmp_path / "store.db").close()
+    store = SQLiteStore(tmp_path / "store.db", read_only=True)
+    assert store.tasks() == {}
+    with pytest.raises(StoreUnavailable, match="read-only"):
+        store.add_task("t", "{}", hop=1, now=0.0)
     store.close()
-    with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        migrated = connection.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
-    SQLiteStore(tmp_path / "new.db").close()
-    with closing(sqlite3.connect(tmp_path / "new.db", isolation_level=None)) as connection:
-        assert connection.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall() == migrated
+
+
+def test_messages_say_what_really_happened(tmp_path: Path) -> None:
+    for path, why in ((tmp_path / "no" / "store.db", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(InvalidInput, match=why):
+            SQLiteStore(path)
+    store, batch = one_that_closes(tmp_path / "store.db")
+    store.release(batch.id)
+    store.close()
+    (tmp_path / "store.db").chmod(0o640)
+    with pytest.raises(InvalidInput, match="others can read the store"):
+        SQLiteStore(tmp_path / "store.db")
+    (tmp_path / "store.db").chmod(0o600)
+    data = bytearray((tmp_path / "store.db").read_bytes())
+    data[4096:] = bytes(len(data) - 4096)  # pages that a disk lost
+    (tmp_path / "store.db").write_bytes(data)
+    damaged = SQLiteStore(tmp_path / "store.db")
+    with pytest.raises(StoreUnavailable, match="damaged"):
+        damaged.open_batch("t")
+    damaged.close()
+
+
+def test_a26_a_store_that_is_removed_or_replaced_acknowledges_nothing(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "store.db")
+    store.add_task("t", "{}", hop=1, now=0.0)
+    store.check()
+    (tmp_path / "store.db").rename(tmp_path / "away.db")
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="removed or replaced"):
+            store.add_reports("t", [(name(1), inner(1))], key=KEY)
+        with pytest.raises(StoreUnavailable, match="removed or replaced"):
+            store.check()
+        (tmp_path / "store.db").touch(mode=0o600)  # another file of that name
+    (tmp_path / "away.db").rename(tmp_path / "store.db")
+    assert store.add_reports("t", [(name(1), inner(1))], key=KEY) == ["accepted"]
+    store.close()
+
+
+def test_a_batch_has_one_key(opening: Opening) -> None:
+    """Whatever else is sent: another id, or another key under the same id."""
+    store, other = opening(), NextKey(id=1, fingerprint="e" * 64)
+    store.add_task("t", "{}", hop=1, now=0.0)
+    new = (1 << 560 | 5).to_bytes(71, "big")  # names key 1
+    assert new[0] == 1
+    assert store.add_reports("t", [(name(1), inner(1)), (name(5), new)], key=KEY) == ["accepted", "outdated_key"]
+    assert store.open_batch("t").key == KEY
+    assert store.add_reports("t", [(name(5), new), (name(1), inner(1))], key=other) == [
+        "outdated_key",
+        "report_replayed",
+    ]
+    forged = NextKey(id=0, fingerprint="0" * 64)
+    assert store.add_reports("t", [(name(6), inner(6))], key=forged) == ["outdated_key"]
+    assert store.open_batch("t").count == 1
+    store.end(store.open_batch("t").id, below=9, roll_over=True, now=1.0)
+    assert store.open_batch("t").key == KEY  # rolled over, they are still sealed to it
+    store.end(store.open_batch("t").id, below=9, roll_over=False, now=1.0)
+    assert store.open_batch("t").key is None
+    assert store.add_reports("t", [(name(5), new)], key=other) == ["accepted"]
+    store.close()
+
+
+def test_purged_bytes_are_gone_and_their_reports_still_known(tmp_path: Path) -> None:
+    canary = b"\0" + os.urandom(70)
+    store = SQLiteStore(tmp_path / "store.db")
+    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_reports("t", [(name(3), canary)], key=KEY)
+    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, now=1.0)
+    assert batch is not None
+    with pytest.raises(InvalidInput, match="not a released batch"):
+        store.purge(batch.id)
+    store.release(batch.id)
+    purged = store.purge(batch.id)
+    assert purged.purged
+    assert purged.digest is not None
+    assert list(store.pieces(batch.id)) == []
+    assert store.release(batch.id).purged  # and it does not come back
+    assert list(store.pieces(batch.id)) == []
+    assert store.add_reports("t", [(name(3), inner(3))], key=KEY) == ["report_replayed"]
+    store.close()
+    assert not any(canary in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_a_retired_task_takes_nothing_more(opening: Opening) -> None:
+    store = opening()
+    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_reports("t", [(name(j), inner(j)) for j in range(7)], key=KEY)
+    assert (store.retire("t").state, store.batches("t")[0].count) == ("DESTROYED", 7)
+    assert store.tasks() == {}
+    assert store.add_reports("t", [(name(3), inner(3)), (name(9), inner(9))], key=KEY) == [
+        "report_replayed",
+        "batch_collected",
+    ]
+    with pytest.raises(InvalidInput, match="is retired"):
+        store.add_task("t", "{}", hop=1, now=1.0)
+    store.close()
+
+
+def test_a27_uploads_go_on_between_the_steps_of_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At every step of a release of many pieces another handle of the store takes a report at once."""
+    monkeypatch.setattr(module, "CHUNK", 10)
+    monkeypatch.setattr(module, "STEP", 10)
+    store = SQLiteStore(tmp_path / "store.db")
+    other = store.twin()
+    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_reports("t", [(name(j), inner(j)) for j in range(100)], [name(j) for j in range(100)], key=KEY)
+    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, now=1.0)
+    assert batch is not None
+    other._connection.execute("PRAGMA busy_timeout = 0")  # no waiting: refused if anything is held
+    taken, busy = 0, list[bool]()
+
+    def meanwhile(_: str) -> None:
+        nonlocal taken
+        if not (store._connection.in_transaction or other._connection.in_transaction or busy):
+            busy.append(True)
+            taken += 1
+            kept = other.add_reports("t", [(name(1000 + taken), inner(taken))], [name(1000 + taken)], key=KEY)
+            assert kept == ["accepted"]
+            busy.pop()
+
+    monkeypatch.setattr(module, "reached", meanwhile)
+    assert store.release(batch.id).state == "RELEASED"
+    assert taken > 100 // 10
+    assert sorted(released(store, batch.id)) == list(range(100))
+    assert store.open_batch("t").count == taken
+    for handle in (store, other):
+        handle.close()
+
+
+def test_a28_a_backup_of_an_open_batch_says_nothing_about_the_order_of_arrival(tmp_path: Path) -> None:
+    arrivals = [os.urandom(16) for _ in range(30)]  # one page holds all
+    store = SQLiteStore(tmp_path / "store.db")
+    store.add_task("t", "{}", hop=1, now=0.0)
+    for report in arrivals:
+        store.add_reports("t", [(report, bytes(71))], key=KEY)
+    store.backup(tmp_path / "copy.db")
+    store.close()
+    data = (tmp_path / "copy.db").read_bytes()
+    assert sorted(arrivals, key=data.index) in (sorted(arrivals), sorted(arrivals, reverse=True))
+    assert (tmp_path / "copy.db").stat().st_mode & 0o077 == 0
 
 
 def test_processes_that_open_a_new_store_at_once(tmp_path: Path) -> None:
@@ -219,7 +348,7 @@ def test_a_log_that_a_crash_left_is_emptied(tmp_path: Path) -> None:
         with pytest.raises(InterruptedError):
             first.release(batch.id)
     for suffix in ("", "-wal"):  # what a dead process leaves
-        (tmp_path / f"dead.db{suffix}").write_bytes((tmp_path / f"store.db{suffix}").read_bytes())
+        shutil.copy(tmp_path / f"store.db{suffix}", tmp_path / f"dead.db{suffix}")
     assert SECRET in (tmp_path / "dead.db-wal").read_bytes()
     first.close()
     again = SQLiteStore(tmp_path / "dead.db")
@@ -257,7 +386,7 @@ def test_a11_after_release_no_page_remembers_the_order_of_arrival(tmp_path: Path
     store = SQLiteStore(tmp_path / "store.db")
     store.add_task("t", "{}", hop=1, now=0.0)
     for report, credential in arrivals:
-        store.add_reports("t", [(report, os.urandom(71))], [credential], key=KEY)
+        store.add_reports("t", [(report, b"\0" + os.urandom(70))], [credential], key=KEY)
     batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=b"s" * 32, now=1.0)
     assert batch is not None
     store.release(batch.id)
@@ -306,7 +435,8 @@ def test_a_report_for_a_window_is_kept_in_no_other(tmp_path: Path) -> None:
     assert store.add_reports("t", [(name(2), inner(2))], window=first.window + 1, key=KEY) == ["batch_collected"]
     store.end(first.id, below=5, roll_over=True, now=1.0)
     rolled = store.open_batch("t")
-    assert (rolled.id, rolled.window, rolled.count) == (first.id + 1, first.window, 1)
+    assert (rolled.id, rolled.window, rolled.count, rolled.opened) == (first.id, first.window, 1, 1.0)
+    assert [(batch.state, batch.count) for batch in store.batches("t")] == [("OPEN", 1), ("ROLLED_OVER", 1)]
     assert store.add_reports("t", [(name(2), inner(2))], window=first.window, key=KEY) == ["accepted"]
     assert store.start_closing(rolled.id, at_least=1, secret=b"s" * 32, now=2.0) is not None
     again = store.open_batch("t")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp import plan
+from shuffledp.esa.client import Announcement
 from shuffledp.esa.crypto import seal_message
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.shuffler import Shuffler
@@ -32,8 +33,18 @@ def sealed(message: int, task: Task) -> bytes:
 
 def serving(task: Task, **more: Any) -> Shuffler:
     shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0, **more)
-    shuffler.serve(task, ANALYZER.public())
+    shuffler.serve(task, (ANALYZER if task.hops == 1 else SHUFFLER).public())
     return shuffler
+
+
+def announced(shuffler: Shuffler, task: Task) -> Announcement:
+    """What the shuffler would tell everybody over HTTP."""
+    batch = shuffler.store.open_batch(task.id)
+    key = shuffler.announced(batch)
+    assert key is not None
+    return Announcement(
+        window=batch.window, keys=shuffler.ring.public(), key_id=key.id, next_keys=shuffler.next_keys(task.id)
+    )
 
 
 def released(shuffler: Shuffler, task: Task) -> tuple[Batch, bytes]:

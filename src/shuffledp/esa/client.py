@@ -111,9 +111,9 @@ class Client:
             found = kept["windows"].get(str(announced.window))
             if found is None:
                 announced.key_in(self._lists[-1])  # refused before anything is randomized
-                now, message = self._paced(kept), randomized(self.task, value, self.words)
+                pace, message = self._paced(kept), randomized(self.task, value, self.words)
                 found = self._sealed(message, announced, credential)
-                kept |= {"first": now if kept["first"] is None else kept["first"], "fresh": kept["fresh"] + 1}
+                kept |= pace
                 self._keep(kept, announced.window, found)
             elif credential and not found["sent"] and found["credential"] != _text(credential):
                 found = found | {"credential": _text(credential)}  # the former one was refused
@@ -176,16 +176,21 @@ class Client:
         """Windows whose report has not arrived yet."""
         return [int(window) for window, entry in self._kept()["windows"].items() if not entry["sent"]]
 
-    def _paced(self, kept: dict[str, Any]) -> float:
-        """The time, if another report may be made: one a window by the user's own clock, whatever windows are announced."""
-        now, first = self.clock(), kept["first"]
-        allowed = 1 if first is None else 0 if now < first else 1 + int((now - first) // self.task.window)
-        if kept["fresh"] >= allowed:
+    def _paced(self, kept: dict[str, Any]) -> dict[str, Any]:
+        """What to remember if another report may be made now; refused if not.
+
+        The user's own clock, from the first report on, is cut into periods of the length of a window: one report for each that
+        begins after the last, whatever windows are announced. Periods that pass unused are gone.
+        """
+        now = self.clock()
+        first = now if kept["first"] is None else kept["first"]
+        period = int((now - first) // self.task.window)
+        if kept["period"] is not None and period <= kept["period"]:
             raise InvalidInput(
                 f"this task takes one report every {self.task.window:,} seconds, and yours for this time is made. Report again "
                 "later; a shuffler that asks more often is not to be trusted."
             )
-        return now
+        return {"first": first, "period": period, "fresh": kept["fresh"] + 1}
 
     def _sealed(self, message: int, announced: Announcement, credential: bytes) -> dict[str, Any]:
         inner = announced.sealed(message, self.task, self._lists)
@@ -216,7 +221,7 @@ class Client:
         try:
             data = self._file.read_bytes()
         except FileNotFoundError:
-            return {"first": None, "fresh": 0, "windows": {}}
+            return {"first": None, "period": None, "fresh": 0, "windows": {}}
         except OSError as error:
             raise InvalidInput(f"cannot read {self._file}: {error.strerror}. Fix it before reporting.") from None
         try:
@@ -253,8 +258,8 @@ def _upload(entry: dict[str, Any]) -> bytes | None:
 
 def _is_state(found: Any) -> bool:
     """Whether this is what was kept."""
-    first, fresh, windows = found["first"], found["fresh"], found["windows"]
-    if not (type(fresh) is int and fresh >= 0 and (type(first) in (int, float) if fresh else first is None)):
+    first, period, fresh, windows = (found[name] for name in ("first", "period", "fresh", "windows"))
+    if type(fresh) is not int or fresh < 1 or type(first) not in (int, float) or type(period) is not int:
         return False
     for window, entry in windows.items():
         int(window)

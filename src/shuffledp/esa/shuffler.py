@@ -176,8 +176,8 @@ class Shuffler:
     def keep(self, unsealed: Unsealed) -> list[Kept | Reason]:
         """The second half: one transaction."""
         outcome, good = unsealed.outcome, unsealed.good
-        key = self._key_for(unsealed.task, [inner for _, _, inner in good]) if good else None
-        if good:
+        while good:
+            key = self._key_for(unsealed.task, [inner for _, _, inner in good])
             kept = self.store.add_reports(
                 unsealed.task,
                 [(report_id(inner), inner) for _, _, inner in good],
@@ -187,6 +187,9 @@ class Shuffler:
             )
             for (j, _, _), what in zip(good, kept, strict=True):
                 outcome[j] = what
+            # forwarded again after its batch was released: what was not taken then begins the next batch
+            again = self.is_inner(unsealed.task) and "report_replayed" in kept and "accepted" not in kept
+            good = [one for one, what in zip(good, kept, strict=True) if again and what == "outdated_key"]
         self.counters[unsealed.task].update(outcome)
         return outcome
 

@@ -14,9 +14,9 @@ import stat
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Self, get_args
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.checkpoints import reached
 from shuffledp.esa.permutation import order
+from shuffledp.esa.schema import SCHEMA, TABLES, why
 from shuffledp.esa.store import Batch, BatchState, Kept, NextKey, StoreUnavailable
 from shuffledp.esa.wire import ID, record_length
 
-SCHEMA: Final = 3
 CHUNK: Final = 1 << 16
 """Records of a piece of a released batch."""
 STEP: Final = 5000
@@ -37,38 +37,15 @@ _PATIENCE: Final = 5000
 _CACHE: Final = 64 * 1024
 """Kilobytes of the database in memory."""
 
-_TABLES: Final = f"""
-CREATE TABLE task (
-    id TEXT PRIMARY KEY, document TEXT NOT NULL, hop INTEGER NOT NULL CHECK (hop >= 1), number INTEGER NOT NULL UNIQUE,
-    retired INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE TABLE batch (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL REFERENCES task, window INTEGER, opened REAL NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ({", ".join(repr(state) for state in get_args(BatchState))})),
-    count INTEGER NOT NULL DEFAULT 0 CHECK (count >= 0), key INTEGER, fingerprint TEXT, secret BLOB, digest TEXT,
-    erased INTEGER NOT NULL DEFAULT 0, purged INTEGER NOT NULL DEFAULT 0,
-    CHECK ((secret IS NOT NULL) = (state = 'CLOSING')), CHECK ((digest IS NOT NULL) = (state = 'RELEASED')),
-    CHECK ((key IS NULL) = (fingerprint IS NULL)), CHECK (key IS NOT NULL OR count = 0)
-) STRICT;
-CREATE UNIQUE INDEX one_open_batch ON batch (task) WHERE state = 'OPEN';
-CREATE TABLE piece (
-    batch INTEGER NOT NULL REFERENCES batch, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (batch, number)
-) STRICT;
-CREATE TABLE sealed (
-    task INTEGER NOT NULL, id BLOB NOT NULL, batch INTEGER NOT NULL REFERENCES batch, inner BLOB NOT NULL, PRIMARY KEY (task, id)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE report (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
-CREATE TABLE spending (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
-CREATE TABLE spent (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
-PRAGMA user_version = {SCHEMA};
-"""
 _COLUMNS: Final = "id, window, task, opened, state, count, key, fingerprint, digest, purged"
 
 
 class SQLiteStore:
     """One file. Use it from one thread at a time, and `twin` for another."""
 
-    def __init__(self, path: Path | str, *, read_only: bool = False, _turn: threading.RLock | None = None) -> None:
+    def __init__(
+        self, path: Path | str, *, read_only: bool = False, _turn: AbstractContextManager[bool] | None = None
+    ) -> None:
         self._path, self._memory, self._tidy = path, str(path) == ":memory:", read_only
         self._turn = _turn or threading.RLock()  # writers of this process wait for each other here, not by polling
         self._file: tuple[int, int] | None = None
@@ -88,10 +65,12 @@ class SQLiteStore:
                     f"PRAGMA cache_size = -{_CACHE}; PRAGMA wal_autocheckpoint = 10000;"  # ids come in no order
                 )
         except (sqlite3.Error, OSError) as error:
-            raise InvalidInput(f"cannot use the store {path}: {_why(error)}") from None
+            raise InvalidInput(f"cannot use the store {path}: {why(error)}") from None
+        if not version and read_only:
+            raise InvalidInput(f"{path} is not a store. Choose another file.")
         if not version:
             with self._transaction() as connection:  # whole or not at all; another process may have done it meanwhile
-                for statement in _TABLES.split(";") if not self._version() else ():
+                for statement in TABLES.split(";") if not self._version() else ():
                     connection.execute(statement)
 
     def _prepared(self, path: Path, read_only: bool) -> tuple[int, int]:
@@ -152,7 +131,7 @@ class SQLiteStore:
             except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
                 if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
                     raise
-                raise StoreUnavailable(f"the store {self._path} took nothing: {_why(error)}") from None
+                raise StoreUnavailable(f"the store {self._path} took nothing: {why(error)}") from None
 
     def _check_file(self) -> None:
         """What is written to a file without a name is lost: it must not be acknowledged."""
@@ -462,7 +441,7 @@ class SQLiteStore:
             self._connection.execute("VACUUM INTO ?", (str(path),))
         except (sqlite3.Error, OSError) as error:
             path.unlink(missing_ok=True)
-            raise InvalidInput(f"cannot write {path}: {_why(error)}") from None
+            raise InvalidInput(f"cannot write {path}: {why(error)}") from None
 
     # Rows
 
@@ -500,26 +479,4 @@ class SQLiteStore:
             with self._turn:  # one connection for all threads: none reads what another has not committed
                 return self._connection.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
-            raise StoreUnavailable(f"the store {self._path} cannot be read: {_why(error)}") from None
-
-
-_REASONS: Final = {
-    "SQLITE_BUSY": "another program holds it. Try again.",
-    "SQLITE_LOCKED": "another program holds it. Try again.",
-    "SQLITE_FULL": "its disk is full. Make room.",
-    "SQLITE_READONLY": "it is read-only. Check its permissions and its disk.",
-    "SQLITE_CANTOPEN": "it cannot be opened. Check that its folder exists and can be written.",
-    "SQLITE_CORRUPT": "it is damaged. Restore a backup.",
-    "SQLITE_NOTADB": "it is not a store. Choose another file.",
-    "SQLITE_IOERR": "its disk reports an error. Check the disk.",
-}
-
-
-def _why(error: sqlite3.Error | OSError) -> str:
-    """What really happened, without anything of the content."""
-    if isinstance(error, OSError):
-        return f"{error.strerror}. Choose another place."
-    name = getattr(error, "sqlite_errorname", "") or ""
-    return next(
-        (reason for prefix, reason in _REASONS.items() if name.startswith(prefix)), f"{name or 'SQLite failed'}."
-    )
+            raise StoreUnavailable(f"the store {self._path} cannot be read: {why(error)}") from None

@@ -1,0 +1,53 @@
+"""The tables of the SQLite store, and what its errors mean."""
+
+import sqlite3
+from typing import Final, get_args
+
+from shuffledp.esa.store import BatchState
+
+SCHEMA: Final = 3
+TABLES: Final = f"""
+CREATE TABLE task (
+    id TEXT PRIMARY KEY, document TEXT NOT NULL, hop INTEGER NOT NULL CHECK (hop >= 1), number INTEGER NOT NULL UNIQUE,
+    retired INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE batch (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL REFERENCES task, window INTEGER, opened REAL NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ({", ".join(repr(state) for state in get_args(BatchState))})),
+    count INTEGER NOT NULL DEFAULT 0 CHECK (count >= 0), key INTEGER, fingerprint TEXT, secret BLOB, digest TEXT,
+    erased INTEGER NOT NULL DEFAULT 0, purged INTEGER NOT NULL DEFAULT 0,
+    CHECK ((secret IS NOT NULL) = (state = 'CLOSING')), CHECK ((digest IS NOT NULL) = (state = 'RELEASED')),
+    CHECK ((key IS NULL) = (fingerprint IS NULL)), CHECK (key IS NOT NULL OR count = 0)
+) STRICT;
+CREATE UNIQUE INDEX one_open_batch ON batch (task) WHERE state = 'OPEN';
+CREATE TABLE piece (
+    batch INTEGER NOT NULL REFERENCES batch, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (batch, number)
+) STRICT;
+CREATE TABLE sealed (
+    task INTEGER NOT NULL, id BLOB NOT NULL, batch INTEGER NOT NULL REFERENCES batch, inner BLOB NOT NULL, PRIMARY KEY (task, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE report (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
+CREATE TABLE spending (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
+CREATE TABLE spent (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
+PRAGMA user_version = {SCHEMA};
+"""
+_REASONS: Final = {
+    "SQLITE_BUSY": "another program holds it. Try again.",
+    "SQLITE_LOCKED": "another program holds it. Try again.",
+    "SQLITE_FULL": "its disk is full. Make room.",
+    "SQLITE_READONLY": "it is read-only. Check its permissions and its disk.",
+    "SQLITE_CANTOPEN": "it cannot be opened. Check that its folder exists and can be written.",
+    "SQLITE_CORRUPT": "it is damaged. Restore a backup.",
+    "SQLITE_NOTADB": "it is not a store. Choose another file.",
+    "SQLITE_IOERR": "its disk reports an error. Check the disk.",
+}
+
+
+def why(error: sqlite3.Error | OSError) -> str:
+    """What really happened, without anything of the content."""
+    if isinstance(error, OSError):
+        return f"{error.strerror}. Choose another place."
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return next(
+        (reason for prefix, reason in _REASONS.items() if name.startswith(prefix)), f"{name or 'SQLite failed'}."
+    )
