@@ -6,15 +6,15 @@ RUN := .venv/bin/
 READY := .venv/.ready
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench format docs lock clean
+.PHONY: demo test test-all check bench format docs lock clean browser
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
 
-test: $(READY)
+test: $(READY) browser
 	$(RUN)pytest -n auto
 
-test-all: $(READY)
+test-all: $(READY) browser
 	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto
 
 check: $(READY)
@@ -39,6 +39,13 @@ $(READY): $(UV) requirements/lock.txt pyproject.toml
 	$(UV) pip sync --quiet --python .venv --require-hashes requirements/lock.txt
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	touch $@
+
+# The survey page is tested in a real Chromium.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null && command -v chromium >/dev/null; \
+	} || { echo "the tests need Chromium, which could not be installed here. Install the package chromium, then run make again." >&2; exit 1; }
 
 docs: $(READY)
 	$(RUN)python docs/regenerate.py

@@ -29,7 +29,7 @@ from shuffledp import plan
 from shuffledp.esa.analyzer import analyze, open_batch
 from shuffledp.esa.crypto import seal, seal_inner, unseal
 from shuffledp.esa.http import OCTETS
-from shuffledp.esa.keys import KeyRing, PublicKey
+from shuffledp.esa.keys import KeyList, KeyRing, PublicKey
 from shuffledp.esa.opened import OpenedBefore
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.released import Released
@@ -69,7 +69,8 @@ class Load:
         self.answers: Counter[int] = Counter()
         self.acknowledged = 0
 
-    async def _post(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body: bytes) -> None:
+    async def post(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body: bytes) -> None:
+        """One upload, and its answer."""
         begin = time.perf_counter()
         writer.write(f"{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
@@ -85,7 +86,7 @@ class Load:
         async def connection() -> None:
             reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
             for body in bodies:
-                await self._post(reader, writer, body)
+                await self.post(reader, writer, body)
                 if time.perf_counter() - start > seconds:
                     break
             writer.close()
@@ -100,18 +101,18 @@ class Load:
         async def one(number: int, body: bytes) -> None:
             await asyncio.sleep(max(0.0, start + number * each - time.perf_counter()))
             reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
-            await self._post(reader, writer, body)
+            await self.post(reader, writer, body)
             writer.close()
 
         await asyncio.gather(*(one(number, body) for number, body in enumerate(bodies)))
         return time.perf_counter() - start
 
 
-def served(folder: Path, task: Task, ring: KeyRing) -> tuple["subprocess.Popen[str]", int]:
+def served(folder: Path, task: Task, ring: KeyRing, public: KeyList) -> tuple["subprocess.Popen[str]", int]:
     """A shuffler in a process of its own, and its port."""
     (folder / "task.json").write_text(json.dumps(task.document()))
     ring.save(folder / "shuffler.key")
-    (folder / "analyzer.pub.json").write_text(json.dumps(KeyRing.fresh("analyzer").public().document()))
+    (folder / "analyzer.pub.json").write_text(json.dumps(public.document()))
     for role in ("operator", "analyzer"):
         path = folder / f"{role}.token"
         path.touch(mode=0o600)
@@ -132,7 +133,7 @@ def submissions(task: Task, ring: KeyRing, records: list[bytes]) -> None:
     bodies = [b"".join(records[start : start + TOGETHER]) for start in range(0, len(records), TOGETHER)]
     singles, too_many, uploads = _cut(b"".join(bodies[:20])), bodies[20 : 20 + FLOOD], iter(bodies[20 + FLOOD :])
     with tempfile.TemporaryDirectory() as name:
-        process, port = served(Path(name), task, ring)
+        process, port = served(Path(name), task, ring, KeyRing.fresh("analyzer").public())
 
         def measured(what: str, job: Callable[[Load], float]) -> tuple[Load, float]:
             load = Load(port, task.id)

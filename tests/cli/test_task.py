@@ -1,6 +1,8 @@
 """`shuffledp keygen` and `shuffledp task` as operators meet them."""
 
+import hashlib
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -16,7 +18,10 @@ def test_tasks(tmp_path: Path) -> None:
     assert run(PLAN, cwd=tmp_path).returncode == 0
     made = run(TASK, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
-    shown = run("task show task.json", cwd=tmp_path)
+    assert run("keygen analyzer -o analyzer.key", cwd=tmp_path).returncode == 0
+    shown = run("task show task.json --keys analyzer.pub.json", cwd=tmp_path)
+    assert re.search(r"^analyzer key 0 ACTIVE [0-9a-f]{64}$", shown.stdout, re.MULTILINE)
+    assert "at least 1,000 of any 1,000 reports (100 %)" in shown.stdout
     assert made.stdout.splitlines()[0] == shown.stdout.splitlines()[0]
     assert "Alpha runs the shuffler and Beta the analyzer" in shown.stdout
     document = json.loads((tmp_path / "task.json").read_text())
@@ -29,6 +34,17 @@ def test_tasks(tmp_path: Path) -> None:
     assert (same.returncode, same.stdout) == (2, "")
     assert "same operator" in same.stderr
     assert run(TASK.replace("Beta", "alpha") + " --allow-same-operator", cwd=tmp_path).returncode == 0
+    more = run(TASK.replace("fraction 1", "fraction 0.9"), cwd=tmp_path)
+    assert (more.returncode, more.stdout) == (2, "")
+    assert "relies on 1,000 honest reports of 1,000, more than an honest fraction of 0.9 gives (900)" in more.stderr
+
+
+@pytest.mark.parametrize("option", ["--shuffler Alpha", "--analyzer Beta", "--honest-fraction 1"])
+def test_nothing_is_assumed_about_who_runs_what_and_who_is_honest(tmp_path: Path, option: str) -> None:
+    assert run(PLAN, cwd=tmp_path).returncode == 0
+    done = run(TASK.replace(option, ""), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"Missing option '{option.split()[0]}'" in done.stderr
 
 
 def test_keys(tmp_path: Path) -> None:
@@ -39,6 +55,10 @@ def test_keys(tmp_path: Path) -> None:
     assert public == json.loads(done.stdout)
     secret = json.loads((tmp_path / "shuffler.key").read_text())["keys"][0]["private"]
     assert secret not in done.stdout
+    printed = re.fullmatch(r"shuffler key 0 ACTIVE ([0-9a-f]{64})\n", done.stderr)
+    assert printed is not None
+    canonical = f'{{"key_id":0,"public":"{public["keys"][0]["public"]}","role":"shuffler"}}'
+    assert printed.group(1) == hashlib.sha256(canonical.encode()).hexdigest()
     for option, states in (
         ("--introduce", ["ACTIVE", "PENDING"]),
         ("--rotate", ["EXPIRED", "ACTIVE"]),

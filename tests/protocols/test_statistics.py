@@ -105,6 +105,8 @@ def test_bins() -> None:
     assert (hundred.encode(hundred.edges[:-1]) == np.arange(100)).all()
     assert Bins(size=22, low=0.0, high=22.0).encode(np.arange(22)).tolist() == list(range(22))
     assert len(set(Bins(size=40, low=1e6, high=1e6 + 1).names)) == 40
+    for size in range(2, 300):
+        assert Bins(size=size, low=0.1, high=1.1).encode([0.1, 1.1]).tolist() == [0, size - 1]
     assert Bins(size=3).encode(np.array([2, 0])).tolist() == [2, 0]
     assert Bins(size=3).names == ("0", "1", "2")
     assert Bins(size=3).edges.tolist() == [-0.5, 0.5, 1.5, 2.5]

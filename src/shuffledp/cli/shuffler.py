@@ -171,7 +171,7 @@ def forward(task: Path, source: str, token: Path, target: str, batch: int | None
 def status(store: Path, as_json: bool) -> None:
     """The batches in STORE."""
     with _existing(store, "serve", read_only=True) as kept:
-        found = [batch for task_id in kept.tasks() for batch in kept.batches(task_id)]
+        found = kept.history()
     if as_json:
         rows = [
             {"task": b.task, "batch": b.id, "state": b.state, "reports": b.count, "sha256": b.digest} for b in found

@@ -193,6 +193,10 @@ class SQLiteStore:
             return self._select("WHERE task = ? ORDER BY id", task_id)
         return self._select("WHERE task = ? AND state = ? ORDER BY id", task_id, state)
 
+    def history(self) -> list[Batch]:
+        """All batches, those of retired tasks too."""
+        return self._select("ORDER BY id")
+
     def unfinished(self) -> list[Batch]:
         """Batches whose release, or the erasing after it, was interrupted."""
         return self._select(

@@ -64,7 +64,9 @@ class Bins:
         if self.low is None or self.high is None:
             return np.arange(self.size + 1, dtype=np.float64) - 0.5
         j = np.arange(self.size + 1, dtype=np.float64)
-        return np.asarray((self.low * (self.size - j) + self.high * j) / self.size)
+        edges = np.asarray((self.low * (self.size - j) + self.high * j) / self.size)
+        edges[0], edges[-1] = self.low, self.high  # rounding must not leave an end outside
+        return edges
 
     def index(self, name: str) -> int:
         """The bin of that name."""

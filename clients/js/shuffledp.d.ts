@@ -1,0 +1,137 @@
+// Types of shuffledp.js.
+
+/** A list of public keys, as `shuffledp keygen` writes it (`*.pub.json`). */
+export interface KeyList {
+  role: "analyzer" | "shuffler";
+  keys: { key_id: number; state: "PENDING" | "ACTIVE" | "EXPIRED"; public: string }[];
+}
+
+/** What a value is encoded and randomized by. */
+export interface Protocol {
+  name: "histogram" | "sum" | "mean" | "query";
+  /** Number of messages: bins or grid points. */
+  size: number;
+  /** The probability of a random answer, in units of 2^-64. */
+  threshold: bigint;
+  gamma: number;
+  /** What protects a report by itself, if shuffler and analyzer collude. */
+  epsilon0: number;
+  labels?: string[];
+  low?: number;
+  high?: number;
+}
+
+export interface Task {
+  id: string;
+  /** Every word that was agreed to. */
+  document: { [field: string]: any };
+  protocol: Protocol;
+  /** Seconds of a window. */
+  window: number;
+  /** Number of shufflers on the way. */
+  hops: number;
+}
+
+/** Where random words come from; the system's unless told. */
+export interface Words {
+  byte(lane: 0 | 1): number;
+  block(draw: number): [bigint, bigint];
+}
+
+/** Where a client remembers what it sent. A `set` that has resolved must be found by every later `get`. */
+export interface Storage {
+  get(name: string): Promise<string | null | undefined> | string | null | undefined;
+  set(name: string, text: string): Promise<void> | void;
+}
+
+export interface ClientOptions {
+  /** Address of the shuffler that takes reports: https, or http on this machine. */
+  url: string;
+  /** The task that the person agreed to: 64 hexadecimal digits. */
+  taskId: string;
+  /** The analyzer's key list, or fingerprints of its keys, obtained from the analyzer and not from the shuffler. */
+  analyzer: KeyList | string | string[];
+  /** Key lists of the shufflers between the one at `url` and the analyzer, from the analyzer out. */
+  shufflers?: (KeyList | string | string[])[];
+  /** localStorage in browsers, memory elsewhere. */
+  storage?: Storage;
+  words?: Words;
+  /** This device's clock, in milliseconds. */
+  now?: () => number;
+  /** Attempts at one request, and milliseconds before the second one. */
+  attempts?: number;
+  pause?: number;
+  fetch?: typeof globalThis.fetch;
+  sleep?: (milliseconds: number) => Promise<unknown>;
+}
+
+export interface Description {
+  task: Task;
+  window: number;
+  /** Of the key that the next party opens this window's reports with. */
+  fingerprint: string;
+  /** Bytes of the credential that goes in front of a report. */
+  credential: number;
+}
+
+export interface Submitted {
+  /** The window that the report is in. */
+  window: number;
+  /** Whether a report of before stands, whatever the value now. */
+  earlier: boolean;
+}
+
+export class Client {
+  constructor(options: ClientOptions);
+  /** What the shuffler serves, verified. */
+  describe(): Promise<Description>;
+  /** Report a value; resolves once the report has arrived. Safe to call again after any failure. */
+  submit(value: string | number, options?: { credential?: Uint8Array }): Promise<Submitted>;
+}
+
+export class ShuffledpError extends Error {
+  kind: "invalid" | "untrusted" | "too_soon" | "refused" | "not_delivered" | "storage";
+  /** When the next report may be made (too_soon). */
+  next?: Date;
+  /** What the shuffler says of the report (refused). */
+  outcome?: string;
+  /** The status of its answer (refused). */
+  status?: number;
+}
+
+export class SystemWords implements Words {
+  byte(lane: 0 | 1): number;
+  block(draw: number): [bigint, bigint];
+}
+
+export class MemoryStorage implements Storage {
+  get(name: string): Promise<string | null>;
+  set(name: string, text: string): Promise<void>;
+}
+
+export class LocalStorage implements Storage {
+  get(name: string): Promise<string | null>;
+  set(name: string, text: string): Promise<void>;
+}
+
+/** The bytes of RFC 8785 of a JSON value. */
+export function canonical(value: unknown): Uint8Array;
+
+/** The fingerprint of a public key, in hexadecimal. */
+export function fingerprint(key: {
+  key_id: number;
+  public: string | Uint8Array;
+  role: "analyzer" | "shuffler";
+}): Promise<string>;
+
+/** The id of a task document. */
+export function taskId(document: object): Promise<string>;
+
+/** The task of that id; rejects if the document is another one or not sound. */
+export function verifyTask(document: unknown, id: string): Promise<Task>;
+
+/** The protocol of a plan document, checked. */
+export function readProtocol(document: unknown): Protocol;
+
+/** The message for a value: a pure function of the value and the words. */
+export function randomized(protocol: Protocol, value: string | number, words?: Words): number;

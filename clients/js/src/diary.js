@@ -1,0 +1,99 @@
+// What this client has reported for one task. A second randomization of a value is a second release, so a report is written
+// down before it is sent, and how many there may be is decided by this device's clock, whatever a server says.
+//
+// {"first": time of the first report or null, "fresh": reports ever made,
+//  "windows": {"7": {"message", "inner", "key"} until it has arrived, then {"arrived": time}}}; times are in milliseconds.
+
+import { fromBase64, toBase64 } from "./bytes.js";
+import { isObject } from "./canonical.js";
+import { ShuffledpError } from "./errors.js";
+import { alone } from "./storage.js";
+
+export class Diary {
+  #storage;
+  #name;
+
+  constructor(storage, taskId) {
+    this.#storage = storage;
+    this.#name = `shuffledp/2/${taskId}`;
+  }
+
+  /** Change it, alone: `change` gets the entries and what it returns is returned, once they are stored. */
+  update(change) {
+    return alone(this.#storage, this.#name, async () => {
+      const entries = parsed(await this.#io(() => this.#storage.get(this.#name), "read"));
+      const result = await change(entries);
+      await this.#io(() => this.#storage.set(this.#name, JSON.stringify(entries)), "written");
+      return result;
+    });
+  }
+
+  async #io(work, verb) {
+    try {
+      return await work();
+    } catch {
+      throw new ShuffledpError(
+        "storage",
+        `what was reported before cannot be ${verb}. Allow the page to store data; nothing was reported.`,
+      );
+    }
+  }
+}
+
+/** Refuse a new report before its time: one for each `seconds` since the first, and none while the clock is before it. */
+export function checkPace(entries, seconds, now) {
+  if (!Number.isFinite(now)) throw new ShuffledpError("invalid", "the clock shows no time. Set it.");
+  if (entries.first === null) return;
+  if (entries.fresh >= 1 + Math.floor((now - entries.first) / (seconds * 1000))) {
+    const next = new Date(entries.first + entries.fresh * seconds * 1000);
+    throw new ShuffledpError(
+      "too_soon",
+      `too soon: the earlier report stands, and this device may make the next one at ${next.toISOString()}.`,
+      { next },
+    );
+  }
+}
+
+/** The report that has not arrived yet, if there is one: {window, message, inner, key}. */
+export function waiting(entries) {
+  const found = Object.entries(entries.windows).find(([, entry]) => entry.arrived === undefined);
+  if (!found) return null;
+  const [window, { message, inner, key }] = found;
+  return { window: Number(window), message, inner: fromBase64(inner), key };
+}
+
+/** A report that waits: its randomized message, its sealed inside, and the fingerprint of the key that is for. */
+export function keep(entries, { window, message, inner, key }) {
+  entries.windows[window] = { message, inner: toBase64(inner), key };
+}
+
+function parsed(text) {
+  if (text === null || text === undefined) return { first: null, fresh: 0, windows: {} };
+  let found = null;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    found = null;
+  }
+  const sound =
+    isObject(found) &&
+    isObject(found.windows) &&
+    Number.isInteger(found.fresh) &&
+    found.fresh >= 0 &&
+    (found.fresh === 0 ? found.first === null : Number.isFinite(found.first)) &&
+    Object.values(found.windows).every(isReport);
+  if (!sound) {
+    // guessing could mean a second randomization of the same value
+    throw new ShuffledpError(
+      "storage",
+      "what was reported before is damaged, so nothing more is reported. Restore it, or stop reporting.",
+    );
+  }
+  return found;
+}
+
+function isReport(entry) {
+  if (!isObject(entry)) return false;
+  if (entry.arrived !== undefined) return Number.isFinite(entry.arrived);
+  return Number.isInteger(entry.message) && Boolean(fromBase64(entry.inner)?.length) && typeof entry.key === "string";
+}

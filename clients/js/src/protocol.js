@@ -1,0 +1,132 @@
+// From a value to the message that is sent: encode, round, randomize. A pure function of the value and the random words,
+// equal to the Python package's for the same words.
+
+import { isObject } from "./canonical.js";
+import { invalid } from "./errors.js";
+
+const RESPONSE = 0;
+const ROUNDING = 1;
+const ROUNDING_DRAW = 2 ** 32;
+const WORD = 2 ** 64;
+
+/** Fresh words of the system's generator, whatever the address. */
+export class SystemWords {
+  /** A uniform byte; `lane` is 0 for the randomized response and 1 for rounding. */
+  byte(_lane) {
+    return crypto.getRandomValues(new Uint8Array(1))[0];
+  }
+
+  /** Two uniform 64-bit words of draw number `draw`. */
+  block(_draw) {
+    return Array.from(crypto.getRandomValues(new BigUint64Array(2)));
+  }
+}
+
+/** The protocol of a plan document, checked: name, size, threshold, and labels or low and high. */
+export function readProtocol(document) {
+  const wrong = invalid("this is not a protocol of a plan. Make a plan with shuffledp plan.");
+  const { name } = isObject(document) ? document : {};
+  const sized = name === "histogram" ? "size" : "precision";
+  const known = ["name", sized, "labels", "low", "high", "gamma", "threshold", "epsilon0"];
+  if (!["histogram", "sum", "mean", "query"].includes(name)) throw wrong;
+  if (!Object.keys(document).every((field) => known.includes(field))) throw wrong;
+  const size = name === "histogram" ? document.size : document.precision + 1;
+  if (!Number.isInteger(size) || size < 2 || size > 2 ** 32) throw wrong;
+  if (typeof document.threshold !== "string" || !/^[1-9][0-9]{0,19}$/.test(document.threshold)) throw wrong;
+  const threshold = BigInt(document.threshold);
+  const gamma = Number(threshold) / WORD;
+  if (!(gamma < 1)) throw wrong; // messages would say nothing about the values
+  const epsilon0 = Math.log1p((size * (1 - gamma)) / gamma);
+  if (document.gamma !== gamma || !(Math.abs(document.epsilon0 - epsilon0) <= 1e-9 * (1 + epsilon0))) {
+    throw invalid(
+      "the plan's gamma, threshold and epsilon0 contradict each other. Make a new one with shuffledp plan.",
+    );
+  }
+  const { labels, low, high } = document;
+  if (labels !== undefined) {
+    const texts = Array.isArray(labels) && labels.every((label) => typeof label === "string");
+    if (!texts || name !== "histogram" || labels.length !== size || new Set(labels).size !== size) throw wrong;
+    if (low !== undefined || high !== undefined) throw wrong;
+  } else if (low !== undefined || high !== undefined || name !== "histogram") {
+    const sensible = [low, high].every((end) => typeof end === "number" && Math.abs(end) <= 1e100);
+    if (!sensible || !(high - low >= 1e-100)) throw wrong;
+    if (name === "query" && (low !== 0 || high !== 1)) throw wrong;
+  }
+  return { name, size, threshold, gamma, epsilon0: document.epsilon0, labels, low, high };
+}
+
+/** The message for a value: what is sealed and sent. */
+export function randomized(protocol, value, words = new SystemWords()) {
+  return randomize(protocol, encode(protocol, value, words), words);
+}
+
+/** The symbol of a value: its label or bin, or a grid point; an Error that does not show the value if it has none. */
+export function encode(protocol, value, words) {
+  if (protocol.name !== "histogram") return toGrid(protocol, number(protocol, value), words);
+  if (protocol.labels !== undefined) {
+    const symbol = typeof value === "string" ? protocol.labels.indexOf(value) : -1;
+    if (symbol < 0) throw invalid("the value is not one of the plan's labels. Give one of them.");
+    return symbol;
+  }
+  if (protocol.low !== undefined) return place(protocol, number(protocol, value));
+  if (!Number.isInteger(value) || value < 0 || value >= protocol.size) {
+    throw invalid(`the value is not a whole number from 0 to ${protocol.size - 1}. Give one.`);
+  }
+  return Math.abs(value); // -0 is 0
+}
+
+/** k-ary randomized response: below the threshold a uniform message, else the symbol itself. */
+export function randomize({ size, threshold }, symbol, words) {
+  const top = Number(threshold >> 56n);
+  const byte = words.byte(RESPONSE);
+  if (byte > top) return symbol;
+  const block = words.block(0);
+  // a byte equal to the threshold's settles nothing: the next 56 bits do
+  if (byte === top && block[0] >> 8n >= threshold % (1n << 56n)) return symbol;
+  return uniformBelow(size, words, block);
+}
+
+/** Exactly uniform below `bound`, by multiply-shift with rejection (Lemire 2019) on 32 bits of the second word. */
+function uniformBelow(bound, words, block) {
+  const size = BigInt(bound);
+  const least = (1n << 32n) % size;
+  for (let draw = 0; ; block = words.block(++draw)) {
+    const product = BigInt.asUintN(32, block[1]) * size;
+    if (BigInt.asUintN(32, product) >= least) return Number(product >> 32n);
+  }
+}
+
+/** One of the size equal intervals of [low, high]. */
+function place({ low, high, size }, value) {
+  const edge = (j) => (j === 0 ? low : j === size ? high : (low * (size - j) + high * j) / size);
+  let bin = Math.trunc(Math.min(((value - low) / (high - low)) * size, size - 1));
+  // rounding may be off by one bin: the edges decide
+  if (value < edge(bin)) bin -= 1;
+  if (bin < size - 1 && value >= edge(bin + 1)) bin += 1;
+  return bin;
+}
+
+/** A grid point 0 ... size - 1 of [low, high], rounded up with the probability that keeps the mean. */
+function toGrid({ low, high, size }, value, words) {
+  const steps = size - 1;
+  const scaled = ((value - low) / (high - low)) * steps;
+  const floor = Math.min(Math.floor(scaled), steps - 1);
+  const bits = (scaled - floor) * 256;
+  const first = Math.trunc(bits);
+  // a byte below the fraction's first eight bits rounds up; a byte equal to them leaves it to the next 128 bits
+  const byte = words.byte(ROUNDING);
+  if (byte !== first) return floor + (byte < first ? 1 : 0);
+  const rest = (bits - first) * WORD;
+  const whole = Math.floor(rest);
+  const last = Math.floor((rest - whole) * WORD);
+  const [high64, low64] = words.block(ROUNDING_DRAW);
+  const up = high64 < BigInt(whole) || (high64 === BigInt(whole) && low64 < BigInt(last));
+  return floor + (up ? 1 : 0);
+}
+
+function number({ low, high }, value) {
+  if (typeof value !== "number" || !(value >= low && value <= high)) {
+    throw invalid(`the value is not a number from ${low} to ${high}. Give one.`);
+  }
+  return value;
+}

@@ -1,0 +1,74 @@
+// A task: the plan and the terms of one collection. Its id is its hash, so whoever agreed to an id agreed to every word of it.
+
+import { sha256, toHex } from "./bytes.js";
+import { canonical, isObject } from "./canonical.js";
+import { invalid, untrusted } from "./errors.js";
+import { readProtocol } from "./protocol.js";
+
+const VERSION = 2;
+const A_YEAR = 366 * 24 * 3600;
+const FIELDS = [
+  "version",
+  "plan",
+  "window",
+  "max_age",
+  "on_expiry",
+  "release_margin",
+  "honest_fraction",
+  "shufflers",
+  "analyzer",
+  "allow_same_operator",
+];
+const PLAN_FIELDS = ["version", "protocol", "guarantee", "forecast", "min_batch", "sha256"];
+
+/** The name of a task document: SHA-256 of its canonical form, in hexadecimal. */
+export async function taskId(document) {
+  return toHex(await sha256(canonical(document)));
+}
+
+/**
+ * The task of that id, ready to use: {id, document, protocol, window, hops}.
+ * The guarantee itself was proved when the plan was made; check an id with `shuffledp task show` before you publish it.
+ */
+export async function verifyTask(document, id) {
+  checkedId(id);
+  if (!isObject(document)) throw untrusted("the shuffler describes no task. Check the address.");
+  if (document.version !== VERSION || document.plan?.version !== VERSION) {
+    throw invalid(`the task is of another version than ${VERSION}. Use the client of its version.`);
+  }
+  if ((await taskId(document)) !== id) {
+    throw untrusted("the shuffler describes another task than the one agreed to. Do not report to it.");
+  }
+  const { plan, window, max_age: oldest, shufflers, analyzer } = document;
+  const names =
+    Array.isArray(shufflers) && shufflers.length >= 1 && shufflers.length <= 4 ? [...shufflers, analyzer] : [0];
+  if (
+    !exactly(document, FIELDS) ||
+    !exactly(plan, PLAN_FIELDS) ||
+    !whole(window, 1, A_YEAR) ||
+    !whole(oldest, window, A_YEAR) ||
+    !names.every((name) => typeof name === "string" && name)
+  ) {
+    throw invalid("this is not a task. Make one with shuffledp task new.");
+  }
+  const { sha256: stated, ...body } = plan;
+  if (toHex(await sha256(canonical(body))) !== stated) {
+    throw invalid("the plan does not match its SHA-256: it was edited. Make a new one with shuffledp plan.");
+  }
+  return { id, document, protocol: readProtocol(plan.protocol), window, hops: shufflers.length };
+}
+
+export function checkedId(id) {
+  if (typeof id !== "string" || !/^[0-9a-f]{64}$/.test(id)) {
+    throw invalid("a task id is 64 hexadecimal digits. Take it from shuffledp task show.");
+  }
+  return id;
+}
+
+function exactly(document, fields) {
+  return Object.keys(document).length === fields.length && fields.every((field) => Object.hasOwn(document, field));
+}
+
+export function whole(value, least, most) {
+  return Number.isSafeInteger(value) && value >= least && value <= most;
+}

@@ -1,0 +1,396 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, MemoryStorage } from "../shuffledp.js";
+import { FakeShuffler, json, party, peel } from "./shuffler.js";
+import { taskId } from "../src/task.js";
+
+/** Words that always tell the truth: the byte is above every threshold. */
+class Truth {
+  made = 0;
+  byte() {
+    this.made += 1;
+    return 255;
+  }
+  block() {
+    return [2n ** 64n - 1n, 0n];
+  }
+}
+
+async function setUp(options = {}) {
+  const shuffler = await FakeShuffler.start(options);
+  const words = new Truth();
+  const clock = { now: 1_000_000_000_000 };
+  const storage = new MemoryStorage();
+  const sleeps = [];
+  const client = new Client({
+    url: "http://127.0.0.1:1/",
+    taskId: shuffler.id,
+    analyzer: shuffler.next.list,
+    storage,
+    words,
+    now: () => clock.now,
+    fetch: shuffler.fetch,
+    sleep: async (pause) => sleeps.push(pause),
+    ...options.client,
+  });
+  const kept = async () => JSON.parse(await storage.get(`shuffledp/2/${shuffler.id}`));
+  return { shuffler, client, words, clock, storage, sleeps, kept };
+}
+
+const lost = () => {
+  throw new TypeError("network");
+};
+const posts = (shuffler) => shuffler.requests.filter((request) => request.method === "POST");
+
+test("a report arrives, is opened by the analyzer, and what was sent is forgotten", async () => {
+  const { shuffler, client, kept, clock } = await setUp();
+  assert.deepEqual(await client.submit("b"), { window: 1, earlier: false });
+  assert.deepEqual(await shuffler.opened(), [1]);
+  assert.deepEqual(await kept(), { first: clock.now, fresh: 1, windows: { 1: { arrived: clock.now } } });
+});
+
+test("requests carry nothing about the person and follow nobody", async () => {
+  const { shuffler, client } = await setUp();
+  await client.submit("b");
+  assert.deepEqual(
+    shuffler.requests.map((request) => request.method),
+    [undefined, "POST"],
+  );
+  for (const { credentials, cache, redirect, referrerPolicy } of shuffler.requests) {
+    assert.deepEqual([credentials, cache, redirect, referrerPolicy], ["omit", "no-store", "error", "no-referrer"]);
+  }
+  assert.equal(posts(shuffler)[0].body.length, 126);
+  assert.equal(posts(shuffler)[0].url, `http://127.0.0.1:1/v2/tasks/${shuffler.id}/reports?window=1`);
+});
+
+test("a lost answer is followed by the same bytes, and the report counts once", async () => {
+  const { shuffler, client, sleeps } = await setUp();
+  shuffler.answers = [undefined, async (url, options) => void (await shuffler.answer(new URL(url), options)) ?? lost()];
+  assert.deepEqual(await client.submit("c"), { window: 1, earlier: false });
+  assert.equal(posts(shuffler).length, 2);
+  assert.deepEqual(posts(shuffler)[0].body, posts(shuffler)[1].body);
+  assert.deepEqual(await shuffler.opened(), [2]);
+  assert.equal(sleeps.length, 1);
+});
+
+test("pauses grow, honour Retry-After up to a minute, and end", async () => {
+  const { shuffler, client, sleeps } = await setUp();
+  const busy = (status, headers) => () => json({ title: "busy" }, status, headers);
+  shuffler.answers = [
+    undefined,
+    busy(429, { "Retry-After": "7" }),
+    busy(503, { "Retry-After": "99999" }),
+    busy(502),
+    busy(504),
+  ];
+  await client.submit("a");
+  assert.ok(sleeps[0] >= 7000 && sleeps[0] < 7001);
+  assert.equal(sleeps[1], 60_000);
+  assert.ok(sleeps[2] >= 400 && sleeps[2] <= 1200 && sleeps[3] >= 800 && sleeps[3] <= 2400);
+  shuffler.window = 2;
+  shuffler.answers = Array(8).fill(lost);
+  await assert.rejects(client.submit("a"), { kind: "not_delivered" });
+});
+
+test("a report that could not be delivered waits, and is what the next submit sends, whatever the value", async () => {
+  const { shuffler, client, words, kept } = await setUp();
+  shuffler.answers = [undefined, ...Array(8).fill(lost)];
+  await assert.rejects(client.submit("b"), { kind: "not_delivered" });
+  const waits = (await kept()).windows[1];
+  assert.deepEqual(Object.keys(waits), ["message", "inner", "key"]);
+  assert.deepEqual(await client.submit("c"), { window: 1, earlier: true });
+  assert.deepEqual(await shuffler.opened(), [1]);
+  assert.equal(words.made, 1);
+});
+
+test("a second submit in a window says that the earlier report stands, and sends nothing", async () => {
+  const { shuffler, client, words } = await setUp();
+  await client.submit("a");
+  const before = posts(shuffler).length;
+  assert.deepEqual(await client.submit("b"), { window: 1, earlier: true });
+  assert.equal(posts(shuffler).length, before);
+  assert.equal(words.made, 1);
+});
+
+test("a server that names new windows gets one report per window of this device's clock", async () => {
+  const { shuffler, client, words, clock } = await setUp();
+  await client.submit("a");
+  for (let window = 2; window < 42; window++) {
+    shuffler.window = window;
+    await assert.rejects(client.submit("a"), { kind: "too_soon", message: /too soon/ });
+  }
+  assert.equal(words.made, 1);
+  clock.now += 59_999;
+  await assert.rejects(client.submit("a"), { kind: "too_soon" });
+  clock.now += 1;
+  assert.deepEqual(await client.submit("a"), { window: 41, earlier: false });
+  shuffler.window = 42;
+  await assert.rejects(client.submit("a"), { kind: "too_soon" });
+  clock.now -= 10 * 365 * 86_400_000; // a clock that went back allows none
+  await assert.rejects(client.submit("a"), { kind: "too_soon" });
+  clock.now = NaN;
+  await assert.rejects(client.submit("a"), { kind: "invalid" });
+  assert.equal(words.made, 2);
+});
+
+test("when the shuffler's keys change the same inside gets a new wrapping", async () => {
+  const { shuffler, client, words } = await setUp();
+  shuffler.answers = [undefined, async () => void (shuffler.own = await party("shuffler", 1))];
+  assert.deepEqual(await client.submit("b"), { window: 1, earlier: false });
+  assert.deepEqual(await shuffler.opened(), [1]);
+  assert.equal(words.made, 1);
+});
+
+test("a report that is late for its window goes to the next with the same inside", async () => {
+  const { shuffler, client, words, kept } = await setUp();
+  shuffler.answers = [undefined, () => void (shuffler.window = 2)];
+  assert.deepEqual(await client.submit("b"), { window: 2, earlier: false });
+  assert.equal(words.made, 1);
+  assert.deepEqual(Object.keys((await kept()).windows), ["2"]);
+  assert.equal((await kept()).fresh, 1);
+});
+
+test("after a rotation of the analyzer the same message is sealed again, never randomized again", async () => {
+  const after = await party("analyzer", 1);
+  const { shuffler, client, words } = await setUp();
+  const before = shuffler.next;
+  before.list.keys.push(after.list.keys[0]); // the trusted list knows the next key
+  shuffler.answers = [
+    undefined,
+    () => {
+      shuffler.next = { ...after, list: before.list };
+      shuffler.window = 2;
+    },
+  ];
+  assert.deepEqual(await client.submit("c"), { window: 2, earlier: false });
+  assert.deepEqual(await shuffler.opened(after), [2]);
+  assert.equal(words.made, 1);
+});
+
+test("an announced key that the caller does not trust is refused before anything is randomized or sent", async () => {
+  const { shuffler, client, words } = await setUp();
+  const other = await party("analyzer"); // the same id, another key
+  shuffler.next = other;
+  await assert.rejects(client.submit("a"), { kind: "untrusted", message: new RegExp(other.fingerprint) });
+  shuffler.next = { ...other, keyId: 9 };
+  await assert.rejects(client.submit("a"), { kind: "untrusted" });
+  shuffler.next = { ...other, keyId: null }; // between two windows
+  await assert.rejects(client.submit("a"), { kind: "not_delivered" });
+  shuffler.next = { ...other, list: shuffler.own.list };
+  await assert.rejects(client.submit("a"), { kind: "invalid" });
+  assert.equal(words.made, 0);
+  assert.equal(posts(shuffler).length, 0);
+});
+
+test("a rotation to an untrusted key while a report is on its way is refused, and the report waits", async () => {
+  const { shuffler, client, words } = await setUp();
+  const trusted = shuffler.next;
+  const other = await party("analyzer", 1);
+  shuffler.answers = [undefined, () => void (shuffler.next = other)];
+  await assert.rejects(client.submit("a"), { kind: "untrusted" });
+  shuffler.next = trusted;
+  assert.deepEqual(await client.submit("b"), { window: 1, earlier: true });
+  assert.deepEqual(await shuffler.opened(), [0]);
+  assert.equal(words.made, 1);
+});
+
+test("a fingerprint is trust enough for one shuffler", async () => {
+  const { shuffler, storage } = await setUp();
+  const submit = (analyzer) =>
+    new Client({ url: "http://localhost:1", taskId: shuffler.id, analyzer, storage, fetch: shuffler.fetch }).submit(
+      "a",
+    );
+  await assert.rejects(submit("0".repeat(64)), { kind: "untrusted" });
+  await assert.rejects(submit("short"), { kind: "invalid" });
+  await assert.rejects(submit(undefined), { kind: "invalid" });
+  assert.equal((await submit(["0".repeat(64), shuffler.next.fingerprint.toUpperCase()])).earlier, false);
+});
+
+test("with two shufflers the inside is sealed to the analyzer and the inner shuffler that the caller trusts", async () => {
+  const analyzer = await party("analyzer", 3);
+  const inner = await party("shuffler", 5);
+  const { shuffler, client } = await setUp({
+    shufflers: ["Alpha", "Gamma"],
+    client: { analyzer: analyzer.list, shufflers: [inner.list] },
+  });
+  shuffler.next = inner;
+  await client.submit("c");
+  const [record] = shuffler.taken.values();
+  assert.equal(record.length, 126);
+  const payload = await peel(await peel(record, inner, "shuffler", shuffler.id), analyzer, "analyzer", shuffler.id);
+  assert.deepEqual([...payload], [0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]);
+  const short = new Client({
+    url: "https://a.example",
+    taskId: shuffler.id,
+    analyzer: analyzer.list,
+    fetch: shuffler.fetch,
+  });
+  await assert.rejects(short.submit("c"), { kind: "invalid" });
+});
+
+test("another task, another version or an edited plan is refused", async () => {
+  const { shuffler, client } = await setUp();
+  const served = shuffler.document;
+  const cases = [
+    [{ ...served, window: 61 }, "untrusted"],
+    [{ ...served, version: 1 }, "invalid"],
+    [{ ...served, plan: { ...served.plan, version: 3 } }, "invalid"],
+    [null, "untrusted"],
+  ];
+  for (const [document, kind] of cases) {
+    shuffler.document = document;
+    await assert.rejects(client.describe(), { kind });
+  }
+  for (const change of [
+    { plan: { ...served.plan, min_batch: 1 } }, // the hash of the plan is not its own
+    { surprise: 1 },
+    { shufflers: [] },
+    { window: 0.5 },
+  ]) {
+    shuffler.document = { ...served, ...change };
+    const id = await taskId(shuffler.document);
+    const other = new Client({
+      url: "https://a.example",
+      taskId: id,
+      analyzer: shuffler.next.list,
+      fetch: shuffler.fetch,
+    });
+    await assert.rejects(other.describe(), { kind: "invalid" });
+  }
+});
+
+test("a plan whose gamma is not its threshold's is refused", async () => {
+  for (const protocol of [
+    { gamma: 0.4 },
+    { epsilon0: 0.5 },
+    { threshold: 2 ** 63 },
+    { threshold: (2n ** 64n).toString() },
+  ]) {
+    const { client } = await setUp({ protocol });
+    await assert.rejects(client.describe(), { kind: "invalid" });
+  }
+});
+
+test("a value outside the domain is refused without being shown, and costs nothing", async () => {
+  const { client, shuffler, kept } = await setUp();
+  await assert.rejects(
+    client.submit("s3cret"),
+    (error) => error.kind === "invalid" && !error.message.includes("s3cret"),
+  );
+  assert.equal(posts(shuffler).length, 0);
+  await client.submit("a");
+  assert.equal((await kept()).fresh, 1);
+});
+
+test("http is for this machine only, and an address is only an address", () => {
+  const made = (url) => new Client({ url, taskId: "0".repeat(64), analyzer: "0".repeat(64) });
+  for (const url of ["http://localhost:8", "http://127.9.9.9", "http://[::1]:8/", "https://shuffler.example/path/"])
+    made(url);
+  for (const url of [
+    "http://shuffler.example",
+    "http://localhost.example",
+    "http://127.0.0.1.example",
+    "http://10.0.0.1",
+    "ftp://localhost",
+    "https://a@b.example",
+    "https://b.example/?x",
+    "https://b.example/#x",
+    "shuffler",
+    "",
+    undefined,
+  ]) {
+    assert.throws(() => made(url), { kind: "invalid" });
+  }
+  assert.throws(() => new Client({ url: "https://a.example", taskId: "../x", analyzer: "0".repeat(64) }), {
+    kind: "invalid",
+  });
+});
+
+test("a storage that fails or is damaged means that nothing is reported", async () => {
+  const { shuffler, client, storage, words } = await setUp();
+  const name = `shuffledp/2/${shuffler.id}`;
+  for (const text of [
+    "",
+    "{}",
+    "[]",
+    '{"first":null,"fresh":1,"windows":{}}',
+    '{"first":0,"fresh":1,"windows":{"1":{"message":1}}}',
+  ]) {
+    await storage.set(name, text);
+    await assert.rejects(client.submit("a"), { kind: "storage" });
+  }
+  const full = { get: async () => null, set: async () => Promise.reject(new Error("full: a")) };
+  const other = new Client({
+    url: "https://a.example",
+    taskId: shuffler.id,
+    analyzer: shuffler.next.list,
+    storage: full,
+    fetch: shuffler.fetch,
+  });
+  await assert.rejects(other.submit("a"), { kind: "storage" });
+  assert.equal(posts(shuffler).length, 0);
+  assert.equal(words.made, 0);
+});
+
+test("two submits at once randomize once", async () => {
+  const { shuffler, client, words, storage, clock } = await setUp();
+  const twin = new Client({
+    url: "http://127.0.0.1:1",
+    taskId: shuffler.id,
+    analyzer: shuffler.next.list,
+    storage,
+    words,
+    now: () => clock.now,
+    fetch: shuffler.fetch,
+  });
+  const results = await Promise.all([client.submit("a"), twin.submit("b"), client.submit("c")]);
+  assert.equal(results.filter(({ earlier }) => !earlier).length, 1);
+  assert.equal(shuffler.taken.size, 1);
+  assert.equal(words.made, 1);
+});
+
+test("one submission never randomizes twice, even if another tab delivered its report meanwhile", async () => {
+  const { shuffler, client, words, storage, clock, kept } = await setUp();
+  await client.submit("a");
+  clock.now += 10 * 60_000; // many reports are allowed by now
+  shuffler.window = 2;
+  const elsewhere = async () => {
+    const entries = await kept();
+    entries.windows[2] = { arrived: clock.now };
+    await storage.set(`shuffledp/2/${shuffler.id}`, JSON.stringify(entries));
+    shuffler.window = 3;
+    return json({ outcomes: ["batch_collected"] }); // a lie
+  };
+  shuffler.answers = [undefined, elsewhere];
+  assert.equal((await client.submit("b")).earlier, true);
+  assert.equal(words.made, 2);
+});
+
+test("a credential goes in front of the report, and only one of the right length", async () => {
+  const { shuffler, client } = await setUp();
+  shuffler.credential = 32;
+  await assert.rejects(client.submit("a"), { kind: "invalid" });
+  const credential = new Uint8Array(32).fill(9);
+  await client.submit("a", { credential });
+  assert.deepEqual(posts(shuffler)[0].body.slice(0, 32), credential);
+  assert.equal((await client.submit("b")).earlier, true); // nothing is sent, so nothing is wanted
+});
+
+test("a refusal says why, and the report waits", async () => {
+  const { shuffler, client, words } = await setUp();
+  shuffler.answers = [undefined, () => json({ outcomes: ["not_admitted"] })];
+  await assert.rejects(client.submit("a"), { kind: "refused", outcome: "not_admitted" });
+  shuffler.answers = [() => json({ title: "no such task" }, 404)];
+  await assert.rejects(client.submit("a"), { kind: "refused", status: 404 });
+  shuffler.answers = [undefined, () => json({ outcomes: [] })];
+  await assert.rejects(client.submit("a"), { kind: "untrusted" });
+  assert.equal((await client.submit("b")).earlier, true);
+  assert.equal(words.made, 1);
+});
+
+test("a shuffler whose windows end under every attempt is left alone after a few turns", async () => {
+  const { shuffler, client, words } = await setUp();
+  shuffler.answers = Array.from({ length: 40 }, (_, at) => (at % 2 ? () => void (shuffler.window += 1) : undefined));
+  await assert.rejects(client.submit("a"), { kind: "not_delivered" });
+  assert.equal(words.made, 1);
+});

@@ -1,0 +1,123 @@
+// The vectors that the Python package ships, reproduced byte for byte; and the one of RFC 9180.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fromBase64, fromHex, toHex } from "../src/bytes.js";
+import { canonicalText } from "../src/canonical.js";
+import { open, seal } from "../src/hpke.js";
+import { fingerprint } from "../src/keys.js";
+import { encode, randomize, readProtocol, SystemWords } from "../src/protocol.js";
+import { header, info, payload, reportId, sealInner, wrap } from "../src/sealing.js";
+import { verifyTask } from "../src/task.js";
+import { pairOf } from "./shuffler.js";
+import { RecordedWords } from "./words.js";
+
+const read = (path) => JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8"));
+const VECTORS = read("src/shuffledp/esa/vectors.json");
+
+test("canonical forms", () => {
+  for (const { json, canonical } of VECTORS.canonical) {
+    if (canonical === null) assert.throws(() => canonicalText(JSON.parse(json)), { kind: "invalid" });
+    else assert.equal(canonicalText(JSON.parse(json)), canonical);
+  }
+  for (const value of [undefined, NaN, Infinity, [undefined], { a: () => 1 }, 1n]) {
+    assert.throws(() => canonicalText(value), { kind: "invalid" });
+  }
+});
+
+test("task ids", async () => {
+  for (const { document, id } of VECTORS.tasks) {
+    const task = await verifyTask(document, id);
+    assert.equal(task.hops, document.shufflers.length);
+    await assert.rejects(verifyTask({ ...document, window: document.window + 1 }, id), { kind: "untrusted" });
+  }
+});
+
+test("fingerprints", async () => {
+  for (const key of VECTORS.keys) {
+    const pair = await pairOf(fromHex(key.private));
+    assert.deepEqual(pair.raw, fromBase64(key.public));
+    assert.equal(await fingerprint(key), key.fingerprint);
+  }
+});
+
+test("randomization from recorded words", () => {
+  for (const vector of VECTORS.randomization) {
+    const words = new RecordedWords(vector);
+    const protocol = readProtocol(vector.protocol);
+    const symbol = encode(protocol, vector.value, words);
+    assert.equal(symbol, vector.symbol);
+    assert.equal(randomize(protocol, symbol, words), vector.message);
+    assert.deepEqual([words.bytes, words.blocks], [{}, {}]); // all of them were used
+  }
+});
+
+test("values outside the domain are refused and not shown", () => {
+  for (const { protocol, value } of VECTORS.refused) {
+    assert.throws(() => encode(readProtocol(protocol), value, new SystemWords()), { kind: "invalid" });
+  }
+  const labelled = readProtocol(VECTORS.refused[0].protocol);
+  assert.throws(
+    () => encode(labelled, "s3cret", new SystemWords()),
+    (error) => !error.message.includes("s3cret"),
+  );
+  const { protocol } = VECTORS.refused.at(-1);
+  for (const value of [NaN, Infinity, "1", true, null, 12345.678]) {
+    assert.throws(
+      () => encode(readProtocol(protocol), value, new SystemWords()),
+      (error) => !error.message.includes("12345"),
+    );
+  }
+});
+
+test("layers, sealed with the same ephemeral keys, and opened again", async () => {
+  for (const { task_id: id, message, layers } of VECTORS.sealing) {
+    let record = payload(message);
+    for (const layer of layers) {
+      const role = layer.role;
+      const key = { key_id: layer.key_id, public: fromBase64(layer.public), role };
+      key.fingerprint = await fingerprint(key);
+      const label = layer.hop > 1 ? `${role}${layer.hop}` : role;
+      const bound = info(label, header(layer.key_id), id, key.fingerprint);
+      assert.equal(toHex(bound), layer.info);
+      assert.equal(toHex(record), layer.plaintext);
+      const ephemeral = await pairOf(fromHex(layer.ephemeral));
+      const plaintext = record;
+      record = await (layer.hop
+        ? wrap(plaintext, layer.hop, id, key, { ephemeral })
+        : sealInner(message, id, key, { ephemeral }));
+      assert.equal(toHex(record), layer.record);
+      assert.deepEqual(await open(record.slice(7), await pairOf(fromHex(layer.private)), bound), plaintext);
+      assert.equal(toHex(await reportId(record)), layer.report_id);
+    }
+  }
+});
+
+test("RFC 9180, A.1.1", async () => {
+  const vector = read("tests/golden/hpke.json").rfc9180_a1;
+  const recipient = await pairOf(fromHex(vector.skRm));
+  const ephemeral = await pairOf(fromHex("52c4a758a802cd8b936eceea314432798d5baf2d7e9235dc084ab1b9cfa2f736")); // skEm there
+  const [bound, aad] = [fromHex(vector.info), fromHex(vector.aad)];
+  const sealed = await seal(fromHex(vector.pt), recipient.raw, bound, { aad, ephemeral });
+  assert.equal(toHex(sealed), vector.enc + vector.ct);
+  assert.equal(toHex(await open(sealed, recipient, bound, { aad })), vector.pt);
+  sealed[40] ^= 1;
+  await assert.rejects(open(sealed, recipient, bound, { aad }));
+});
+
+test("nothing is sealed to a point of small order", async () => {
+  const one = Uint8Array.from({ length: 32 }, (_, at) => (at === 0 ? 1 : 0));
+  for (const point of [new Uint8Array(32), one])
+    await assert.rejects(seal(new Uint8Array(1), point, new Uint8Array(1)));
+});
+
+test("fresh words are spread over all values", () => {
+  const words = new SystemWords();
+  const seen = new Set(Array.from({ length: 10_000 }, () => words.byte(0)));
+  assert.equal(seen.size, 256);
+  const protocol = { size: 4, threshold: 2n ** 64n - 1n };
+  const counts = [0, 0, 0, 0];
+  for (let i = 0; i < 20_000; i++) counts[randomize(protocol, 0, words)] += 1;
+  for (const count of counts) assert.ok(Math.abs(count - 5000) < 500); // eight standard deviations
+});

@@ -1,0 +1,64 @@
+"""The JavaScript client: its own tests in node, and what it sends to a real shuffler."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from golden.make_vectors import RecordingWords, made, randomized
+from oracles.node import CLIENT, node
+from oracles.parties import ANALYZER, PARTIES, SHUFFLER, prepared
+from oracles.result import analyzed
+from oracles.server import running
+from shuffledp import plan
+from shuffledp.esa.task import Task
+
+REPORTS = 1000
+LABELS = ["no", "yes", "don't know", "Größe 😀"]
+# so little blanket that every answer is the truth, but for one run in a hundred thousand
+EXACT = plan("histogram", n=REPORTS, epsilon=20.0, delta=1e-6, labels=LABELS)
+
+
+def test_its_own_tests_and_the_shipped_vectors_pass_in_node() -> None:
+    files = sorted((CLIENT / "test").glob("*.test.js"))
+    assert files
+    done = node("--test", "--test-reporter=tap", *files)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\n# fail 0\n" in done.stdout
+    assert "\n# skipped 0\n" in done.stdout
+
+
+def test_it_randomizes_as_python_does_whatever_the_protocol_and_the_value() -> None:
+    value: float
+    random, cases = np.random.default_rng(17), []
+    for j in range(2000):
+        name = ("histogram", "histogram", "sum", "mean")[j % 4]
+        size = int(random.integers(2, 1 << int(random.integers(2, 33))))
+        low = float(random.normal(scale=10.0 ** random.integers(-30, 30)))
+        high = low + abs(low) * float(random.uniform(0.01, 3))
+        if j % 4 == 0:
+            protocol, value = made(name, size, random.uniform(0.01, 0.99)), int(random.integers(size))
+        else:
+            size = min(size, 1 << 12)
+            protocol = made(name, size, random.uniform(0.01, 0.99), low=low, high=high)
+            value = (low, high, float(random.uniform(low, high)))[j % 3]
+        cases.append(randomized(protocol, value, RecordingWords(j, {}, {})))
+    done = node("test/randomize.js", given="\n".join(map(json.dumps, cases)))
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        [case["symbol"], case["message"]] for case in cases
+    ]
+
+
+def test_a_thousand_reports_are_accepted_released_and_opened(tmp_path: Path) -> None:
+    task = Task(plan=EXACT, window=3600, max_age=7200, **PARTIES)
+    values = [LABELS[j * j % 10 % 4] for j in range(REPORTS)]
+    with running(prepared(tmp_path, task, SHUFFLER)) as server:
+        analyzer = ANALYZER.public().document()
+        options = {"url": server.url, "taskId": task.id, "analyzer": analyzer, "values": values}
+        sent = node("test/many.js", given=json.dumps(options))
+        assert json.loads(sent.stdout or "null") == {"fresh": REPORTS, "earlier": 0}, sent.stderr
+        result = analyzed(server)
+    assert result["n"] == REPORTS
+    assert result["rejected"] == {}
+    assert [round(count) for count in result["estimate"]["value"]] == [values.count(label) for label in LABELS]

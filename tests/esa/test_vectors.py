@@ -1,0 +1,108 @@
+"""The vectors that are shipped for clients in other languages, reproduced by this package."""
+
+import base64
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from shuffledp import InvalidInput, KeyedWords
+from shuffledp.core.canonical import canonical
+from shuffledp.core.words import Bytes, Lane, Words
+from shuffledp.esa.crypto import info, unseal
+from shuffledp.esa.keys import KeyRing, PrivateKey, fingerprint
+from shuffledp.esa.task import Task
+from shuffledp.esa.wire import decode_message, report_id
+from shuffledp.protocols.bins import Bins
+from shuffledp.protocols.histogram import Histogram
+from shuffledp.protocols.summation import Summation
+from shuffledp.randomizers.response import RandomizedResponse
+
+VECTORS = json.loads(resources.files("shuffledp.esa").joinpath("vectors.json").read_text(encoding="utf-8"))
+
+
+class RecordedWords:
+    """The words of a vector, and no others."""
+
+    private = False
+
+    def __init__(self, lanes: Mapping[str, int], draws: Mapping[str, list[str]]) -> None:
+        self._lanes, self._draws = dict(lanes), dict(draws)
+
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
+        return np.array([self._lanes.pop(str(lane))], dtype=np.uint8)
+
+    def blocks(self, rows: Words, draw: int) -> Words:
+        words = [[int(word, 16) for word in self._draws.pop(str(draw))] for _ in rows]
+        return np.array(words, dtype="<u8").reshape(-1, 2)
+
+    @property
+    def used_up(self) -> bool:
+        return not self._lanes and not self._draws
+
+
+def protocol_of(document: Mapping[str, Any]) -> Histogram | Summation:
+    size = document["size"] if document["name"] == "histogram" else document["precision"] + 1
+    randomizer = RandomizedResponse(size=size, gamma=Fraction(int(document["threshold"]), 2**64))
+    if document["name"] != "histogram":
+        return Summation(randomizer=randomizer, low=document["low"], high=document["high"])
+    labels = tuple(document["labels"]) if "labels" in document else None
+    return Histogram(randomizer, Bins(size=size, labels=labels, low=document.get("low"), high=document.get("high")))
+
+
+def test_canonical_forms() -> None:
+    for case in VECTORS["canonical"]:
+        if case["canonical"] is None:
+            with pytest.raises(InvalidInput):
+                canonical(json.loads(case["json"]))
+        else:
+            assert canonical(json.loads(case["json"])).decode() == case["canonical"]
+
+
+def test_task_ids() -> None:
+    for case in VECTORS["tasks"]:
+        assert Task.from_document(case["document"]).id == case["id"]
+
+
+def test_fingerprints() -> None:
+    for key in VECTORS["keys"]:
+        point = X25519PrivateKey.from_private_bytes(bytes.fromhex(key["private"])).public_key().public_bytes_raw()
+        assert base64.b64encode(point).decode() == key["public"]
+        assert fingerprint(key["role"], key["key_id"], point).hex() == key["fingerprint"]
+
+
+def test_randomization_from_recorded_words() -> None:
+    assert len(VECTORS["randomization"]) >= 60
+    for case in VECTORS["randomization"]:
+        words, protocol = RecordedWords(case["bytes"], case["blocks"]), protocol_of(case["protocol"])
+        symbols = protocol.encode([case["value"]], words, first_row=0)  # type: ignore[arg-type]
+        message = protocol.randomizer.randomize(symbols, words, first_row=0)
+        assert (symbols.tolist(), message.tolist()) == ([case["symbol"]], [case["message"]])
+        assert words.used_up
+
+
+def test_values_outside_the_domain_are_refused() -> None:
+    for case in VECTORS["refused"]:
+        with pytest.raises(InvalidInput):
+            protocol_of(case["protocol"]).encode([case["value"]], KeyedWords.seeded(0), first_row=0)  # type: ignore[arg-type]
+
+
+def test_every_layer_opens_to_the_one_inside() -> None:
+    hops = set()
+    for case in VECTORS["sealing"]:
+        hops.add(len(case["layers"]) - 1)
+        for layer in case["layers"]:
+            record = bytes.fromhex(layer["record"])
+            private = X25519PrivateKey.from_private_bytes(bytes.fromhex(layer["private"]))
+            key = PrivateKey(key_id=layer["key_id"], state="ACTIVE", private=private)
+            ring = KeyRing(role=layer["role"], keys=(key,))
+            assert info(layer["role"], layer["hop"], record[:7], case["task_id"], key.point).hex() == layer["info"]
+            assert unseal(record, ring, case["task_id"], hop=layer["hop"]) == bytes.fromhex(layer["plaintext"])
+            assert report_id(record).hex() == layer["report_id"]
+        assert decode_message(bytes.fromhex(case["layers"][0]["plaintext"]), 2**32) == case["message"]
+    assert hops == {1, 2, 3}

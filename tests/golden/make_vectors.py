@@ -1,0 +1,299 @@
+"""Write src/shuffledp/esa/vectors.json: what a client in any language must reproduce, byte for byte.
+
+Run as `python tests/golden/make_vectors.py`. The same file comes out every time: words are seeded, keys are hashes, and layers
+are sealed by pyhpke, which takes an ephemeral key. Randomization, names, fingerprints and `info` are this package's own.
+"""
+
+import base64
+import hashlib
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey, KEMKeyPair
+
+import shuffledp.esa
+from shuffledp import plan
+from shuffledp.core.canonical import canonical
+from shuffledp.core.guarantee import Guarantee
+from shuffledp.core.words import Bytes, KeyedWords, Lane, Words
+from shuffledp.errors import InvalidInput
+from shuffledp.esa.crypto import info
+from shuffledp.esa.keys import KeyList, PublicKey, Role
+from shuffledp.esa.task import Task
+from shuffledp.esa.wire import Header, encode_message, report_id
+from shuffledp.planning.plan import Plan
+
+PATH = Path(shuffledp.esa.__file__).with_name("vectors.json")
+ABOUT = {
+    "canonical": "the JSON text `json` has the canonical form (RFC 8785) `canonical`; null: it is refused",
+    "tasks": "a task document and its id",
+    "keys": "an X25519 key, its number and its role, and its fingerprint",
+    "randomization": (
+        "a value under a plan's protocol is encoded as `symbol` and sent as `message`, when the words are these: `bytes` has the "
+        "byte of each lane (0: randomized response, 1: rounding), `blocks` the two 64-bit words of each draw, in hexadecimal"
+    ),
+    "refused": "a value that the protocol has no message for",
+    "sealing": (
+        "a message sealed for the analyzer and then for each shuffler, the layers from the analyzer out. With the ephemeral "
+        "private key and the `info` of each layer the record comes out; `report_id` names the record as a shuffler passes it on"
+    ),
+}
+CANONICAL = [
+    "null", "true", "[]", "{}", '""',
+    "[1e-6,1e-7,1e20,1e21,1E+2,0.1,-0,-0.0,0.0,1.0,-1.5,100,1e-300,5e-324,1.7976931348623157e308]",
+    "[0.3333333333333333,0.30000000000000004,123456789012345680000.0,333333333.33333329,4.5,2e-3,0.000001,4503599627370497.5]",
+    "[9007199254740991,-9007199254740991,1e23,9.999999999999997e22,295147905179352825856.0]",
+    r'{"b":1,"a":2,"A":3,"":4,"aa":5,"1":6,"10":7,"2":8}',
+    r'{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}',
+    r'["\u0000\u0001\u0008\u0009\u000a\u000b\u000c\u000d\u001f\u007f\u0080\u2028\u2029\"\\\/é😀"]',
+    '{"z":{"y":[{"x":1,"w":[]}],"v":null}, "t" : [ true , false ] }', '"</script>"',
+]  # fmt: skip
+NOT_CANONICAL = [r'"\ud800"', r'{"\udc00":1}', r'["\ude00\ud83d"]', "1e400", "[-1e999]"]
+
+
+class RecordingWords:
+    """Seeded words, some of them set by hand, and a record of those that were used."""
+
+    private = False
+
+    def __init__(self, seed: int, lanes: dict[int, int], draws: dict[int, tuple[int, int]]) -> None:
+        self._seeded, self._row, self._lanes, self._draws = KeyedWords.seeded(1), seed, lanes, draws
+        self.bytes: dict[str, int] = {}
+        self.blocks_: dict[str, list[str]] = {}
+
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
+        """The byte of the only row."""
+        assert (first_row, count) == (0, 1)
+        byte = self._lanes.get(lane, int(self._seeded.stream(self._row, 1, lane)[0]))
+        self.bytes[str(lane)] = byte
+        return np.array([byte], dtype=np.uint8)
+
+    def blocks(self, rows: Words, draw: int) -> Words:
+        """The block of the only row, if it is asked for."""
+        if not len(rows):
+            return np.empty((0, 2), dtype="<u8")
+        seeded = self._seeded.blocks(np.array([self._row], dtype=np.uint64), draw)[0]
+        words = [int(word) for word in self._draws.get(draw, seeded)]
+        self.blocks_[str(draw)] = [f"{word:016x}" for word in words]
+        return np.array([words], dtype="<u8")
+
+
+def made(task: Any, size: int, gamma: float | Fraction, **shape: Any) -> Plan:
+    """A plan with any blanket: its guarantee is not claimed here."""
+    return Plan(
+        task=task, size=size, threshold=math.ceil(Fraction(gamma) * 2**64), low=shape.get("low"), high=shape.get("high"),
+        labels=shape.get("labels"), guarantee=Guarantee(epsilon=1.0, delta=0.1, n=10, bound="best", reference="none"),
+        min_batch=10,
+    )  # fmt: skip
+
+
+def randomized(plan_: Plan, value: Any, words: RecordingWords) -> dict[str, Any]:
+    """What becomes of a value, and the words that this took."""
+    protocol = plan_.protocol
+    symbols = protocol.encode([value], words, first_row=0)  # type: ignore[arg-type]
+    message = int(protocol.randomizer.randomize(symbols, words, first_row=0)[0])
+    return {
+        "protocol": plan_.document()["protocol"], "value": value, "bytes": words.bytes, "blocks": words.blocks_,
+        "symbol": int(symbols[0]), "message": message,
+    }  # fmt: skip
+
+
+def randomization() -> list[dict[str, Any]]:
+    """Every kind of protocol, every branch."""
+    labels = made("histogram", 3, 0.4, labels=("no", "yes", "Größe 😀"))
+    coin = made("histogram", 2, Fraction(1, 3), labels=("no", "yes"))
+    sixteen = made("histogram", 16, 0.1267)
+    half = made("histogram", 5, 0.5)
+    thousand = made("histogram", 1000, Fraction(999, 1000))
+    large = made("histogram", 2**31 + 1, 0.75)
+    largest = made("histogram", 2**32, 0.9)
+    least = made("histogram", 7, Fraction(1, 2**64))
+    most = made("histogram", 7, Fraction(2**20 - 1, 2**20))
+    bins = made("histogram", 4, 0.2, low=-1.0, high=1.0)
+    edges = made("histogram", 3, 0.3, low=0.1, high=1.1)
+    hundred = made("histogram", 100, 0.3, low=0.0, high=1.0)
+    sums = made("sum", 11, 0.25, low=-5.0, high=5.0)
+    mean = made("mean", 8, 0.1, low=0.0, high=10.0)
+    third = made("mean", 4, 0.3, low=0.1, high=0.7)
+    query = made("query", 2, 0.15, low=0.0, high=1.0)
+    cases: list[dict[str, Any]] = []
+
+    def add(plan_: Plan, value: Any, lanes: dict[int, int] | None = None, **draws: tuple[int, int]) -> None:
+        at = {{"first": 0, "second": 1, "third": 2, "rounding": 2**32}[name]: block for name, block in draws.items()}
+        cases.append(randomized(plan_, value, RecordingWords(len(cases), lanes or {}, at)))
+
+    plain: list[tuple[Plan, list[Any]]] = [
+        (labels, ["no", "yes", "Größe 😀"]), (coin, ["yes", "no"]), (sixteen, [0, 7, 15]), (half, [0, 4]),
+        (thousand, [0, 500, 999]), (large, [0, 2**31]), (largest, [0, 2**32 - 1]), (least, [3]), (most, [3]),
+        (bins, [-1.0, -0.5, -0.0, 0.4999, 0.5, 1.0]),
+        (edges, [0.1, 0.43333333333333335, 0.4333333333333334, 0.7666666666666666, 1.1]),
+        (hundred, [0.29, 0.57, 0.58, 1.0]), (sums, [-5.0, 0.3, 4.99, 5.0]), (mean, [0.0, 3.3, 7.142857142857143, 10.0]),
+        (third, [0.1, 0.3, 0.5, 0.7]), (query, [0.0, 1.0, 0.5, 1e-9]),
+    ]  # fmt: skip
+    for plan_, values in plain:
+        for value in values:
+            add(plan_, value)
+    # the threshold's byte settles nothing: the next 56 bits of the first word do, and its last 8 do not count
+    for plan_, value in ((labels, "no"), (sixteen, 9), (half, 4), (mean, 10.0), (least, 5), (most, 5)):
+        top, rest = divmod(plan_.threshold, 1 << 56)
+        for near in (rest - 1, rest, rest + 1):
+            if 0 <= near < 1 << 56:
+                add(plan_, value, {0: top}, first=(near << 8 | 0xFF, 0x0123456789ABCDEF))
+    # a draw is rejected once, twice; only the low 32 bits of the second word count
+    zero, whole = 0xDEADBEEF << 32, (1 << 64) - 1
+    add(labels, "yes", {0: 0}, first=(0, zero), second=(whole, whole))
+    add(labels, "yes", {0: 0}, first=(0, zero), second=(0, zero), third=(0, zero | 0x80000000))
+    add(large, 5, {0: 0}, first=(0, 2), second=(0, 4), third=(0, 3))
+    add(thousand, 1, {0: 0}, first=(0, 0), second=(0, 4294967))
+    add(sixteen, 1, {0: 0}, first=(0, 0))
+    # a byte equal to the fraction's first eight bits: 128 bits more decide about rounding
+    for plan_, value in ((mean, 3.3), (sums, 0.3), (query, 0.5), (query, 1e-9), (query, 1e-30), (third, 0.3)):
+        summation: Any = plan_.protocol
+        scaled = (value - summation.low) / (summation.high - summation.low) * summation.precision
+        bits = (scaled - min(math.floor(scaled), summation.precision - 1)) * 256
+        rest_ = (bits - int(bits)) * 2.0**64
+        first, last = math.floor(rest_), math.floor((rest_ - math.floor(rest_)) * 2.0**64)
+        for block in ((first - 1, whole), (first, last - 1), (first, last), (first + 1, 0)):
+            if min(block) >= 0:
+                add(plan_, value, {0: 255, 1: int(bits)}, rounding=block)
+    return cases
+
+
+def refused() -> list[dict[str, Any]]:
+    """Values that are not of the domain."""
+    labels = made("histogram", 3, 0.4, labels=("no", "yes", "maybe"))
+    cases: list[tuple[Plan, list[Any]]] = [
+        (labels, ["YES", "", " yes", 1, None, "toString", "0"]), (made("histogram", 16, 0.1), [-1, 16, 1.5, None, "x"]),
+        (made("histogram", 4, 0.2, low=-1.0, high=1.0), [1.0000000000000002, -2, "x", []]),
+        (made("mean", 8, 0.1, low=0.0, high=10.0), [-1e-300, 10.000000000000002, "x", {}]),
+    ]  # fmt: skip
+    found = []
+    for plan_, values in cases:
+        for value in values:
+            try:
+                plan_.protocol.encode([value], KeyedWords.seeded(0), first_row=0)  # type: ignore[arg-type]
+            except InvalidInput:
+                found.append({"protocol": plan_.document()["protocol"], "value": value})
+            else:
+                raise AssertionError(f"{value!r} was not refused")
+    return found
+
+
+def tasks() -> list[Task]:
+    """With one, two and three shufflers; names need not be ASCII."""
+    return [
+        Task(
+            plan=plan("histogram", n=50, epsilon=0.5, delta=1e-2, labels=["a", "b", "c", "é\u2028\"\\"]), window=60, max_age=600,
+            shufflers=("Alpha",), analyzer="Beta", honest_fraction=1.0,
+        ),
+        Task(
+            plan=plan("mean", n=200, epsilon=1.0, delta=1e-6, high=10.0, honest_fraction=0.9), window=3600, max_age=86400,
+            shufflers=("Alpha", "Großer Mixer"), analyzer="Βήτα", honest_fraction=0.9, release_margin=20, on_expiry="destroy",
+        ),
+        Task(
+            plan=plan("query", n=1000, epsilon=1e-1, delta=1e-9, precision=1), window=1, max_age=1,
+            shufflers=("One", "Two", "One"), analyzer="Two", honest_fraction=1, allow_same_operator=True,
+        ),
+    ]  # fmt: skip
+
+
+def secret(name: str) -> X25519PrivateKey:
+    """A private key that is no secret."""
+    return X25519PrivateKey.from_private_bytes(hashlib.sha256(f"shuffledp vectors: {name}".encode()).digest())
+
+
+def public(private: X25519PrivateKey) -> bytes:
+    """Its point."""
+    return private.public_key().public_bytes_raw()
+
+
+def keys() -> list[dict[str, Any]]:
+    """Fingerprints cover the role, the number and the point."""
+    one = secret("key")
+    found = []
+    for role, key_id, private in (
+        ("analyzer", 0, one),
+        ("shuffler", 0, one),
+        ("analyzer", 255, one),
+        ("analyzer", 0, secret("2")),
+    ):
+        key = PublicKey(key_id=key_id, state="ACTIVE", public=public(private))
+        listed = KeyList(role=role, keys=(key,))  # type: ignore[arg-type]
+        found.append(
+            {
+                "role": role, "key_id": key_id, "public": base64.b64encode(key.public).decode(),
+                "private": private.private_bytes_raw().hex(), "fingerprint": listed.fingerprint(key),
+            }
+        )  # fmt: skip
+    return found
+
+
+def sealing() -> list[dict[str, Any]]:
+    """Messages through one to three shufflers."""
+    suite = CipherSuite.new(KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256, AEADId.AES128_GCM)
+    found = []
+    for task in tasks():
+        for message in (0, 1, 2**32 - 1):
+            record, layers = encode_message(message), []
+            for hop in range(task.hops + 1):
+                name = f"{task.id} {message} {hop}"
+                role: Role = "shuffler" if hop else "analyzer"
+                private, ephemeral = secret(f"recipient {name}"), secret(f"ephemeral {name}")
+                header = Header((7 * hop + message) % 256).encode()
+                bound = info(role, hop, header, task.id, public(private))
+                pair = KEMKeyPair(
+                    KEMKey.from_pyca_cryptography_key(ephemeral),
+                    KEMKey.from_pyca_cryptography_key(ephemeral.public_key()),
+                )
+                enc, context = suite.create_sender_context(
+                    KEMKey.from_pyca_cryptography_key(private.public_key()), info=bound, eks=pair
+                )
+                plaintext, record = record, header + enc + context.seal(record)
+                layers.append(
+                    {
+                        "role": role, "hop": hop, "key_id": header[0], "private": private.private_bytes_raw().hex(),
+                        "public": base64.b64encode(public(private)).decode(), "ephemeral": ephemeral.private_bytes_raw().hex(),
+                        "info": bound.hex(), "plaintext": plaintext.hex(), "record": record.hex(),
+                        "report_id": report_id(record).hex(),
+                    }
+                )  # fmt: skip
+            found.append({"task_id": task.id, "message": message, "layers": layers})
+    return found
+
+
+def vectors() -> dict[str, Any]:
+    """All of them."""
+    forms: list[dict[str, Any]] = [
+        {"json": text, "canonical": canonical(json.loads(text)).decode()} for text in CANONICAL
+    ]
+    return {
+        "version": 2,
+        "about": ABOUT,
+        "canonical": forms + [{"json": text, "canonical": None} for text in NOT_CANONICAL],
+        "tasks": [{"document": task.document(), "id": task.id} for task in tasks()],
+        "keys": keys(),
+        "randomization": randomization(),
+        "refused": refused(),
+        "sealing": sealing(),
+    }
+
+
+def text() -> str:
+    """One vector a line, so that a change is seen."""
+    parts = []
+    for name, value in vectors().items():
+        if isinstance(value, list):
+            lines = ",\n".join(json.dumps(item, ensure_ascii=True) for item in value)
+            parts.append(f"{json.dumps(name)}: [\n{lines}\n]")
+        else:
+            parts.append(f"{json.dumps(name)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(text(), encoding="utf-8")
