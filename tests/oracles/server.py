@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import ssl
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,10 +24,12 @@ TOKENS = "--next-keys analyzer.pub.json --operator-token operator.token --analyz
 class Server:
     """`shuffledp shuffler serve` on loopback, stopped by process id.
 
-    `more` are further arguments; `line` replaces all of them but the port.
+    `more` are further arguments; `line` replaces all of them but the ports; `stuck_at` is a point at which threads stop.
     """
 
-    def __init__(self, folder: Path, more: str = "", *, line: str = "", ca_file: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, more: str = "", *, line: str = "", ca_file: Path | None = None, stuck_at: str = ""
+    ) -> None:
         self.folder = folder
         for name in ("operator", "analyzer"):
             if not (folder / f"{name}.token").exists():
@@ -34,18 +37,13 @@ class Server:
                 (folder / f"{name}.token").chmod(0o600)
         line = line or f"shuffler serve task.json --store store.db --keys shuffler.key {TOKENS} {more}"
         self.process = subprocess.Popen(
-            [command(), *shlex.split(line), "--port", "0"],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        lines = iter(self.process.stdout.readline, "")
-        found = next((match for text in lines if (match := re.match(r"listening on port (\d+)", text))), None)
-        if found is None:
-            raise AssertionError(self.process.communicate()[1])
-        self.url = f"{'https' if ca_file else 'http'}://127.0.0.1:{found.group(1)}"
+            [*([sys.executable, "-m", "oracles.stuck", stuck_at] if stuck_at else [command()]), *shlex.split(line),
+             "--port", "0", "--metrics-port", "0"],
+            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        )  # fmt: skip
+        self.metrics_url = f"http://127.0.0.1:{self.said(r'metrics on port ([0-9]+)')}/metrics"
+        self.url = f"{'https' if ca_file else 'http'}://127.0.0.1:{self.said(r'listening on port ([0-9]+)')}"
         trusted = ssl.create_default_context(cafile=ca_file) if ca_file else True
         for _ in range(200):
             try:
@@ -54,6 +52,19 @@ class Server:
             except httpx.TransportError:
                 time.sleep(0.05)
         raise AssertionError("the server does not answer")
+
+    def said(self, pattern: str) -> str:
+        """Wait until it prints a line like this: its first group."""
+        assert self.process.stdout is not None
+        lines = iter(self.process.stdout.readline, "")
+        found = next((match for text in lines if (match := re.match(pattern, text))), None)
+        if found is None:
+            raise AssertionError(self.process.communicate()[1])
+        return found.group(found.lastindex or 0)
+
+    def metrics(self) -> str:
+        """What monitoring sees."""
+        return httpx.get(self.metrics_url).text
 
     def headers(self, role: str) -> dict[str, str]:
         """What lets this role in."""

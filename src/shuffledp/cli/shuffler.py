@@ -6,12 +6,15 @@ import json
 import logging
 import os
 import resource
+import shutil
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,13 +25,27 @@ from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import OneTimeTokens
 from shuffledp.esa.disk import sync_folder
 from shuffledp.esa.keys import KeyFile, KeyList, KeyRing
+from shuffledp.esa.limits import Limits
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.sqlite import SQLiteStore
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_CONNECTIONS = 4000
-_RATE = click.FloatRange(min=0, min_open=True)
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+_OWN_FILES = 100
+"""Files that a shuffler opens besides its connections."""
+
+
+def _limit_options(command: Any) -> Any:
+    """An option for each limit."""
+    for limit in reversed(fields(Limits)):
+        whole = isinstance(limit.default, int)
+        kind = click.IntRange(min=0 if limit.name == "ready_free_bytes" else 1) if whole else _POSITIVE
+        command = click.option(
+            f"--{limit.name.replace('_', '-')}", type=kind, default=limit.default, show_default=limit.default is not None,
+            help=limit.metadata["meaning"],
+        )(command)  # fmt: skip
+    return command
 
 
 @click.group("shuffler")
@@ -55,73 +72,80 @@ def shuffler_group() -> None:
 @click.option(
     "--hop", type=click.IntRange(1), help="Which hop this is, from the analyzer out [default: the outermost]."
 )
+@click.option(
+    "--forward-token", type=_FILE, help="For inner hops: file with the token of the shuffler that sends to this."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0 for any free one.")
 @click.option("--tls-cert", type=_FILE, help="Certificate chain (PEM).")
 @click.option("--tls-key", type=_FILE, help="Its private key (PEM).")
 @click.option("--insecure-http", is_flag=True, help="Allow plain HTTP off loopback, behind a TLS proxy.")
-@click.option("--rate", type=_RATE, help="Reports a second from everybody together; above that, 429.")
-@click.option("--rate-per-address", type=_RATE, help="Reports a second from one address; above that, 429.")
+@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve metrics on this port; 0 for any free one.")
+@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for metrics.")
 @click.option("--processes", type=click.IntRange(1), help="Processes that open reports [default: all cores].")
 @click.option("--access-log", is_flag=True, help="Log requests with addresses. Off, because it is who sent when.")
+@_limit_options
 def serve(
     tasks: tuple[Path, ...], store: Path, keys: Path, next_keys: tuple[Path, ...], operator_token: Path,
-    analyzer_token: Path, admission_key: Path | None, hop: int | None, host: str,
-    port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool,
-    rate: float | None, rate_per_address: float | None, processes: int | None, access_log: bool,
+    analyzer_token: Path, forward_token: Path | None, admission_key: Path | None, hop: int | None, host: str,
+    port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool, metrics_port: int | None,
+    metrics_host: str, processes: int | None, access_log: bool, **numbers: Any,
 ) -> None:  # fmt: skip
     """Serve TASKS until stopped. SIGTERM answers what waits and takes nothing new."""
     try:
-        import uvicorn
-
-        from shuffledp.esa.connection import Connection
-        from shuffledp.esa.http import LOG, Limits, Service, Tokens
+        from shuffledp.esa.http import Service, Tokens
+        from shuffledp.esa.server import Server
     except ImportError:
         raise InvalidInput(
-            "the service needs starlette and uvicorn, which are not installed. Install shuffledp[service]."
+            "the service needs packages that are not installed (starlette, uvicorn, httptools, prometheus-client). "
+            "Install shuffledp[service]."
         ) from None
+    limits = Limits(**numbers)
     if (tls_cert is None) != (tls_key is None):
         raise InvalidInput("TLS needs a certificate and its key. Give both, or neither.")
     if tls_cert is None and not insecure_http and not _is_loopback(host):
         raise InvalidInput(
             f"plain HTTP on {host} would show who sends. Give --tls-cert and --tls-key, or --insecure-http."
         )
-    secrets = Tokens(operator=read_secret(operator_token), analyzer=read_secret(analyzer_token))
-    if secrets.operator == secrets.analyzer:
-        raise InvalidInput("operator and analyzer have the same token. Give each its own.")
+    tokens = Tokens(
+        operator=read_secret(operator_token), analyzer=read_secret(analyzer_token),
+        forward=None if forward_token is None else read_secret(forward_token),
+    )  # fmt: skip
     admission = OneTimeTokens(read_secret(admission_key).encode()) if admission_key is not None else None
     key_file = KeyFile(keys, "shuffler", KeyRing.load)
     agreed = [read_task(path) for path in tasks]
     ring = key_file.current()
-    openers = Openers(processes or os.cpu_count() or 1)
-    kept = SQLiteStore(store)
-    shuffler = Shuffler(store=kept, ring=ring, clock=time.time, opener=openers, admission=admission)
     if len(next_keys) not in (1, len(agreed)):
         raise InvalidInput("give one --next-keys for all tasks, or one for each in their order.")
-    lists: dict[str, Callable[[], KeyList]] = {}
+    openers = Openers(processes or os.cpu_count() or 1, timeout=limits.helper_timeout)
+    kept = SQLiteStore(store)
+    shuffler = Shuffler(store=kept, ring=ring, clock=time.time, opener=openers, admission=admission)
+    files: dict[str, Callable[[], KeyList]] = {}
+    lists: list[KeyList] = []
     for task, path in zip(agreed, next_keys * (len(agreed) if len(next_keys) == 1 else 1), strict=True):
-        listed = KeyList.load(path)
-        shuffler.serve(task, listed, hop=hop)
-        lists[task.id] = KeyFile(path, listed.role, KeyList.load).current
-        click.echo(f"serving task {task.id}")
-        click.echo(fingerprints(listed))
-    service = Service(shuffler, secrets, Limits(rate=rate, rate_per_address=rate_per_address), key_file.current, lists)
-    config = uvicorn.Config(
-        service.app(), host=host, port=port, access_log=access_log, log_level="warning", server_header=False,
-        proxy_headers=False, ssl_certfile=tls_cert, ssl_keyfile=tls_key, timeout_graceful_shutdown=30, http=Connection,
-        limit_concurrency=_enough_files(),
+        lists.append(KeyList.load(path))
+        shuffler.serve(task, lists[-1], hop=hop)
+        files[task.id] = KeyFile(path, lists[-1].role, KeyList.load).current
+    service = Service(
+        shuffler, tokens, limits, key_file.current, files, free_bytes=lambda: shutil.disk_usage(store.parent).free
+    )
+    server = Server(
+        service, limits, connections=_enough_files(limits.max_connections), access_log=access_log,
+        tls=None if tls_cert is None or tls_key is None else (tls_cert, tls_key),
     )  # fmt: skip
-    try:
-        config.load()
-    except OSError:
-        raise InvalidInput("cannot use the TLS certificate and key. Give a matching pair of PEM files.") from None
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
-    listener = _listening(host, port)
-    click.echo(f"listening on port {listener.getsockname()[1]}")
-    uvicorn.Server(config).run(sockets=[listener])
+    logging.getLogger("shuffledp.shuffler").addHandler(handler)
+    logging.getLogger("shuffledp.shuffler").setLevel(logging.INFO)
+    metrics = None if metrics_port is None else _listening(metrics_host, metrics_port)
+    public = _listening(host, port)
+    for task, listed in zip(agreed, lists, strict=True):
+        click.echo(f"serving task {task.id}")
+        click.echo(fingerprints(listed))
+    if metrics is not None:
+        click.echo(f"metrics on port {metrics.getsockname()[1]}")
+    click.echo(f"listening on port {public.getsockname()[1]}")
+    server.listen(public, metrics)
 
 
 @shuffler_group.command("sample-config")
@@ -149,15 +173,16 @@ def close(task: Path, url: str, token: Path, as_json: bool) -> None:
 @click.option("--from", "source", required=True, help="Address of the shuffler that released the batch.")
 @click.option("--token", type=_FILE, required=True, help="File with the token that may fetch there.")
 @click.option("--to", "target", required=True, help="Address of the next shuffler.")
+@click.option("--to-token", type=_FILE, required=True, help="File with the token that may send there.")
 @click.option("--batch", type=click.IntRange(1), help="Which batch [default: the latest released one].")
-def forward(task: Path, source: str, token: Path, target: str, batch: int | None) -> None:
+def forward(task: Path, source: str, token: Path, target: str, to_token: Path, batch: int | None) -> None:
     """Take a released batch of TASK to the next hop. Doing it again changes nothing."""
     from shuffledp.esa.collector import Collector
     from shuffledp.esa.sender import ARRIVED, Sender
 
     found = read_task(task)
     records = Collector(url=source.rstrip("/"), token=read_secret(token)).records(found, batch)
-    outcomes = Sender(url=target.rstrip("/")).send(found, records)
+    outcomes = Sender(url=target.rstrip("/"), token=read_secret(to_token)).send(found, records)
     arrived = sum(outcome in ARRIVED for outcome in outcomes)
     click.echo(f"{arrived:,} of {len(outcomes):,} reports are at the next shuffler")
     if arrived < len(outcomes):
@@ -273,14 +298,14 @@ def _listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _enough_files() -> int:
-    """Connections that fit beside our own files, as many as the system allows up to a few thousand."""
+def _enough_files(connections: int) -> int:
+    """How many connections fit beside our own files: as many as wanted, if the system allows it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _CONNECTIONS + 100
+    wanted = connections + _OWN_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return _CONNECTIONS if soft == resource.RLIM_INFINITY else max(1, min(_CONNECTIONS, soft - 100))
+    return connections if soft == resource.RLIM_INFINITY else max(1, min(connections, soft - _OWN_FILES))
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,63 +1,148 @@
-"""Connections that cannot be used to hold memory or places: a head is short and comes in time."""
+"""Connections that cannot be used to hold memory or places: little besides bodies, and a deadline for every state but one.
+
+That one is being answered, which the service bounds itself. The TLS handshake has a deadline of asyncio's own (a minute).
+"""
 
 import asyncio
+import json
+import socket
+import struct
 from typing import Any, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-HEAD: Final = 512 * 1024
-"""Bytes that may come before the head of a request is complete. One read, of 256 kB, may bring its end and much of the body."""
-PATIENCE: Final = 30.0
-"""Seconds within which it must be complete."""
+from shuffledp.esa.limits import Limits
+from shuffledp.esa.problem import MEDIA_TYPE, Problem
+
+OVERHEAD: Final = 64 * 1024
+"""Bytes of a request that may come besides its body: head, chunk sizes, trailers, stray line ends."""
+
+PIPELINE: Final = 16
+"""Requests that may come before the first of them is answered: each takes memory."""
+_AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Connection(HttpToolsProtocol):
     """HTTP/1.1 as uvicorn speaks it, within these bounds; a client that exceeds them is hung up on."""
 
-    _head = 0
-    _in_head = True
-    _deadline: asyncio.TimerHandle | None = None
+    def __init__(self, *values: Any, limits: Limits, **more: Any) -> None:
+        super().__init__(*values, **more)
+        self._limits = limits
+        self._most, self.limit_concurrency = self.limit_concurrency, None  # refused here, as problem details
+        self._service = self.app
+        self._running: RequestResponseCycle | None = None
+        self._requests = self._overhead = 0
+        self._in_head = self._in_body = False
+        self._state: tuple[str, int] | None = None
+        self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Somebody comes."""
         super().connection_made(transport)
-        self._wait_for_head()
+        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Somebody goes."""
-        self._stop_waiting()
+        if self._deadline is not None:
+            self._deadline.cancel()
+        for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):  # uvicorn tells only the last one
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self.pipeline.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Something comes."""
-        if self._in_head:
-            self._head += len(data)
-            if self._head > HEAD:
-                self.transport.abort()
-                return
+        self._overhead += len(data)
         super().data_received(data)
+        if self._overhead > OVERHEAD:
+            self.transport.abort()
+        self._watch()
 
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
-        self._head, self._in_head = 0, True
-        self._wait_for_head()
+        self._requests += 1
+        self._in_head = True
 
     def on_headers_complete(self) -> None:
         """The head is there."""
-        self._in_head = False
-        self._stop_waiting()
+        self._in_head, self._in_body = False, True
+        full = self._most is not None and max(len(self.connections), len(self.tasks)) > self._most
+        self.app = _full if full else self._service
         super().on_headers_complete()
+        if len(self.pipeline) > PIPELINE:
+            raise ValueError("too many requests at once")  # to the parser, which stops
 
-    def _wait_for_head(self) -> None:
-        self._stop_waiting()
-        self._deadline = self.loop.call_later(PATIENCE, self._hang_up)
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
-    def _stop_waiting(self) -> None:
+    def on_body(self, body: bytes) -> None:
+        """Part of the body is there."""
+        self._overhead = max(0, self._overhead - len(body))
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is there."""
+        self._in_body, self._overhead = False, 0
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """The answer is on its way."""
+        super().on_response_complete()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        """The client takes the answer more slowly than it is made."""
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        """The client has taken most of what was sent."""
+        super().resume_writing()
+        self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """What came is not HTTP."""
+        body = json.dumps(Problem(400, "invalid_http", msg.lower().rstrip(".")).document()).encode()
+        head = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n".encode()
+        self.transport.write(STATUS_LINE[400] + head + body)
+        self.transport.close()
+
+    def hang_up(self) -> None:
+        """End the connection, and do not keep for its client what that does not take."""
+        if self._current()[0] == "sending":
+            self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        self.transport.abort()
+
+    def _watch(self) -> None:
+        """Set the deadline of the state that the connection is in; one that it stays in keeps its own, whatever comes."""
+        state, seconds = self._current()
+        if (state, self._requests) == self._state:
+            return
+        self._state = state, self._requests
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+        if seconds is not None:
+            self._deadline = self.loop.call_later(seconds, self.hang_up)
 
-    def _hang_up(self) -> None:
-        if self._in_head and not self.transport.is_closing():
-            self.transport.abort()
+    def _current(self) -> tuple[str, float | None]:
+        """The state, and how long it may last."""
+        if self.transport.is_closing() or self.flow.write_paused:  # also closing waits for the client to take the rest
+            return "sending", self._limits.read_timeout
+        if self.cycle is not None and not self.cycle.response_complete:
+            return "answering", None
+        if self._in_body:  # answered before all of it came
+            return "body", self._limits.upload_timeout
+        if self._in_head:
+            return "head", self._limits.head_timeout
+        return "idle", self._limits.idle_timeout if self._requests else self._limits.head_timeout
+
+
+async def _full(scope: Any, receive: Any, send: Any) -> None:
+    headers = {"Connection": "close", "Access-Control-Allow-Origin": "*"}
+    problem = Problem(503, "busy", "the shuffler has too many connections", retry_after=1, headers=headers)
+    await problem.response()(scope, receive, send)

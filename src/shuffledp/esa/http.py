@@ -1,91 +1,64 @@
 """The shuffler as a web service: few endpoints, fixed-size records, problem details (RFC 9457), nothing about senders.
 
-Uploads that wait together are opened and committed together, in the order of arrival; while some are committed the next are
-opened. All work on the store happens in one thread. An upload is answered only when what was accepted of it is on disk.
+Uploads are written, batches released and batches read in threads of their own, each with its own connection to the store, so
+that none waits for the others' work. There is a time-out for everything that anybody can ask for.
 """
 
 import asyncio
+import base64
 import contextlib
 import hmac
-import ipaddress
 import logging
 import math
 import time
-from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.checkpoints import reached
+from shuffledp.esa.commits import Commits, NotWritten, told
 from shuffledp.esa.keys import KeyList, KeyRing
-from shuffledp.esa.opening import WORTH_ASKING
-from shuffledp.esa.rate import Rate
-from shuffledp.esa.shuffler import Shuffler, Unsealed
-from shuffledp.esa.store import Batch, Kept, StoreUnavailable
-from shuffledp.esa.wire import Reason, split
+from shuffledp.esa.limits import Limits
+from shuffledp.esa.metrics import CONTENT_TYPE, Metrics
+from shuffledp.esa.opening import Openers
+from shuffledp.esa.problem import Problem
+from shuffledp.esa.rate import Rate, network
+from shuffledp.esa.readiness import Readiness
+from shuffledp.esa.renewal import Renewal
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.store import Batch, StoreUnavailable
+from shuffledp.esa.wire import split
 
 OCTETS: Final = "application/octet-stream"
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 """What happens to batches and keys; never anything about a report or its sender."""
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one shuffler takes on.
-
-    Attributes:
-        body: bytes of an upload.
-        waiting: reports that may wait for the disk; above that, 429.
-        requests: uploads that may wait; above that, 429.
-        together: reports that are committed together.
-        reading: bytes of uploads on their way at the same time; above that, 429.
-        patience: seconds an upload may take to come.
-        tick: seconds between looks at the clock and the key file.
-        rate: reports a second from everybody together; None for no limit.
-        rate_per_address: reports a second from one address (IPv6: one /64), remembered in memory only; None for no limit.
-    """
-
-    body: int = 1 << 20
-    waiting: int = 20_000
-    requests: int = 2_000
-    together: int = 5_000
-    reading: int = 64 << 20
-    patience: float = 30.0
-    tick: float = 1.0
-    rate: float | None = None
-    rate_per_address: float | None = None
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """Who may close, and who may fetch: compared in constant time, never shown."""
+    """Who may close, who may fetch, and which shuffler may send to an inner one: compared in constant time, never shown."""
 
     operator: str = field(repr=False)
     analyzer: str = field(repr=False)
+    forward: str | None = field(default=None, repr=False)
 
-
-class Problem(Exception):  # noqa: N818 - a problem detail
-    """An answer that is not what was asked for."""
-
-    def __init__(self, status: int, kind: str, title: str, **headers: str) -> None:
-        super().__init__(title)
-        self.status, self.kind, self.title, self.headers = status, kind, title, headers
-
-    def response(self) -> Response:
-        """As RFC 9457 has it."""
-        body = {"type": f"urn:shuffledp:{self.kind}", "title": self.title, "status": self.status}
-        return JSONResponse(body, self.status, headers=self.headers, media_type="application/problem+json")
+    def __post_init__(self) -> None:
+        given = [token for token in (self.operator, self.analyzer, self.forward) if token is not None]
+        if len(set(given)) < len(given):
+            raise InvalidInput("two roles have the same token. Give each its own.")
 
 
 class Service:
@@ -98,162 +71,247 @@ class Service:
         limits: Limits | None = None,
         keys: Callable[[], KeyRing] | None = None,
         next_keys: Mapping[str, Callable[[], KeyList]] = MappingProxyType({}),
+        *,
+        free_bytes: Callable[[], int] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`keys` and `next_keys`, by task, are asked at every tick for the current ones, so that rotation needs no restart."""
-        self._shuffler, self._tokens, self._limits, self._keys = shuffler, tokens, limits or Limits(), keys
-        self._next_keys = next_keys
-        self._rates = [
-            (Rate(most, time.monotonic), of)
-            for most, of in ((self._limits.rate, _everybody), (self._limits.rate_per_address, _address))
-            if most is not None
-        ]
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shuffler")
-        self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
-        self._waiting: deque[tuple[tuple[str, int | None], list[bytes], asyncio.Future[Any]]] = deque()
-        self._records = self._reading = 0
-        self._arrived = asyncio.Event()
-        self._draining = False
-        self._refused: Counter[str] = Counter()
+        """`keys` and `next_keys`, by task, are asked at every tick for the current ones, so that rotation needs no restart.
+
+        `free_bytes` says how much room the store has; `clock` is for the rates.
+        """
+        if tokens.forward is None and any(map(shuffler.is_inner, shuffler.tasks)):
+            raise InvalidInput(
+                "another shuffler sends to this one, and only that one may: otherwise anybody could surround one report with "
+                "their own. Give the token that it sends, with --forward-token."
+            )
+        self._shuffler, self._tokens, self._limits = shuffler, tokens, limits or Limits()
+        self._rate, self._rate_per_address = (
+            None if most is None else Rate(most, clock) for most in (self._limits.rate, self._limits.rate_per_address)
+        )
+        self._commits = Commits(shuffler, self._limits)
+        self._releaser, self._reader = shuffler.twin(), shuffler.twin()
+        self._releasing, self._reading = (
+            ThreadPoolExecutor(max_workers=1, thread_name_prefix=name) for name in ("releasing", "reading")
+        )
+        self._metrics = Metrics(self._reader, lambda: self._commits.reports)
+        self._readiness = Readiness(self._commits, shuffler.store, self._limits, free_bytes)
+        self._renewal = Renewal(shuffler, keys, next_keys)
+        self._arriving = 0
+        self._draining = self._gave_up = False
+        self._answers: set[asyncio.Task[Any] | None] = set()
 
     def app(self) -> Starlette:
         """For any ASGI server."""
+        task = "/v2/tasks/{task}"
         routes = [
-            Route("/v2/tasks/{task}/reports", self._answering(self._submit), methods=["POST"]),
-            Route("/v2/tasks/{task}", self._answering(self._describe), methods=["GET"]),
-            Route("/v2/tasks/{task}/batches/close", self._answering(self._close), methods=["POST"]),
-            Route("/v2/tasks/{task}/batches", self._answering(self._list), methods=["GET"]),
-            Route("/v2/batches/{batch}", self._answering(self._fetch), methods=["GET"]),
-            Route("/healthz", self._answering(self._health), methods=["GET"]),
-            Route("/metrics", self._answering(self._metrics), methods=["GET"]),
+            self._route(f"{task}/reports", self._submit, "POST", from_pages=True),
+            self._route(task, self._describe, "GET", from_pages=True),
+            self._route(f"{task}/batches/close", self._close, "POST"),
+            self._route(f"{task}/batches", self._list, "GET"),
+            self._route("/v2/batches/{batch}", self._fetch, "GET"),
+            self._route("/healthz", self._health, "GET"),
+            self._route("/readyz", self._ready, "GET"),
         ]
-        made = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _plain})  # type: ignore[dict-item]
-        made.router.redirect_slashes = False  # it would name whatever host the request names
-        return made
+        return _application(routes, self._lifespan)
+
+    def metrics_app(self) -> Starlette:
+        """For an address of its own: what monitoring sees is not for everybody."""
+        return _application([self._route("/metrics", self._measured, "GET")])
+
+    def _route(self, path: str, endpoint: Endpoint, method: str, *, from_pages: bool = False) -> Route:
+        """An endpoint; with `from_pages` also for scripts of web pages, wherever they are from."""
+        if not from_pages:
+            return Route(path, self._answering(endpoint), methods=[method])
+        pages = Middleware(
+            CORSMiddleware, allow_origins=["*"], allow_methods=[method], allow_headers=["Content-Type"],
+            expose_headers=["Retry-After"], max_age=86400,
+        )  # fmt: skip
+
+        async def either(request: Request) -> Response:
+            if request.method == "OPTIONS":  # and not the question of a browser, which is answered before
+                raise Problem(405, "method_not_allowed", "method not allowed", headers={"Allow": method})
+            return await endpoint(request)
+
+        return Route(path, self._answering(either), methods=[method, "OPTIONS"], middleware=[pages])
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        jobs = [asyncio.create_task(self._take()), asyncio.create_task(self._clockwork())]
+        writing = asyncio.create_task(self._commits.run())
+        beside = [asyncio.create_task(job()) for job in (self._let_time_pass, self._follow_keys)]
         try:
             yield
-        finally:  # answer what waits, take nothing new
-            self._draining = True
-            self._arrived.set()
-            jobs[1].cancel()
-            await asyncio.gather(*jobs, return_exceptions=True)
-            await self._work(self._shuffler.shut_down)
-            self._thread.shutdown()
-            self._opening.shutdown()
+        finally:
+            self.drain()
+            for job in beside:
+                job.cancel()
+            self._commits.stop()
+            await self._end(writing)
 
-    def _answering(
-        self, endpoint: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
+    async def _end(self, writing: "asyncio.Task[None]") -> None:
+        """Let go of everything, as far as nothing hangs."""
+        closing = [
+            self._commits.write(self._shuffler.store.close),
+            self._release(self._releaser.store.close),
+            self._read(self._reader.store.close),
+        ]
+        try:
+            async with asyncio.timeout(self._limits.stop_timeout / 5):
+                await writing
+                await asyncio.gather(*closing, return_exceptions=True)
+        except TimeoutError:
+            LOG.error("the store did not finish in time. What was acknowledged is on disk.")
+        if isinstance(self._shuffler.opener, Openers):
+            await asyncio.to_thread(self._shuffler.opener.close)
+        self._commits.close()
+        for threads in (self._releasing, self._reading):
+            threads.shutdown(wait=False, cancel_futures=True)
+
+    def drain(self) -> None:
+        """Take nothing new."""
+        self._draining = True
+
+    def give_up(self) -> None:
+        """Answer all requests that still wait: they may be sent again."""
+        self._gave_up = True
+        for answer in self._answers:
+            if answer is not None:
+                answer.cancel()
+
+    def _answering(self, endpoint: Endpoint) -> Endpoint:
         async def answer(request: Request) -> Response:
+            me = asyncio.current_task()
+            self._answers.add(me)
             try:
                 return await endpoint(request)
             except Problem as problem:
-                self._refused[problem.kind] += 1
+                self._metrics.refused[problem.kind] += 1
                 return problem.response()
             except ClientDisconnect:  # nobody is there to hear an answer
-                self._refused["disconnected"] += 1
+                self._metrics.refused["disconnected"] += 1
                 return Problem(400, "disconnected", "the upload was cut short").response()
-            except Exception as error:  # what it says could show a value
-                if not isinstance(error, StoreUnavailable):
-                    LOG.error("a request failed (%s)", type(error).__name__)
-                self._refused["unavailable"] += 1
-                return Problem(
-                    503, "unavailable", "the store cannot take anything now", **{"Retry-After": "1"}
-                ).response()
+            except asyncio.CancelledError:
+                if me is None or not self._gave_up:
+                    raise
+                me.uncancel()
+                return _stopping().response()
+            except Exception as error:
+                return self._failed(error).response()
+            finally:
+                self._answers.discard(me)
 
         return answer
 
-    async def _work(self, job: Callable[..., T], *values: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, job, *values)
+    def _failed(self, error: Exception) -> Problem:
+        """What a client hears of a failure: not its words, which could show a value or a path."""
+        self._metrics.refused["unavailable"] += 1
+        if isinstance(error, TimeoutError):
+            title = "the store did not answer in time. Send the same bytes again: what was kept is recognized"
+        elif isinstance(error, StoreUnavailable):
+            title = "the store cannot take anything now"
+        else:
+            title = "something failed in the shuffler, and its log says what"
+        if not isinstance(error, StoreUnavailable | NotWritten | TimeoutError):  # the others are in the log already
+            LOG.error("a request failed: %s", told(error))
+        return Problem(503, "unavailable", title, retry_after=1)
+
+    async def _read(self, job: Callable[..., T], *values: Any) -> T:
+        async with asyncio.timeout(self._limits.answer_timeout):
+            return await asyncio.get_running_loop().run_in_executor(self._reading, job, *values)
+
+    async def _release(self, job: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._releasing, job)
 
     # Endpoints
 
     async def _submit(self, request: Request) -> Response:
-        task_id = request.path_params["task"]
-        if task_id not in self._shuffler.tasks:
-            raise Problem(404, "task_unknown", "this shuffler does not serve that task")
+        task_id = self._known(request)
+        if self._shuffler.is_inner(task_id):
+            self._only(request, self._tokens.forward)
         if request.headers.get("content-type", "").lower() != OCTETS:
             raise Problem(415, "invalid_message", f"reports are sent as {OCTETS}")
         meant = request.query_params.get("window")
         if meant is not None and not (meant.isascii() and meant.isdecimal() and len(meant) <= 18):
             raise Problem(400, "invalid_message", "a window is a number that the shuffler gave")
         window = None if meant is None else int(meant)
-        body = await self._body(request)
-        records = split(body, self._shuffler.upload_length(task_id))
+        body, length = await self._body(request), self._shuffler.upload_length(task_id)
+        if self._draining:
+            raise _stopping()
+        self._check_rates(_sender(request), -(-len(body) // length))
+        records = split(body, length)
         if records is None:
             raise Problem(400, "invalid_message", "the body is not a whole number of reports")
-        if self._draining:
-            raise Problem(503, "unavailable", "the shuffler is stopping", **{"Retry-After": "5"})
-        if self._records + len(records) > self._limits.waiting or len(self._waiting) >= self._limits.requests:
-            raise Problem(429, "busy", "too many reports wait", **{"Retry-After": "1"})
-        pause = max((rate.wait(of(request)) for rate, of in self._rates), default=0.0)
+        if not self._commits.has_room(len(records)):
+            raise Problem(429, "busy", "too many reports wait", retry_after=1)
+        outcomes = await self._commits.add(task_id, window, records)
+        if self._rate is not None:  # garbage of one must not cost the others their turn
+            self._rate.take("", outcomes.count("accepted"))
+        return JSONResponse({"outcomes": outcomes})
+
+    def _check_rates(self, address: str, reports: int) -> None:
+        """Who comes too often hears when to come again; who passes is charged for all that came, good or bad."""
+        alone = 0.0 if self._rate_per_address is None else self._rate_per_address.wait(address)
+        pause = max(alone, 0.0 if self._rate is None else self._rate.wait(""))
         if pause:
-            raise Problem(429, "too_often", "too many reports come", **{"Retry-After": str(math.ceil(pause))})
-        for rate, of in self._rates:
-            rate.take(of(request), len(records))
-        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append(((task_id, window), records, done))
-        self._records += len(records)
-        self._arrived.set()
-        return JSONResponse({"outcomes": await done})
+            raise Problem(429, "too_often", "too many reports come", retry_after=math.ceil(pause))
+        if self._rate_per_address is not None:
+            self._rate_per_address.take(address, max(1, reports))
 
     async def _body(self, request: Request) -> bytes:
+        most = self._limits.max_upload_bytes
+        too_large = Problem(413, "invalid_message", f"a body has at most {most} bytes")
         declared = request.headers.get("content-length", "0")
-        if not declared.isdecimal() or len(declared) > 18 or int(declared) > self._limits.body:
-            raise Problem(413, "invalid_message", f"a body has at most {self._limits.body} bytes")
+        if not declared.isdecimal() or len(declared) > 18 or int(declared) > most:
+            raise too_large
         parts, size = [], 0
         try:
-            async with asyncio.timeout(self._limits.patience):
+            async with asyncio.timeout(self._limits.upload_timeout):
                 async for part in request.stream():
                     size += len(part)
-                    self._reading += len(part)
-                    if size > self._limits.body:
-                        raise Problem(413, "invalid_message", f"a body has at most {self._limits.body} bytes")
-                    if self._reading > self._limits.reading:
-                        raise Problem(429, "busy", "too many uploads come", **{"Retry-After": "1"})
+                    self._arriving += len(part)
+                    if size > most:
+                        raise too_large
+                    if self._arriving > self._limits.max_incoming_bytes:
+                        raise Problem(429, "busy", "too many uploads come", retry_after=1)
                     parts.append(part)
         except TimeoutError:
-            raise Problem(408, "too_slow", "the body did not come in time", Connection="close") from None
+            raise Problem(408, "too_slow", "the body did not come in time", headers={"Connection": "close"}) from None
         finally:
-            self._reading -= size
+            self._arriving -= size
         return b"".join(parts)
 
     async def _describe(self, request: Request) -> Response:
-        task = self._shuffler.tasks.get(request.path_params["task"])
-        if task is None:
-            raise Problem(404, "task_unknown", "this shuffler does not serve that task")
-        batch = await self._work(self._shuffler.store.open_batch, request.path_params["task"])
-        announced = self._shuffler.announced(batch)
+        task_id = self._known(request)
+        task, found = self._shuffler.tasks[task_id], await self._read(self._reader.store.batches, task_id, "OPEN")
+        if not found:
+            raise _unknown_task()
+        announced = self._shuffler.announced(found[0])
         return JSONResponse(
             {
                 "task": task.document(),
-                "window": batch.window,
+                "window": found[0].window,
                 "key_id": None if announced is None else announced.id,
                 "keys": self._shuffler.ring.public().document(),
-                "next_keys": self._shuffler.next_keys(batch.task).document(),
+                "next_keys": self._shuffler.next_keys(task_id).document(),
                 "credential": self._shuffler.admission.length if self._shuffler.admission is not None else 0,
             }
         )
 
     async def _close(self, request: Request) -> Response:
         self._only(request, self._tokens.operator)
-        found = await self._work(lambda: self._shuffler.close(request.path_params["task"], whatever_the_window=True))
+        task_id = self._known(request)
+        found = await self._release(lambda: self._releaser.close(task_id, whatever_the_window=True))
         if isinstance(found, Batch):
-            LOG.info("batch %d is %s with %d reports", found.id, found.state, found.count)
+            self._ended(found)
             reached("release: about to answer")
             return JSONResponse(_shown(found))
-        if found == "task_unknown":
-            raise Problem(404, found, "this shuffler does not serve that task")
-        raise Problem(409, found, "the batch has fewer reports than the plan needs, so it stays open")
+        raise Problem(409, found, "the batch has fewer reports than a release needs, so it stays open")
 
     async def _list(self, request: Request) -> Response:
         self._only(request, self._tokens.analyzer)
-        if request.path_params["task"] not in self._shuffler.tasks:
-            raise Problem(404, "task_unknown", "this shuffler does not serve that task")
-        found = await self._work(self._shuffler.store.batches, request.path_params["task"], "RELEASED")
+        task_id = request.path_params["task"]
+        found = await self._read(self._reader.store.batches, task_id, "RELEASED")
+        if not found and task_id not in self._shuffler.tasks:  # what a retired task has released is still there
+            raise _unknown_task()
         return JSONResponse({"batches": [_shown(batch) for batch in found]})
 
     async def _fetch(self, request: Request) -> Response:
@@ -261,151 +319,88 @@ class Service:
         named = request.path_params["batch"]
         if not (named.isascii() and named.isdecimal() and len(named) <= 30):  # int() refuses thousands of digits
             raise Problem(404, "not_found", "not found")
-        batch = await self._work(self._shuffler.store.batch, int(named))
-        pieces = await self._work(self._shuffler.fetch, int(named))
+        batch = await self._read(self._reader.store.batch, int(named))
+        pieces = await self._read(self._reader.fetch, int(named))
         if pieces is None or batch is None:
             raise Problem(404, "batch_unknown", "there is no such released batch")
 
         async def stream() -> AsyncIterator[bytes]:
-            while (piece := await self._work(next, pieces, b"")) != b"":
+            while (piece := await self._read(next, pieces, b"")) != b"":
                 yield piece
 
-        return StreamingResponse(stream(), media_type=OCTETS, headers={"Digest-SHA256": batch.digest or ""})
+        digest = base64.b64encode(bytes.fromhex(batch.digest or "")).decode()
+        return StreamingResponse(stream(), media_type=OCTETS, headers={"Repr-Digest": f"sha-256=:{digest}:"})
 
     async def _health(self, _: Request) -> Response:
-        return PlainTextResponse("draining\n" if self._draining else "ok\n", 503 if self._draining else 200)
+        return PlainTextResponse("ok\n")
 
-    async def _metrics(self, _: Request) -> Response:
-        lines = ["# TYPE shuffledp_reports_total counter"]
-        lines += [
-            f'shuffledp_reports_total{{outcome="{name}"}} {n}'
-            for name, n in sorted(sum(self._shuffler.counters.values(), Counter[str]()).items())
-        ]
-        lines.append("# TYPE shuffledp_refused_requests_total counter")
-        lines += [f'shuffledp_refused_requests_total{{kind="{name}"}} {n}' for name, n in sorted(self._refused.items())]
-        lines += ["# TYPE shuffledp_waiting_reports gauge", f"shuffledp_waiting_reports {self._records}"]
-        fill, closing = ["# TYPE shuffledp_batch_fill gauge"], ["# TYPE shuffledp_batches_closing gauge"]
-        for task_id, task in self._shuffler.tasks.items():
-            batch = await self._work(self._shuffler.store.open_batch, task_id)
-            fill.append(f'shuffledp_batch_fill{{task="{task_id}"}} {batch.count / task.plan.min_batch:.6g}')
-            waiting = await self._work(self._shuffler.store.batches, task_id, "CLOSING")
-            closing.append(f'shuffledp_batches_closing{{task="{task_id}"}} {len(waiting)}')
-        lines += fill + closing
-        return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+    async def _ready(self, _: Request) -> Response:
+        wrong = ["the shuffler is stopping"] if self._draining else await self._readiness.wrong()
+        if wrong:
+            raise Problem(503, "not_ready", "this shuffler should get no reports now", retry_after=5, wrong=wrong)
+        return PlainTextResponse("ready\n")
 
-    def _only(self, request: Request, token: str) -> None:
+    async def _measured(self, _: Request) -> Response:
+        return Response(await self._read(self._metrics.text), headers={"Content-Type": CONTENT_TYPE})
+
+    def _known(self, request: Request) -> str:
+        task_id = str(request.path_params["task"])
+        if task_id not in self._shuffler.tasks:
+            raise _unknown_task()
+        return task_id
+
+    def _only(self, request: Request, token: str | None) -> None:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
-            raise Problem(401, "unauthorized", "this needs the right token", **{"WWW-Authenticate": "Bearer"})
+        if token is None or scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
+            raise Problem(401, "unauthorized", "this needs the right token", headers={"WWW-Authenticate": "Bearer"})
 
     # Work in the background
 
-    async def _take(self) -> None:
-        """Open what waits, and while it is written down, open what came meanwhile."""
-        writing: asyncio.Task[None] | None = None
+    async def _let_time_pass(self) -> None:
+        """Release and end batches when it is time."""
+        trouble = ""
         while True:
-            await self._arrived.wait()
-            self._arrived.clear()
-            while self._waiting:
-                together, count = [], 0
-                while self._waiting and count < self._limits.together:
-                    together.append(self._waiting.popleft())
-                    count += len(together[-1][1])
-                for task_id, window in {meant for meant, _, _ in together}:
-                    uploads = [(records, done) for meant, records, done in together if meant == (task_id, window)]
-                    records = [record for mine, _ in uploads for record in mine]
-                    job: Callable[[], Any] = partial(self._shuffler.accept, task_id, records, window)
-                    if len(records) >= WORTH_ASKING:
-                        opening = self._opening.submit(self._shuffler.open, task_id, records, window)
-                        job = partial(_kept, self._shuffler, opening)
-                        with contextlib.suppress(Exception):  # it comes again when the result is asked for
-                            await asyncio.wrap_future(opening)
-                    if writing is not None:
-                        await writing
-                    writing = asyncio.create_task(self._settle(job, uploads))
-                    if len(records) < WORTH_ASKING:  # more will have come until then: fewer, larger commits
-                        await writing
-            if self._draining:
-                if writing is not None:
-                    await writing
-                return
-
-    async def _settle(self, job: Callable[[], Any], uploads: list[tuple[list[bytes], "asyncio.Future[Any]"]]) -> None:
-        """Write reports down, and answer; or say of each that nothing was accepted."""
-        try:
-            outcomes = await self._work(job)
-        except Exception as error:  # the waiting requests hear of it; the loop goes on
-            LOG.error("the store took nothing (%s)", type(error).__name__)
-            for _, done in uploads:
-                if not done.done():
-                    done.set_exception(
-                        error if isinstance(error, StoreUnavailable) else StoreUnavailable("not accepted")
-                    )
-            return
-        finally:
-            self._records -= sum(len(records) for records, _ in uploads)
-        reached("accept: about to answer")
-        start = 0
-        for records, done in uploads:
-            if not done.done():
-                done.set_result(outcomes[start : start + len(records)])
-            start += len(records)
-
-    async def _clockwork(self) -> None:
-        """Let time pass for the batches."""
-        while True:
-            await asyncio.sleep(self._limits.tick)
-            self._renew_keys()
+            await asyncio.sleep(self._limits.tick_interval)
             try:
-                ended = await self._work(self._shuffler.tick)
+                ended = await self._release(self._releaser.tick)
             except Exception as error:  # time must go on
-                LOG.error("batches wait (%s)", type(error).__name__)
+                if told(error) != trouble:  # said once, not every second
+                    trouble = told(error)
+                    LOG.error("batches that are due wait: %s", trouble)
                 continue
+            trouble = ""
             for batch in ended:
-                LOG.info("batch %d is %s with %d reports", batch.id, batch.state, batch.count)
+                self._ended(batch)
 
-    def _renew_keys(self) -> None:
-        """The current keys; a file that is damaged or gone leaves the previous ones in use."""
-        for task_id, published in self._next_keys.items():
-            try:
-                found = published()
-                if task_id in self._shuffler.tasks and found is not self._shuffler.next_keys(task_id):
-                    self._shuffler.seal_to(task_id, found)
-                    LOG.info("new next keys: %s", ", ".join(f"{key.key_id} {key.state}" for key in found.keys))
-            except InvalidInput as error:
-                self._refused["bad_key_file"] += 1
-                LOG.error("still using the previous next keys: %s", error)
-        if self._keys is None:
-            return
-        try:
-            ring = self._keys()
-        except InvalidInput as error:
-            self._refused["bad_key_file"] += 1
-            LOG.error("still using the previous keys: %s", error)
-            return
-        if ring is not self._shuffler.ring:
-            self._shuffler.ring = ring
-            LOG.info("new keys: %s", ", ".join(f"{key.key_id} {key.state}" for key in ring.keys))
+    async def _follow_keys(self) -> None:
+        """Use new keys as soon as their files have them."""
+        while True:
+            await asyncio.sleep(self._limits.tick_interval)
+            with contextlib.suppress(TimeoutError):
+                bad = await self._read(self._renewal.renew)
+                self._metrics.refused.update({"bad_key_file": bad} if bad else {})
+
+    def _ended(self, batch: Batch) -> None:
+        self._metrics.ended(batch.task)
+        LOG.info("batch %d is %s with %d reports", batch.id, batch.state, batch.count)
 
 
-def _kept(shuffler: Shuffler, opening: "Future[Unsealed]") -> list[Kept | Reason]:
-    return shuffler.keep(opening.result())
+def _application(routes: list[Route], lifespan: Any = None) -> Starlette:
+    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _plain})  # type: ignore[dict-item]
+    made.router.redirect_slashes = False  # it would name whatever host the request names
+    return made
 
 
-def _everybody(_: Request) -> str:
-    return ""
+def _unknown_task() -> Problem:
+    return Problem(404, "task_unknown", "this shuffler does not serve that task")
 
 
-def _address(request: Request) -> str:
-    """Who a connection is from; of IPv6 the network, because everybody there has many addresses."""
-    host = request.client.host if request.client is not None else ""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    return str(address) if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))
+def _stopping() -> Problem:
+    return Problem(503, "unavailable", "the shuffler is stopping", retry_after=5)
+
+
+def _sender(request: Request) -> str:
+    return network(request.client.host) if request.client is not None else ""
 
 
 def _shown(batch: Batch) -> dict[str, Any]:
@@ -415,4 +410,4 @@ def _shown(batch: Batch) -> dict[str, Any]:
 async def _plain(_: Request, error: HTTPException) -> Response:
     """Starlette's own refusals (no such path, wrong method) in the same form."""
     kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
-    return Problem(error.status_code, kind, error.detail.lower(), **dict(error.headers or {})).response()
+    return Problem(error.status_code, kind, error.detail.lower(), headers=error.headers).response()

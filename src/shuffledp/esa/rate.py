@@ -1,11 +1,14 @@
 """How often somebody may come: leaky buckets, in memory only, under names that mean nothing outside this process."""
 
 import hmac
+import ipaddress
 import os
 from collections.abc import Callable
 from typing import Final
 
 _BUCKETS: Final = 100_000
+DEBT: Final = 10.0
+"""Seconds that anybody has to wait at most: what is owed beyond that is forgiven."""
 
 
 class Rate:
@@ -19,14 +22,14 @@ class Rate:
     def wait(self, name: str) -> float:
         """Seconds after which somebody may come again; 0 if now."""
         level, _ = self._level(name)
-        return 0.0 if level > 0 else max(0.001, -level / self._per_second)
+        return 0.0 if level > 0 else 0.001 - level / self._per_second
 
     def take(self, name: str, reports: int) -> None:
-        """Somebody passes with so many reports."""
+        """Somebody came with so many reports."""
         level, bucket = self._level(name)
         if len(self._buckets) >= _BUCKETS and bucket not in self._buckets:
             self._forget(self._clock())
-        self._buckets[bucket] = (level - reports, self._clock())
+        self._buckets[bucket] = (max(level - reports, -DEBT * self._per_second), self._clock())
 
     def _level(self, name: str) -> tuple[float, bytes]:
         bucket, now = hmac.digest(self._key, name.encode(), "sha256"), self._clock()
@@ -41,3 +44,14 @@ class Rate:
             if level + (now - since) * self._per_second < self._per_second
         }
         self._buckets = busy if len(busy) < _BUCKETS else {}
+
+
+def network(host: str) -> str:
+    """Where a connection is from; of IPv6 the network, because everybody there has many addresses."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return str(address) if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))

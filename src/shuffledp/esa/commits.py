@@ -1,0 +1,170 @@
+"""Uploads that wait for the disk: those that wait together are opened and written together, in the order of arrival.
+
+While some are written the next are opened. All writing is done in one thread. An upload is answered only when what was accepted
+of it is on disk.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from shuffledp.esa.checkpoints import reached
+from shuffledp.esa.limits import Limits
+from shuffledp.esa.opening import WORTH_ASKING
+from shuffledp.esa.shuffler import Shuffler, Unsealed
+from shuffledp.esa.store import Kept, StoreUnavailable
+from shuffledp.esa.wire import Reason
+
+LOG: Final = logging.getLogger("shuffledp.shuffler")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Upload:
+    """Reports of one request, and where the answer goes."""
+
+    task: str
+    window: int | None
+    records: list[bytes] = field(repr=False)
+    done: "asyncio.Future[Any]"
+    since: float
+
+
+class Commits:
+    """The queue of uploads of one shuffler, and the only thread that writes them down."""
+
+    def __init__(self, shuffler: Shuffler, limits: Limits) -> None:
+        self._shuffler, self._limits = shuffler, limits
+        self._writing = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writing")
+        self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
+        self._queue: OrderedDict[Upload, None] = OrderedDict()
+        self._begun: OrderedDict[Upload, None] = OrderedDict()
+        self._arrived = asyncio.Event()
+        self._stopping = False
+        self.reports = 0
+        """How many wait."""
+
+    def has_room(self, reports: int) -> bool:
+        """Whether so many more may wait."""
+        fits = self.reports + reports <= self._limits.max_waiting_reports
+        return fits and len(self._queue) < self._limits.max_waiting_uploads
+
+    def oldest(self) -> float:
+        """Seconds that the oldest upload waits; 0 if there is none."""
+        upload = next(iter(self._begun or self._queue), None)
+        return 0.0 if upload is None else time.monotonic() - upload.since
+
+    async def add(self, task: str, window: int | None, records: list[bytes]) -> Sequence[Kept | Reason]:
+        """What became of each report, once that is on disk.
+
+        Raises:
+            TimeoutError: they wait too long. If they are being written down they may be kept all the same.
+            StoreUnavailable: none is kept.
+        """
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        upload = Upload(task=task, window=window, records=records, done=done, since=time.monotonic())
+        self._queue[upload] = None
+        self.reports += len(records)
+        self._arrived.set()
+        try:
+            async with asyncio.timeout(self._limits.answer_timeout):
+                outcomes: Sequence[Kept | Reason] = await done
+                return outcomes
+        finally:
+            if upload in self._queue:  # nobody waits for it any more
+                del self._queue[upload]
+                self.reports -= len(records)
+
+    async def write(self, job: Callable[..., T], *values: Any) -> T:
+        """Do something in the thread that writes."""
+        return await asyncio.get_running_loop().run_in_executor(self._writing, job, *values)
+
+    async def run(self) -> None:
+        """Open what waits, and while it is written down, open what came meanwhile; until stopped and all is done."""
+        writing: asyncio.Task[None] | None = None
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            while self._queue:
+                together, count = list[Upload](), 0
+                while self._queue and count < self._limits.reports_per_commit:
+                    upload, _ = self._queue.popitem(last=False)
+                    self._begun[upload] = None
+                    together.append(upload)
+                    count += len(upload.records)
+                for task, window in {(upload.task, upload.window) for upload in together}:
+                    uploads = [upload for upload in together if (upload.task, upload.window) == (task, window)]
+                    records = [record for upload in uploads for record in upload.records]
+                    job: Callable[[], Any] = partial(self._shuffler.accept, task, records, window)
+                    if len(records) >= WORTH_ASKING:
+                        opening = self._opening.submit(self._shuffler.open, task, records, window)
+                        job = partial(_kept, self._shuffler, opening)
+                        with contextlib.suppress(Exception):  # it comes again when the result is asked for
+                            await asyncio.wrap_future(opening)
+                    if writing is not None:
+                        await writing
+                    writing = asyncio.create_task(self._settle(job, uploads))
+                    if len(records) < WORTH_ASKING:  # more will have come until then: fewer, larger commits
+                        await writing
+            if self._stopping:
+                if writing is not None:
+                    await writing
+                return
+
+    async def _settle(self, job: Callable[[], Any], uploads: list[Upload]) -> None:
+        """Write reports down, and answer; or say of each that nothing was accepted."""
+        try:
+            outcomes = await self.write(job)
+        except Exception as error:  # the waiting requests hear of it; the loop goes on
+            LOG.error("%d uploads were not accepted: %s", len(uploads), told(error))
+            for upload in uploads:
+                if not upload.done.done():
+                    upload.done.set_exception(error if isinstance(error, StoreUnavailable) else NotWritten())
+            return
+        finally:
+            self.reports -= sum(len(upload.records) for upload in uploads)
+            for upload in uploads:
+                del self._begun[upload]
+        reached("accept: about to answer")
+        start = 0
+        for upload in uploads:
+            if not upload.done.done():
+                upload.done.set_result(outcomes[start : start + len(upload.records)])
+            start += len(upload.records)
+
+    def stop(self) -> None:
+        """Let `run` end once nothing waits."""
+        self._stopping = True
+        self._arrived.set()
+
+    def close(self) -> None:
+        """Let the threads go, whether or not they are done."""
+        for threads in (self._writing, self._opening):
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+class NotWritten(Exception):  # noqa: N818 - reads as what it is
+    """Reports were not accepted, for a reason that only the log tells."""
+
+
+def told(error: BaseException) -> str:
+    """What an operator may read of an error: of one that is not ours the kind and place, because its words may show a value."""
+    if isinstance(error, StoreUnavailable):
+        return str(error)
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    place = "" if at is None else f" in {Path(at.tb_frame.f_code.co_filename).name}, line {at.tb_lineno}"
+    return f"unexpected {type(error).__name__}{place}"
+
+
+def _kept(shuffler: Shuffler, opening: "Future[Unsealed]") -> list[Kept | Reason]:
+    return shuffler.keep(opening.result())

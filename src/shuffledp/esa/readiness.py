@@ -1,0 +1,55 @@
+"""Whether a shuffler should get reports now, and if not, why."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+from shuffledp.esa.commits import Commits, told
+from shuffledp.esa.limits import Limits
+from shuffledp.esa.store import Store, StoreUnavailable
+
+LOG: Final = logging.getLogger("shuffledp.shuffler")
+_FRESH: Final = 1.0
+"""Seconds for which an answer holds, so that asking often does not load the disk."""
+
+
+class Readiness:
+    """Asks the store, in the thread that writes to it, to write something; and looks at its disk and at who waits."""
+
+    def __init__(
+        self, commits: Commits, store: Store, limits: Limits, free_bytes: Callable[[], int] | None = None
+    ) -> None:
+        self._commits, self._store, self._limits, self._free_bytes = commits, store, limits, free_bytes
+        self._checking: asyncio.Task[list[str]] | None = None
+        self._until = 0.0
+
+    async def wrong(self) -> list[str]:
+        """What is wrong now; nothing if all is well."""
+        oldest, most = self._commits.oldest(), self._limits.ready_wait
+        waits = [f"an upload has waited for {oldest:.0f} s, more than {most:g} s"] if oldest > most else []
+        if self._checking is None or (self._checking.done() and time.monotonic() >= self._until):
+            self._checking = asyncio.create_task(self._check())
+        try:
+            async with asyncio.timeout(most):
+                return waits + await asyncio.shield(self._checking)
+        except TimeoutError:
+            return [*waits, f"the store has not answered for {most:g} s"]
+
+    async def _check(self) -> list[str]:
+        try:
+            return await self._commits.write(self._look)
+        finally:
+            self._until = time.monotonic() + _FRESH
+
+    def _look(self) -> list[str]:
+        try:
+            self._store.check()
+            free = None if self._free_bytes is None else self._free_bytes()
+        except (StoreUnavailable, OSError) as error:  # anybody may ask; only the log names files
+            LOG.error("not ready: %s", told(error))
+            return ["the store cannot be written to"]
+        least = self._limits.ready_free_bytes
+        short = free is not None and free < least
+        return [f"the disk of the store has {free:,} bytes free, fewer than {least:,}"] if short else []

@@ -1,0 +1,110 @@
+"""The service under uvicorn: listening, and stopping in time, whatever hangs."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import uvicorn
+
+from shuffledp.errors import InvalidInput
+from shuffledp.esa.connection import Connection
+from shuffledp.esa.http import Service
+from shuffledp.esa.limits import Limits
+
+LOG: Final = logging.getLogger("shuffledp.shuffler")
+_ANSWER, _HANG_UP, _CANCEL = 0.5, 0.6, 0.7
+"""Of the time to stop: when all who wait are answered, when those who are slow are hung up on, when nothing is waited for."""
+
+
+class Server(uvicorn.Server):
+    """One service on one address, and its metrics on another if told."""
+
+    def __init__(
+        self,
+        service: Service,
+        limits: Limits,
+        *,
+        connections: int,
+        tls: tuple[Path, Path] | None = None,
+        access_log: bool = False,
+    ) -> None:
+        """`tls` is a certificate chain and its private key."""
+        certificate, key = tls or (None, None)
+        config = _config(
+            service.app(), limits, limit_concurrency=connections, access_log=access_log,
+            ssl_certfile=certificate, ssl_keyfile=key, timeout_graceful_shutdown=_CANCEL * limits.stop_timeout,
+        )  # fmt: skip
+        try:
+            config.load()
+        except OSError:
+            raise InvalidInput("cannot use the TLS certificate and key. Give a matching pair of PEM files.") from None
+        super().__init__(config)
+        self._service, self._limits = service, limits
+
+    def listen(self, public: socket.socket, metrics: socket.socket | None = None) -> None:
+        """Serve until a signal comes."""
+        with asyncio.Runner(loop_factory=self.config.get_loop_factory()) as runner:
+            runner.run(self._listen(public, metrics))
+
+    async def _listen(self, public: socket.socket, metrics: socket.socket | None) -> None:
+        beside = _Beside(_config(self._service.metrics_app(), self._limits, limit_concurrency=100, lifespan="off"))
+        jobs = [asyncio.create_task(beside.serve(sockets=[metrics]))] if metrics is not None else []
+        try:
+            await self.serve(sockets=[public])
+        finally:
+            beside.should_exit = True
+            await asyncio.gather(*jobs)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal to stop."""
+        if not self.should_exit:
+            watchdog = threading.Timer(self._limits.stop_timeout, _end, [self._limits.stop_timeout])
+            watchdog.daemon = True
+            watchdog.start()
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take nothing new, answer what waits, and wait for nobody for ever."""
+        loop, grace = asyncio.get_running_loop(), self._limits.stop_timeout
+        self._service.drain()
+        loop.call_later(_ANSWER * grace, self._service.give_up)
+        loop.call_later(_HANG_UP * grace, self._hang_up)
+        await super().shutdown(sockets)
+
+    def _hang_up(self) -> None:
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection):
+                connection.hang_up()
+
+
+class _Beside(uvicorn.Server):
+    """A server that leaves signals to another."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _config(app: Any, limits: Limits, **more: Any) -> uvicorn.Config:
+    connection: Any = partial(Connection, limits=limits)
+    more["timeout_keep_alive"] = limits.idle_timeout
+    return uvicorn.Config(
+        app, http=connection, ws="none", log_level="warning", server_header=False, proxy_headers=False, **more
+    )
+
+
+def _end(seconds: float) -> None:
+    """The last resort: everything that was acknowledged is on disk. Even a log that nobody reads does not keep us."""
+    words = "still busy %g s after the signal to stop; ending now. What was acknowledged is on disk."
+    saying = threading.Thread(target=LOG.error, args=(words, seconds), daemon=True)
+    saying.start()
+    saying.join(1.0)
+    os._exit(1)

@@ -1,0 +1,140 @@
+"""/healthz says that the process is alive, /readyz whether it should get reports, and if not, why."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from oracles.parties import ANALYZER, SHUFFLER, sealed
+from oracles.parties import SIXTEEN as TASK
+from shuffledp.esa import checkpoints
+from shuffledp.esa.http import OCTETS, Service, Tokens
+from shuffledp.esa.limits import Limits
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.sqlite import SQLiteStore
+
+TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")
+REPORTS, HEADERS = f"/v2/tasks/{TASK.id}/reports", {"Content-Type": OCTETS}
+
+
+@pytest.fixture
+def room() -> dict[str, int]:
+    return {"free": 10**9}
+
+
+@pytest.fixture
+def limits() -> Limits:
+    return Limits()
+
+
+@pytest.fixture
+def service(tmp_path: Path, room: dict[str, int], limits: Limits, monkeypatch: pytest.MonkeyPatch) -> Service:
+    monkeypatch.setattr("shuffledp.esa.readiness._FRESH", 0.0)
+    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=SHUFFLER, clock=lambda: 0.0)
+    shuffler.serve(TASK, ANALYZER.public())
+    return Service(shuffler, TOKENS, limits, free_bytes=lambda: room["free"])
+
+
+@pytest.fixture
+def web(service: Service) -> Iterator[TestClient]:
+    with TestClient(service.app()) as client:
+        yield client
+
+
+@pytest.fixture
+def stuck() -> Iterator[threading.Event]:
+    """A store that takes for ever, until told."""
+    go_on = threading.Event()
+
+    def hook(point: str) -> None:
+        if point == "accept: first report written":
+            go_on.wait(60)
+
+    checkpoints.hook = hook
+    yield go_on
+    go_on.set()
+    checkpoints.hook = None
+
+
+def wrong(web: TestClient) -> list[str]:
+    """What /readyz says; /healthz says yes whatever happens."""
+    health, ready = web.get("/healthz"), web.get("/readyz")
+    assert (health.status_code, health.text) == (200, "ok\n")
+    if ready.status_code == 200:
+        return []
+    assert ready.status_code == 503
+    assert ready.headers["content-type"] == "application/problem+json"
+    document: dict[str, Any] = ready.json()
+    assert document["type"] == "urn:shuffledp:not_ready"
+    found: list[str] = document["wrong"]
+    return found
+
+
+def test_a_shuffler_that_can_work_is_ready(web: TestClient) -> None:
+    assert wrong(web) == []
+
+
+def test_too_little_room_on_the_disk(web: TestClient, room: dict[str, int]) -> None:
+    room["free"] = 99_999_999
+    (why,) = wrong(web)
+    assert "99,999,999 bytes free" in why
+    room["free"] = 100_000_000
+    assert wrong(web) == []
+
+
+def test_a_store_that_is_gone(web: TestClient, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "store.db").rename(tmp_path / "away.db")
+    assert wrong(web) == ["the store cannot be written to"]
+    assert "removed or replaced" in caplog.text  # the log says more than a stranger may know
+    assert web.post(REPORTS, content=sealed(1, TASK), headers=HEADERS).status_code == 503
+    (tmp_path / "away.db").rename(tmp_path / "store.db")
+    assert wrong(web) == []
+
+
+@pytest.mark.parametrize("limits", [Limits(ready_wait=0.2, answer_timeout=0.5)])
+def test_a_store_that_hangs(web: TestClient, stuck: threading.Event, tmp_path: Path) -> None:
+    """The upload is answered, and may be kept all the same: the same bytes again are recognized."""
+    sent = sealed(1, TASK)
+    answer = web.post(REPORTS, content=sent, headers=HEADERS)
+    assert answer.status_code == 503
+    assert "Send the same bytes again" in answer.json()["title"]
+    found = wrong(web)
+    assert any("an upload has waited for" in why for why in found)
+    assert any("the store has not answered" in why for why in found)
+    late = web.post(REPORTS, content=sealed(2, TASK), headers=HEADERS)  # never begun, so not kept
+    assert late.status_code == 503
+    stuck.set()
+    while wrong(web):
+        pass
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+        assert connection.execute("SELECT count FROM batch").fetchone() == (1,)
+    while (again := web.post(REPORTS, content=sent, headers=HEADERS)).status_code != 200:
+        pass
+    assert again.json()["outcomes"] == ["report_replayed"]
+
+
+def test_a_shuffler_that_stops(service: Service, web: TestClient) -> None:
+    service.drain()
+    assert wrong(web) == ["the shuffler is stopping"]
+    answer = web.post(REPORTS, content=sealed(1, TASK), headers=HEADERS)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+
+
+def test_many_questions_are_one_write(web: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shuffledp.esa.readiness._FRESH", 3600.0)
+    checked, honest = [], SQLiteStore.check
+
+    def check(store: SQLiteStore) -> None:
+        checked.append(store)
+        honest(store)
+
+    monkeypatch.setattr(SQLiteStore, "check", check)
+    with ThreadPoolExecutor(4) as pool:
+        assert {answer.status_code for answer in pool.map(web.get, ["/readyz"] * 20)} == {200}
+    assert len(checked) == 1
