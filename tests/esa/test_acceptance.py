@@ -124,19 +124,19 @@ def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_pa
 
     try:
         assert upload_all(thrice) == {"accepted": n, "report_replayed": 2 * n}
-        metrics = httpx.get(f"{server.url}/metrics").text
-        assert f'shuffledp_reports_total{{outcome="accepted"}} {n}\n' in metrics
-        assert f'shuffledp_reports_total{{outcome="report_replayed"}} {2 * n}\n' in metrics
         operator, analyst = (server.headers(role) for role in ("operator", "analyzer"))
         closing = httpx.post(f"{server.url}/v2/tasks/{task.id}/batches/close", headers=operator, timeout=60)
         batch = closing.json()
         assert batch["reports"] == n
+        metrics = server.metrics()
+        assert f'shuffledp_reports_total{{outcome="accepted",task="{task.id}"}} {n:.1f}\n' in metrics
+        assert f'shuffledp_reports_total{{outcome="report_replayed",task="{task.id}"}} {2 * n:.1f}\n' in metrics
         data = httpx.get(f"{server.url}/v2/batches/{batch['batch']}", headers=analyst, timeout=60).content
         assert upload_all(sent) == {"report_replayed": n}
         server.stop(signal.SIGKILL)
         server = Server(tmp_path)
         assert upload_all(sent) == {"report_replayed": n}
-        assert f'shuffledp_batch_fill{{task="{task.id}"}} 0\n' in httpx.get(f"{server.url}/metrics").text
+        assert f'shuffledp_batch_fill{{task="{task.id}"}} 0.0\n' in server.metrics()
     finally:
         server.stop()
     opened = open_batch(data, task, ANALYZER)

@@ -1,11 +1,13 @@
 """The service over HTTP: every endpoint's contract, and clients end to end against a real server."""
 
+import base64
 import http.client
 import json
 import shutil
 import signal
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -25,6 +27,7 @@ from oracles.scale import examples, full
 from oracles.server import Server
 from oracles.survey import survey
 from shuffledp import InvalidInput, KeyedWords, plan
+from shuffledp.esa import checkpoints
 from shuffledp.esa.analyzer import open_batch, result_of
 from shuffledp.esa.client import Client
 from shuffledp.esa.collector import Collector
@@ -127,13 +130,12 @@ def test_what_each_endpoint_does(web: TestClient) -> None:
     assert listed == [closed.json()]
     fetched = [web.get(f"/v2/batches/{closed.json()['batch']}", headers=ANALYST) for _ in range(2)]
     assert fetched[0].content == fetched[1].content
-    assert fetched[0].headers["digest-sha256"] == closed.json()["sha256"]
+    digest = base64.b64encode(bytes.fromhex(closed.json()["sha256"])).decode()
+    assert fetched[0].headers["repr-digest"] == f"sha-256=:{digest}:"  # RFC 9530
     opened = open_batch(fetched[0].content, TASK, ANALYZER)
     assert opened.counts.total == 25
     assert web.get("/healthz").text == "ok\n"
-    metrics = web.get("/metrics").text
-    assert 'shuffledp_reports_total{outcome="accepted"} 25' in metrics
-    assert f'shuffledp_batch_fill{{task="{TASK.id}"}} 0' in metrics
+    assert web.get("/readyz").text == "ready\n"
 
 
 def test_a_full_queue_says_try_again_and_loses_nothing() -> None:
@@ -166,6 +168,114 @@ def test_a_store_in_trouble_acknowledges_nothing(monkeypatch: pytest.MonkeyPatch
             assert "s3cr3t" not in answer.text
         again = web.post(REPORTS, content=sent, headers={"Content-Type": OCTETS})
         assert again.json()["outcomes"] == ["accepted"]
+
+
+def test_what_is_accepted_can_be_trusted_although_it_failed_for_another_reason(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log says what failed and where, and not what it was about."""
+    instance, shuffler = service()
+
+    def bug(*_: Any, **__: Any) -> list[str]:
+        raise RuntimeError("s3cr3t")
+
+    monkeypatch.setattr(type(shuffler.store), "add_reports", bug)
+    with TestClient(instance.app()) as web:
+        answer = web.post(REPORTS, content=sealed(1), headers={"Content-Type": OCTETS})
+    assert answer.json()["title"] == "something failed in the shuffler, and its log says what"
+    assert "unexpected RuntimeError in test_http.py, line " in caplog.text
+    assert "s3cr3t" not in caplog.text
+
+
+# Pages
+
+
+def test_pages_from_anywhere_may_report_and_nothing_else(web: TestClient) -> None:
+    page = {"Origin": "https://survey.example"}
+    described = web.get(f"/v2/tasks/{TASK.id}", headers=page)
+    accepted = web.post(REPORTS, content=sealed(1), headers={**page, "Content-Type": OCTETS})
+    refused = web.post(REPORTS, content=b"", headers={**page, "Content-Type": OCTETS})
+    unknown = web.get(UNKNOWN, headers=page)
+    assert [answer.status_code for answer in (described, accepted, refused, unknown)] == [200, 200, 400, 404]
+    for answer in (described, accepted, refused, unknown):
+        assert answer.headers["access-control-allow-origin"] == "*"
+        assert answer.headers["access-control-expose-headers"] == "Retry-After"
+    for path, method in ((REPORTS, "POST"), (f"/v2/tasks/{TASK.id}", "GET")):
+        asked = {**page, "Access-Control-Request-Method": method, "Access-Control-Request-Headers": "content-type"}
+        allowed = web.options(path, headers=asked)
+        assert allowed.status_code == 200
+        assert allowed.headers["access-control-allow-origin"] == "*"
+        assert allowed.headers["access-control-allow-methods"] == method
+        assert "Content-Type" in allowed.headers["access-control-allow-headers"]
+        assert int(allowed.headers["access-control-max-age"]) > 0
+        assert "access-control-allow-credentials" not in allowed.headers
+    for path in (f"/v2/tasks/{TASK.id}/batches", f"/v2/tasks/{TASK.id}/batches/close", "/v2/batches/1", "/healthz"):
+        assert web.options(path, headers={**page, "Access-Control-Request-Method": "GET"}).status_code == 405
+        assert "access-control-allow-origin" not in web.get(path, headers={**page, **ANALYST}).headers
+
+
+# Inner hops
+
+
+def inner_service(tokens: Tokens) -> Service:
+    task = replace(TASK, shufflers=("Alpha", "Gamma"))
+    shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0)
+    shuffler.serve(task, ANALYZER.public(), hop=1)
+    return Service(shuffler, tokens)
+
+
+def test_only_the_shuffler_before_may_send_to_an_inner_one() -> None:
+    """Otherwise an attacker could send it one victim's report among many of its own."""
+    with pytest.raises(InvalidInput, match="--forward-token"):
+        inner_service(TOKENS)
+    task = replace(TASK, shufflers=("Alpha", "Gamma"))
+    path, body = f"/v2/tasks/{task.id}/reports", seal_message(1, task, ANALYZER.public(), [SHUFFLER.public()] * 2)[55:]
+    with TestClient(inner_service(replace(TOKENS, forward="forward-token-1234")).app()) as web:
+        for headers in ({}, ANALYST, OPERATOR, {"Authorization": "Bearer "}):
+            answer = web.post(path, content=body, headers={**headers, "Content-Type": OCTETS})
+            assert (answer.status_code, answer.json()["type"]) == (401, "urn:shuffledp:unauthorized")
+        right = {"Authorization": "Bearer forward-token-1234", "Content-Type": OCTETS}
+        assert web.post(path, content=body, headers=right).status_code == 200
+
+
+# Nobody waits for others
+
+
+@pytest.fixture
+def held() -> Iterator[threading.Event]:
+    """A release that takes for ever, until told."""
+    go_on = threading.Event()
+
+    def hook(point: str) -> None:
+        if point == "release: permuted":
+            go_on.wait(60)
+
+    checkpoints.hook = hook
+    yield go_on
+    go_on.set()
+    checkpoints.hook = None
+
+
+def test_a_release_blocks_neither_uploads_nor_descriptions_nor_downloads_nor_metrics(
+    tmp_path: Path, held: threading.Event
+) -> None:
+    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=SHUFFLER, clock=lambda: 0.0)
+    shuffler.serve(TASK, ANALYZER.public())
+    instance = Service(shuffler, TOKENS)
+    headers = {"Content-Type": OCTETS}
+    with TestClient(instance.app()) as web, ThreadPoolExecutor(1) as pool:
+        many = b"".join(sealed(j % 8) for j in range(TASK.release_size))
+        assert web.post(REPORTS, content=many, headers=headers).status_code == 200
+        closing_it = pool.submit(web.post, f"/v2/tasks/{TASK.id}/batches/close", headers=OPERATOR)
+        while web.get(f"/v2/tasks/{TASK.id}").json()["window"] == 1:  # it has begun
+            pass
+        assert web.post(REPORTS, content=sealed(1), headers=headers).json()["outcomes"] == ["accepted"]
+        assert web.get(f"/v2/tasks/{TASK.id}/batches", headers=ANALYST).json() == {"batches": []}
+        assert web.get("/readyz").status_code == 200
+        assert "shuffledp_batches_closing" in TestClient(instance.metrics_app()).get("/metrics").text
+        assert not closing_it.done()
+        held.set()
+        assert closing_it.result().json()["reports"] == TASK.release_size
 
 
 # A real server
@@ -221,7 +331,7 @@ def test_a1_clients_end_to_end_over_loopback(folder: Path) -> None:
     batch = httpx.get(
         f"{server.url}/v2/batches/{closed['batch']}", headers=server.headers("analyzer"), timeout=60
     ).content
-    metrics = httpx.get(f"{server.url}/metrics").text
+    metrics = server.metrics()
     output = "".join(server.stop())
     assert server.process.returncode in (0, -signal.SIGTERM)
     opened = open_batch(batch, task, analyzer, processes=2)
@@ -267,7 +377,7 @@ def test_a11_no_address_header_or_outer_byte_is_kept(folder: Path) -> None:
     closed = Collector(url=server.url, token=(folder / "operator.token").read_text()).close(task)
     collector = Collector(url=server.url, token=(folder / "analyzer.token").read_text())
     batch = collector.fetch(task, closed["batch"]).content.tobytes()
-    metrics = httpx.get(f"{server.url}/metrics").content
+    metrics = server.metrics().encode()
     output = "".join(server.stop()).encode()
     after = b"".join(path.read_bytes() for path in folder.iterdir() if path.name.startswith("store.db"))
     for kept in (before, after, batch, metrics, output):
@@ -334,7 +444,7 @@ def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
     try:
         early = run(f"shuffler close task.json --url {server.url} --token operator.token", cwd=folder)
         assert early.returncode == 2
-        assert "fewer reports than the plan needs" in early.stderr
+        assert "fewer reports than a release needs" in early.stderr
         sent = run(
             f"simulate-clients task.json survey.csv --column rate_marriage --url {server.url} --analyzer-keys analyzer.pub.json",
             cwd=folder,
@@ -387,12 +497,16 @@ def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
         ("--operator-token short.token", "too short"),
         ("--operator-token nowhere.token", "cannot read the token"),
         ("--keys analyzer.key", "keys of the analyzer"),
-        ("--store plan.json", "not a store"),
+        ("--store plan.json", "cannot use the store"),
+        ("--forward-token analyzer.token", "same token"),
+        ("--idle-timeout 0", "is not in the range"),
+        ("--metrics-port 0 --metrics-host 192.0.2.1", "cannot listen on 192.0.2.1"),
     ],
 )
 def test_a_server_that_should_not_start(tmp_path: Path, change: str, why: str) -> None:
     (tmp_path / "task.json").write_text(json.dumps(TASK.document()))
     (tmp_path / "plan.json").write_text(json.dumps(TASK.plan.document()))
+    (tmp_path / "plan.json").chmod(0o600)
     SHUFFLER.save(tmp_path / "shuffler.key")
     ANALYZER.save(tmp_path / "analyzer.key")
     (tmp_path / "analyzer.pub.json").write_text(json.dumps(ANALYZER.public().document()))

@@ -8,6 +8,8 @@ import os
 import re
 import signal
 import socket
+import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import httpx
@@ -21,9 +23,11 @@ from oracles.parties import PARTIES, SHUFFLER, prepared, sealed
 from oracles.parties import SIXTEEN as TASK
 from oracles.process import run
 from oracles.server import TOKENS, running, stored
+from shuffledp.cli.shuffler import serve
 from shuffledp.esa.collector import Collector
 from shuffledp.esa.http import OCTETS
 from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.limits import Limits
 from shuffledp.esa.sender import NotDelivered, Sender
 from shuffledp.esa.task import Task
 
@@ -82,6 +86,8 @@ def test_the_sample_configuration_serves(folder: Path) -> None:
         ("processes = 'x'", "not a valid integer"),
         ("rate = 0", "is not in the range"),
         ("hop = 2", "numbered from the analyzer out"),
+        ("max-connections = 0", "is not in the range"),
+        ("answer-timeout = 'long'", "not a valid float"),
     ):
         sample = [
             line
@@ -101,6 +107,16 @@ def test_the_sample_configuration_serves(folder: Path) -> None:
     assert "cannot listen on 192.0.2.1" in taken.stderr
 
 
+def test_the_sample_configuration_shows_every_option_and_its_default() -> None:
+    sample = run("shuffler sample-config").stdout
+    shown = tomllib.loads(re.sub(r"^# (?=[a-z-]+ = )", "", sample, flags=re.MULTILINE))
+    options = {str(option.name).replace("_", "-"): option for option in serve.params if option.name != "config"}
+    assert set(shown) == set(options)
+    for limit in fields(Limits):
+        if limit.default is not None:
+            assert shown[limit.name.replace("_", "-")] == limit.default
+
+
 # Several hops
 
 
@@ -112,7 +128,17 @@ def test_two_hops_neither_of_which_sees_both_ends(tmp_path: Path) -> None:
     inner = prepared(tmp_path / "inner", task, inner_ring)
     (outer / "inner.pub.json").write_text(json.dumps(inner_ring.public().document()))
     (outer / "people.csv").write_text("answer\n" + "\n".join(str(j % 16) for j in range(150)) + "\n")
-    with running(outer) as first, running(inner, "--hop 1") as second:
+    assert run("tokens key -o forward.token", cwd=inner).returncode == 0
+    (outer / "forward.token").write_text((inner / "forward.token").read_text())
+    (outer / "forward.token").chmod(0o600)
+    refused = run(
+        f"shuffler serve task.json --store store.db --keys shuffler.key {made_tokens(inner)} --hop 1", cwd=inner
+    )
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "Give the token that it sends, with --forward-token." in refused.stderr
+    tokens = TOKENS.replace("analyzer.pub.json", "inner.pub.json")
+    outer_line = f"shuffler serve task.json --store store.db --keys shuffler.key {tokens}"
+    with running(outer, line=outer_line) as first, running(inner, "--hop 1 --forward-token forward.token") as second:
         keys = "--analyzer-keys analyzer.pub.json"
         sent = run(
             f"simulate-clients task.json people.csv --column answer --url {first.url} {keys} --shuffler-keys inner.pub.json",
@@ -121,6 +147,10 @@ def test_two_hops_neither_of_which_sees_both_ends(tmp_path: Path) -> None:
         assert sent.stdout == "accepted: 150\n", sent.stderr
         assert run(f"shuffler close task.json --url {first.url} --token operator.token", cwd=outer).returncode == 0
         line = f"shuffler forward task.json --from {first.url} --token analyzer.token --to {second.url}"
+        wrong = run(f"{line} --to-token operator.token", cwd=outer)
+        assert wrong.returncode == 2
+        assert "status 401" in wrong.stderr
+        line += " --to-token forward.token"
         for _ in range(2):
             done = run(line, cwd=outer)
             assert done.stdout == "150 of 150 reports are at the next shuffler\n", done.stderr
@@ -138,6 +168,12 @@ def test_two_hops_neither_of_which_sees_both_ends(tmp_path: Path) -> None:
     moved = run(f"shuffler serve task.json --store store.db --keys shuffler.key {TOKENS} --hop 2 --port 0", cwd=inner)
     assert moved.returncode == 2
     assert "this store is of hop 1" in moved.stderr
+
+
+def made_tokens(folder: Path) -> str:
+    for name in ("operator", "analyzer"):
+        run(f"tokens key -o {name}.token", cwd=folder)
+    return TOKENS
 
 
 # Backups
@@ -236,7 +272,7 @@ def test_hostile_connections_leave_no_traceback_and_no_memory(folder: Path) -> N
         said(head + b"Content-Length: 252\r\n\r\n" + sealed(3, TASK), wait=False)  # truncated: half of it is not taken
         assert b" 400 " in said(b"nonsense\r\n\r\n")
         for method, where, status in (
-            ("HEAD", "/metrics", 200), ("OPTIONS", path, 405), ("GET", "/healthz/", 404), ("POST", f"{path}/", 404),
+            ("HEAD", "/readyz", 200), ("OPTIONS", path, 405), ("GET", "/healthz/", 404), ("POST", f"{path}/", 404),
             ("GET", "//healthz", 404), ("GET", "/v2/tasks/../../etc/passwd", 404), ("GET", f"/v2/batches/{'9' * 5000}", 401),
             ("POST", f"/v2/tasks/{TASK.id}/batches", 405),
         ):  # fmt: skip

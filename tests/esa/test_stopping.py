@@ -85,6 +85,17 @@ def test_a_release_that_hangs_does_not_keep_the_service_from_ending(folder: Path
         assert stored(folder, "SELECT count FROM batch WHERE state = 'RELEASED'") == TASK.release_size
 
 
+def test_the_service_ends_even_if_its_event_loop_hangs(folder: Path) -> None:
+    with running(folder, STOPPING, stuck_at="accept: about to answer") as server, ThreadPoolExecutor(1) as pool:
+        job = pool.submit(httpx.post, f"{server.url}{REPORTS}", content=sealed(1, TASK), headers=HEADERS, timeout=60)
+        server.said("stuck at")
+        output = server.stop()
+        assert isinstance(job.exception(), httpx.TransportError)
+    assert server.process.returncode == 1
+    assert f"still busy {GRACE} s after the signal to stop" in output[1]
+    assert stored(folder, "SELECT count(*) FROM sealed") == 1
+
+
 def test_slow_clients_do_not_keep_the_service_from_ending(folder: Path) -> None:
     with running(folder, STOPPING) as server:
         port = int(server.url.rsplit(":", 1)[1])

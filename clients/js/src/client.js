@@ -1,7 +1,7 @@
 // One person's reports for one task: randomize once, write it down, seal, and send the same report until it has arrived.
 
 import { concat } from "./bytes.js";
-import { Diary, checkPace, keep, waiting } from "./diary.js";
+import { Diary, keep, pace, waiting } from "./diary.js";
 import { ShuffledpError, invalid, untrusted } from "./errors.js";
 import { activeKey, announcedKey, readKeys, readTrust } from "./keys.js";
 import { ask, checkedAddress } from "./network.js";
@@ -131,12 +131,9 @@ export class Client {
       throw invalid(`this shuffler wants a credential of ${served.credential} bytes; got ${credential.length}.`);
     }
     if (report) return { report, fresh: false };
-    const now = this.#now();
-    checkPace(entries, served.task.window, now);
+    pace(entries, served.task.window, this.#now());
     const made = await this.#sealed(randomized(served.task.protocol, value, this.#words), served);
     keep(entries, made);
-    entries.first ??= now;
-    entries.fresh += 1;
     return { report: made, fresh: true };
   }
 

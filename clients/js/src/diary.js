@@ -1,7 +1,7 @@
 // What this client has reported for one task. A second randomization of a value is a second release, so a report is written
 // down before it is sent, and how many there may be is decided by this device's clock, whatever a server says.
 //
-// {"first": time of the first report or null, "fresh": reports ever made,
+// {"first": time of the first report or null, "period": that of the last one, "fresh": reports ever made,
 //  "windows": {"7": {"message", "inner", "key"} until it has arrived, then {"arrived": time}}}; times are in milliseconds.
 
 import { fromBase64, toBase64 } from "./bytes.js";
@@ -40,18 +40,23 @@ export class Diary {
   }
 }
 
-/** Refuse a new report before its time: one for each `seconds` since the first, and none while the clock is before it. */
-export function checkPace(entries, seconds, now) {
+/**
+ * Note a new report, or refuse it before its time. From the first report on, time is cut into periods of `seconds`: one report
+ * for each that begins after the last. Periods that pass unused are gone, so that a server gains nothing by waiting.
+ */
+export function pace(entries, seconds, now) {
   if (!Number.isFinite(now)) throw new ShuffledpError("invalid", "the clock shows no time. Set it.");
-  if (entries.first === null) return;
-  if (entries.fresh >= 1 + Math.floor((now - entries.first) / (seconds * 1000))) {
-    const next = new Date(entries.first + entries.fresh * seconds * 1000);
+  const first = entries.first ?? now;
+  const period = Math.floor((now - first) / (seconds * 1000));
+  if (entries.period !== null && period <= entries.period) {
+    const next = new Date(first + (entries.period + 1) * seconds * 1000);
     throw new ShuffledpError(
       "too_soon",
       `too soon: the earlier report stands, and this device may make the next one at ${next.toISOString()}.`,
       { next },
     );
   }
+  Object.assign(entries, { first, period, fresh: entries.fresh + 1 });
 }
 
 /** The report that has not arrived yet, if there is one: {window, message, inner, key}. */
@@ -68,7 +73,7 @@ export function keep(entries, { window, message, inner, key }) {
 }
 
 function parsed(text) {
-  if (text === null || text === undefined) return { first: null, fresh: 0, windows: {} };
+  if (text === null || text === undefined) return { first: null, period: null, fresh: 0, windows: {} };
   let found = null;
   try {
     found = JSON.parse(text);
@@ -80,7 +85,9 @@ function parsed(text) {
     isObject(found.windows) &&
     Number.isInteger(found.fresh) &&
     found.fresh >= 0 &&
-    (found.fresh === 0 ? found.first === null : Number.isFinite(found.first)) &&
+    (found.fresh === 0
+      ? found.first === null && found.period === null
+      : Number.isFinite(found.first) && Number.isInteger(found.period)) &&
     Object.values(found.windows).every(isReport);
   if (!sound) {
     // guessing could mean a second randomization of the same value

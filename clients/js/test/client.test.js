@@ -46,7 +46,7 @@ test("a report arrives, is opened by the analyzer, and what was sent is forgotte
   const { shuffler, client, kept, clock } = await setUp();
   assert.deepEqual(await client.submit("b"), { window: 1, earlier: false });
   assert.deepEqual(await shuffler.opened(), [1]);
-  assert.deepEqual(await kept(), { first: clock.now, fresh: 1, windows: { 1: { arrived: clock.now } } });
+  assert.deepEqual(await kept(), { first: clock.now, period: 0, fresh: 1, windows: { 1: { arrived: clock.now } } });
 });
 
 test("requests carry nothing about the person and follow nobody", async () => {
@@ -126,11 +126,15 @@ test("a server that names new windows gets one report per window of this device'
   assert.deepEqual(await client.submit("a"), { window: 41, earlier: false });
   shuffler.window = 42;
   await assert.rejects(client.submit("a"), { kind: "too_soon" });
+  clock.now += 600_000; // ten minutes later one more, not ten
+  assert.deepEqual(await client.submit("a"), { window: 42, earlier: false });
+  shuffler.window = 43;
+  await assert.rejects(client.submit("a"), { kind: "too_soon" });
   clock.now -= 10 * 365 * 86_400_000; // a clock that went back allows none
   await assert.rejects(client.submit("a"), { kind: "too_soon" });
   clock.now = NaN;
   await assert.rejects(client.submit("a"), { kind: "invalid" });
-  assert.equal(words.made, 2);
+  assert.equal(words.made, 3);
 });
 
 test("when the shuffler's keys change the same inside gets a new wrapping", async () => {
@@ -314,7 +318,7 @@ test("a storage that fails or is damaged means that nothing is reported", async 
     "{}",
     "[]",
     '{"first":null,"fresh":1,"windows":{}}',
-    '{"first":0,"fresh":1,"windows":{"1":{"message":1}}}',
+    '{"first":0,"period":0,"fresh":1,"windows":{"1":{"message":1}}}',
   ]) {
     await storage.set(name, text);
     await assert.rejects(client.submit("a"), { kind: "storage" });

@@ -145,7 +145,7 @@ class Client:
                 if late is None or late["sent"]:
                     raise InvalidInput("there is no report that could go to this window. Make one first.")
                 found = late
-                if base64.b64decode(late["inner"])[0] != announced.key_in(self._lists[-1]).key_id:
+                if late["key"] != self._key(announced):
                     found = self._sealed(late["message"], announced, base64.b64decode(late["credential"]))
             del kept["windows"][str(window)]
             self._keep(kept, announced.window, found)
@@ -195,9 +195,13 @@ class Client:
     def _sealed(self, message: int, announced: Announcement, credential: bytes) -> dict[str, Any]:
         inner = announced.sealed(message, self.task, self._lists)
         return {
-            "message": message, "inner": _text(inner), "sealed": _text(announced.wrapped(inner, self.task)),
-            "credential": _text(credential), "sent": False,
+            "message": message, "key": self._key(announced), "inner": _text(inner),
+            "sealed": _text(announced.wrapped(inner, self.task)), "credential": _text(credential), "sent": False,
         }  # fmt: skip
+
+    def _key(self, announced: Announcement) -> str:
+        """The fingerprint of the announced key."""
+        return self._lists[-1].fingerprint(announced.key_in(self._lists[-1]))
 
     @property
     def _file(self) -> Path:
@@ -266,7 +270,8 @@ def _is_state(found: Any) -> bool:
         if entry["sent"] is True:
             continue
         texts = [base64.b64decode(entry[name], validate=True) for name in ("inner", "sealed", "credential")]
-        if not (entry["sent"] is False and texts[0] and texts[1] and type(entry["message"]) is int):
+        whole = texts[0] and texts[1] and type(entry["message"]) is int and type(entry["key"]) is str
+        if entry["sent"] is not False or not whole:
             return False
     return True
 
