@@ -152,7 +152,7 @@ def test_busy_troubled_and_stopping_shufflers_answer_as_documented(monkeypatch: 
         raise StoreUnavailable("full")
 
     shuffler = serving(EIGHT)
-    crowded = Service(shuffler, TOKENS, Limits(max_waiting_reports=1, rate_per_address=1.0))
+    crowded = Service(shuffler, TOKENS, Limits(max_waiting_reports=1, rate_per_address=1.0), clock=lambda: 0.0)
     with TestClient(crowded.app(), raise_server_exceptions=False) as web:
         answers = [web.post(f"{TASK}/reports", headers=BYTES, content=bytes(252)) for _ in range(2)]
         assert [answer.json()["type"] for answer in answers] == ["urn:shuffledp:busy", "urn:shuffledp:too_often"]
