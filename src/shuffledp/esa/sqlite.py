@@ -75,9 +75,14 @@ class SQLiteStore:
 
     def _prepared(self, path: Path, read_only: bool) -> tuple[int, int]:
         """Made if it is missing; refused if others can read it."""
-        if not read_only:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # the log beside it gets the same permissions
+        if not read_only and not path.exists():
+            # The log beside it gets the same permissions. A file that is there is never opened here: closing it would drop
+            # all locks that this process has on it, and another process could then take the log away under its writers.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidInput(f"{path} is not a file. Choose another one.")
         if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise InvalidInput(f"others can read the store {path}. Set its permissions to 600.")
         return found.st_dev, found.st_ino
