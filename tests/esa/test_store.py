@@ -176,7 +176,7 @@ def test_looking_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_messages_say_what_really_happened(tmp_path: Path) -> None:
-    for path, why in ((tmp_path / "no" / "store.db", "No such file"), (tmp_path, "Is a directory")):
+    for path, why in ((tmp_path / "no" / "store.db", "No such file"), (tmp_path, "is not a file")):
         with pytest.raises(InvalidInput, match=why):
             SQLiteStore(path)
     store, batch = one_that_closes(tmp_path / "store.db")
@@ -307,7 +307,8 @@ def test_who_looks_at_a_store_in_use_takes_nothing_away(tmp_path: Path) -> None:
     (A handle that opened and closed the file by itself would drop the locks that keep others from removing the log.)
     """
     asked = "SELECT count(*) FROM sealed"
-    look = f"import sqlite3; c = sqlite3.connect({str(tmp_path / 'store.db')!r}); print(c.execute({asked!r}).fetchone()[0]); c.close()"
+    path = str(tmp_path / "store.db")
+    look = f"import sqlite3; c = sqlite3.connect({path!r}); print(c.execute({asked!r}).fetchone()[0]); c.close()"
     store = SQLiteStore(tmp_path / "store.db")
     store.add_task("t", "{}", hop=1, now=0.0)
     handles = [store, store.twin(), SQLiteStore(tmp_path / "store.db")]
