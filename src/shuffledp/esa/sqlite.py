@@ -59,11 +59,7 @@ class SQLiteStore:
             )  # fmt: skip
             version = self._version()
             if not read_only:
-                self._connection.executescript(
-                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
-                    "PRAGMA temp_store = MEMORY;"  # nothing of a batch may be left in a temporary file
-                    f"PRAGMA cache_size = -{_CACHE}; PRAGMA wal_autocheckpoint = 10000;"  # ids come in no order
-                )
+                self._configure()
         except (sqlite3.Error, OSError) as error:
             raise InvalidInput(f"cannot use the store {path}: {why(error)}") from None
         if not version and read_only:
@@ -72,6 +68,25 @@ class SQLiteStore:
             with self._transaction() as connection:  # whole or not at all; another process may have done it meanwhile
                 for statement in TABLES.split(";") if not self._version() else ():
                     connection.execute(statement)
+
+    def _configure(self) -> None:
+        """Durable, and nothing that was erased is left."""
+        until = time.monotonic() + _PATIENCE / 1000
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                break
+            except (
+                sqlite3.OperationalError
+            ):  # others open a new file at the same time: SQLite does not wait by itself here
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+        self._connection.executescript(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
+            "PRAGMA temp_store = MEMORY;"  # nothing of a batch may be left in a temporary file
+            f"PRAGMA cache_size = -{_CACHE}; PRAGMA wal_autocheckpoint = 10000;"  # ids come in no order
+        )
 
     def _prepared(self, path: Path, read_only: bool) -> tuple[int, int]:
         """Made if it is missing; refused if others can read it."""
