@@ -5,6 +5,7 @@ the shuffler use is reported. SHUFFLEDP_BENCH_SECONDS shortens the sustained loa
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -20,12 +21,18 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
 
 from shuffledp import plan
-from shuffledp.esa.analyzer import open_batch
+from shuffledp.esa.analyzer import analyze, open_batch
 from shuffledp.esa.crypto import seal, seal_inner, unseal
 from shuffledp.esa.http import OCTETS
 from shuffledp.esa.keys import KeyList, KeyRing, PublicKey
+from shuffledp.esa.opened import OpenedBefore
+from shuffledp.esa.opening import Openers
+from shuffledp.esa.released import Released
 from shuffledp.esa.sqlite import SQLiteStore
 from shuffledp.esa.store import NextKey
 from shuffledp.esa.task import Task
@@ -236,6 +243,42 @@ def analysis(task: Task) -> None:
         )
 
 
+def most_memory() -> int:
+    """The most bytes that this process ever held."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(found.group(1)) * 1024 if found else 0
+
+
+def large_batch(task: Task) -> None:
+    """What the analyzer does besides opening, on five million records that were never sealed: check, compare, remember."""
+    count = int(5_000_000 * min(1.0, SECONDS / 60))
+    header = np.frombuffer(Header(0).encode(), dtype=np.uint8)
+    ring, generator, before = KeyRing.fresh("analyzer"), np.random.default_rng(1), most_memory()
+    with tempfile.TemporaryDirectory() as name:
+        memory = OpenedBefore(Path(name))
+        for which in ("the first batch", "beside one of the same size"):
+            with tempfile.TemporaryFile() as file:
+                digest = hashlib.sha256()
+                for first in range(0, count, 100_000):
+                    records = generator.integers(0, 256, (min(100_000, count - first), 71), dtype=np.uint8)
+                    records[:, : len(header)] = header
+                    digest.update(records.tobytes())
+                    file.write(records.tobytes())
+                file.flush()
+                batch = Released.mapped(file, digest.hexdigest())
+            used, start = time.process_time(), time.perf_counter()
+            with patch.object(Openers, "tallies", lambda _, some, *__: [Counter({0: len(some)})]):
+                result = analyze(batch, task, ring, opened_before=memory)
+            seconds, used = time.perf_counter() - start, time.process_time() - used
+            held = most_memory() - before
+            assert result["n"] == count
+            million = count / 1_000_000
+            print(
+                f"analyzer, {count:,} records, all but opening, {which}: {seconds / million:.2f} s ({used / million:.2f} CPU-s) "
+                f"a million; {held / count:.0f} bytes of memory a record, 71 of them the mapped file"
+            )
+
+
 def main() -> None:
     """Seal, submit, release, open."""
     task = Task(
@@ -249,9 +292,10 @@ def main() -> None:
     ring = KeyRing.fresh("shuffler")
     analysis(task)
     context = get_context("spawn")
-    alone = context.Process(target=release, args=(task,))
-    alone.start()
-    alone.join()
+    for job in (large_batch, release):
+        alone = context.Process(target=job, args=(task,))
+        alone.start()
+        alone.join()
     count = int(20_000 * SECONDS) + (20 + FLOOD) * TOGETHER
     step = -(-count // 8)
     with ProcessPoolExecutor(2, mp_context=context) as pool:

@@ -39,7 +39,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.engines.answer import estimated
 from shuffledp.engines.count import count
-from shuffledp.esa.analyzer import Opened, analyze, open_batch
+from shuffledp.esa.analyzer import Opened, analyze, open_batch, result_of
 from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.crypto import seal_inner, unseal, wrap
 from shuffledp.esa.http import OCTETS, Service, Tokens
@@ -90,7 +90,8 @@ def test_a2_intervals_cover_as_often_as_they_say(kind: str) -> None:
     assert 0.936 <= coverage(found, collected, truth, 0.95) <= 0.964
     assert not 0.936 <= coverage(found, collected, truth, 0.90) <= 0.964
     task = Task(plan=found, window=60, max_age=60, **PARTIES)
-    shown = analyze(Opened(received=USERS, counts=collected[0], rejected={}), task, digest="d")["estimate"]["interval"]
+    opened = Opened(received=USERS, counts=collected[0], rejected={})
+    shown = result_of(opened, task, digest="d")["estimate"]["interval"]
     computed = np.array(estimated(found, collected[0], None).interval(0.95)).T
     assert np.array(shown).reshape(-1, 2) == pytest.approx(computed, rel=1e-12)
 
@@ -187,7 +188,7 @@ def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
     assert batch.count == shuffler.counters[task.id]["accepted"]
     opened = open_batch(data, task, ANALYZER)
     assert opened.rejected == expected
-    result = analyze(opened, task, digest=batch.digest or "")
+    result = analyze(data, task, ANALYZER)
     assert result["n"] == honest
     refused = shuffler.counters[task.id].total() - shuffler.counters[task.id]["accepted"]
     assert result["n"] + sum(result["rejected"].values()) + refused == n
@@ -306,8 +307,8 @@ def test_a13_a_party_with_another_task_opens_nothing(task: Task, other: Task) ->
     inners = b"".join(seal_inner(j % 4, task, ANALYZER.public()) for j in range(20))
     opened = open_batch(inners, other, ANALYZER)
     assert (opened.counts.total, opened.rejected) == (0, {"decrypt_error": 20})
-    with pytest.raises(InvalidInput, match="only 0 of 20 reports are valid"):
-        analyze(opened, other, digest="d")
+    with pytest.raises(InvalidInput, match="only 0 of the 20 reports received are valid"):
+        result_of(opened, other, digest="d")
 
 
 def test_a13_no_field_is_left_out() -> None:
@@ -347,9 +348,11 @@ def test_a14_a_batch_of_eight_thousand_is_refused_where_nine_thousand_were_plann
         assert shuffler.accept(task.id, uploads[start:end]) == ["accepted"] * (end - start)
         assert shuffler.close(task.id, whatever_the_window=True) == "batch_too_small"
         assert shuffler.store.batches(task.id, "RELEASED") == []
+        with pytest.raises(InvalidInput, match="no shuffler may release fewer than 9,000"):
+            analyze(b"".join(upload[: record_length(1)] for upload in uploads[:end]), task, ANALYZER)
         counts = Counts.of(np.arange(end) % 16, 16)
-        with pytest.raises(InvalidInput, match="fewer than the plan's 9,000"):
-            analyze(Opened(received=end, counts=counts, rejected={}), task, digest="d")
+        with pytest.raises(InvalidInput, match="the guarantee relies on 9,000 honest ones"):
+            result_of(Opened(received=9000, counts=counts, rejected={}), task, digest="d")
     assert shuffler.accept(task.id, uploads[8999:]) == ["accepted"]
     assert released(shuffler, task)[0].count == 9000
 
@@ -368,9 +371,9 @@ def test_a17_a_crash_between_spending_and_showing_never_under_counts(
 ) -> None:
     """A budget for two: one analysis dies after it spent. It counts; repeating it is free; a third batch is refused."""
     task = Task(plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3), window=60, max_age=60, **PARTIES)
-    opened = Opened(received=1000, counts=Counts.of(np.arange(1000) % 3, 3), rejected={})
+    one, two, three = (b"".join(seal_inner(j % 3, task, ANALYZER.public()) for j in range(1000)) for _ in range(3))
     ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=1.7, delta=1e-6)
-    assert analyze(opened, task, digest="one", ledger=ledger)["ledger"]["releases"] == 1
+    assert analyze(one, task, ANALYZER, ledger=ledger)["ledger"]["releases"] == 1
 
     def die(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -378,11 +381,11 @@ def test_a17_a_crash_between_spending_and_showing_never_under_counts(
     with monkeypatch.context() as patch:
         patch.setattr("shuffledp.esa.analyzer.estimated", die)
         with pytest.raises(KeyboardInterrupt):
-            analyze(opened, task, digest="two", ledger=ledger)
-    again = Ledger(tmp_path / "ledger.jsonl", epsilon=1.7, delta=1e-6)
+            analyze(two, task, ANALYZER, ledger=ledger)
+    again = Ledger(tmp_path / "ledger.jsonl")
     with pytest.raises(NoClaim, match="the budget is spent: 2 releases"):
-        analyze(opened, task, digest="three", ledger=again)
-    repeated = analyze(opened, task, digest="two", ledger=again)["ledger"]
+        analyze(three, task, ANALYZER, ledger=again)
+    repeated = analyze(two, task, ANALYZER, ledger=again)["ledger"]
     assert repeated["releases"] == 2
     assert 1.0 < repeated["spent_epsilon"] <= 1.7
 

@@ -1,5 +1,6 @@
-"""The analyzer and the ledger: bad records are isolated, the guarantee is stated, the budget is kept through crashes."""
+"""The analyzer: what cannot be private stays sealed, spends are booked first, bad records are isolated, guarantees are stated."""
 
+import hashlib
 import json
 import os
 import signal
@@ -12,17 +13,20 @@ import numpy as np
 import pytest
 
 from oracles.parties import PARTIES
-from shuffledp import Collection, InvalidInput, NoClaim, RandomizedResponse, compose, plan
-from shuffledp.accounting.account import bound_named
+from shuffledp import InvalidInput, NoClaim, plan
 from shuffledp.core.counts import Counts
+from shuffledp.core.digits import rounded_up
 from shuffledp.engines.answer import estimated
-from shuffledp.esa.analyzer import analyze, one_lie, open_batch
+from shuffledp.esa.analyzer import NO_BUDGET, Opened, analyze, max_shift, open_batch, result_of
 from shuffledp.esa.client import randomized
 from shuffledp.esa.crypto import seal
 from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.ledger import START, Ledger, Spend
+from shuffledp.esa.ledger import Ledger
+from shuffledp.esa.opened import OpenedBefore
+from shuffledp.esa.opening import Openers
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import encode_message
+from shuffledp.esa.wire import Header, encode_message
+from shuffledp.planning.plan import epsilon_at
 
 RING = KeyRing.fresh("analyzer")
 TASK = Task(
@@ -54,7 +58,7 @@ def test_a7_bad_records_are_isolated_and_counted() -> None:
         assert opened.received == 15 * 1105
         assert opened.counts.total == 16_500
         assert opened.rejected == dict.fromkeys(bad, 15) | {"out_of_domain": 30}
-    result = analyze(open_batch(data, TASK, RING), TASK, digest="d" * 64)
+    result = result_of(open_batch(data, TASK, RING), TASK, digest="d" * 64)
     assert result["n"] == 1100
     assert result["rejected"] == Counter([*bad, "out_of_domain"])
     assert result["received"] == result["n"] + sum(result["rejected"].values())
@@ -65,6 +69,7 @@ def test_a7_bad_records_are_isolated_and_counted() -> None:
     assert result["guarantee"]["realised_epsilon"] < 1 < result["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"]
     assert "otherwise epsilon0 =" in result["trust"]
     assert result["ledger"] is None
+    assert result["notes"] == [NO_BUDGET]
     json.dumps(result, allow_nan=False)
 
 
@@ -86,18 +91,12 @@ def test_a_helper_killed_while_it_opens_loses_and_doubles_nothing() -> None:
     assert heard[-1] == 1
 
 
-def test_too_few_valid_reports_give_no_result() -> None:
-    data = batch(["a"] * 999, [b"\0" * 71] * 50)
-    with pytest.raises(InvalidInput, match="only 999 of 1,049 reports are valid"):
-        analyze(open_batch(data, TASK, RING), TASK, digest="d" * 64)
-
-
 def test_sums_too() -> None:
     task = Task(plan=plan("mean", n=300, epsilon=2.0, delta=1e-4, high=10.0), window=60, max_age=60, **PARTIES)
     data = b"".join(
         seal(encode_message(randomized(task, 4.0)), RING.public().active, "analyzer", task.id) for _ in range(400)
     )
-    result = analyze(open_batch(data, task, RING), task, digest="d" * 64)
+    result = analyze(data, task, RING)
     low, high = result["estimate"]["interval"]
     assert low < result["estimate"]["value"] < high
     assert abs(result["estimate"]["value"] - 4) < 8 * result["estimate"]["standard_error"]
@@ -118,7 +117,7 @@ def test_a16_fakes_shift_a_bin_by_the_stated_amount() -> None:
     assert found.mean() == pytest.approx(0.1 + shift, abs=3 * found.std() / np.sqrt(200))
 
 
-def test_a16_one_lie_moves_an_estimate_by_what_the_result_says() -> None:
+def test_a16_one_false_report_moves_an_estimate_by_what_the_result_says() -> None:
     """The largest change of any estimate when one message becomes another is the stated one, for every task."""
     for kind, settings in (
         ("histogram", {"size": 3}),
@@ -133,7 +132,7 @@ def test_a16_one_lie_moves_an_estimate_by_what_the_result_says() -> None:
             counts[message] += 1
             found.append(estimated(planned, Counts(counts), planned.guarantee).value)
         change = max(np.abs(one - other).max() for one in found for other in found)
-        assert change == pytest.approx(one_lie(planned, int(base.sum()) + 1))
+        assert change == pytest.approx(max_shift(planned, int(base.sum()) + 1))
 
 
 @pytest.mark.parametrize("data", [b"", b"x", bytes(70), bytes(72)])
@@ -144,86 +143,195 @@ def test_what_is_not_a_batch(data: bytes) -> None:
         open_batch(bytes(71), TASK, KeyRing.fresh("shuffler"))
 
 
-# The ledger
+# Before anything is opened
+
+FEW = Task(
+    plan=plan("histogram", n=200, epsilon=3.0, delta=1e-3, size=3, honest_fraction=0.95),
+    window=60,
+    max_age=60,
+    **PARTIES | {"honest_fraction": 0.95},
+)
+"""200 reports, of which the guarantee relies on 190."""
 
 
-def spend(batch_digest: str) -> Spend:
-    return Spend(task="t", batch=batch_digest, size=5, threshold=1 << 60, n=100_000, bound="best")
+def reports(count: int, task: Task = FEW, ring: KeyRing = RING) -> list[bytes]:
+    return [seal(encode_message(j % 3), ring.public().active, "analyzer", task.id) for j in range(count)]
 
 
-def budget_for(rounds: int) -> float:
-    """The epsilon that just allows that many rounds."""
-    blanket = RandomizedResponse(size=5, gamma=2**-4).blanket()
-    return (
-        compose([Collection(blanket=blanket, n=100_000, rounds=rounds, bound=bound_named("best"))]).epsilon(1e-6)
-        * 1.0001
-    )
+def kept(folder: Path) -> list[Path]:
+    """All files below a folder."""
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_a17_a_budget_for_twelve_rounds_lasts_twelve_rounds(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=budget_for(12), delta=1e-6)
-    assert ledger.balance().head == START
-    heads = []
-    for round_ in range(30):
-        if round_ < 12:
-            heads.append(ledger.spend(spend(f"batch {round_}")).head)
-        else:
-            with pytest.raises(NoClaim, match="the budget is spent: 12 releases") as refused:
-                ledger.spend(spend(f"batch {round_}"))
-            said = float(str(refused.value).split("epsilon = ")[1].split(",")[0])
-            assert budget_for(13) / 1.0001 <= said * (1 + 1e-12)  # shown rounded up
-    assert len(set(heads)) == 12
-    assert ledger.balance().releases == 12
-    assert ledger.balance().head == heads[-1]
-    again = ledger.spend(spend("batch 3"))  # an analysis that is repeated costs nothing more
-    assert (again.releases, again.head) == (12, heads[-1])
+class Books:
+    """A ledger and a memory of what was opened, in a folder."""
+
+    def __init__(self, folder: Path, epsilon: float = 9.0) -> None:
+        self.ledger = Ledger(folder / "ledger.jsonl", epsilon=epsilon, delta=1e-3)
+        self.opened = OpenedBefore(folder / "opened")
+
+    def analyze(self, records: list[bytes], ring: KeyRing = RING, **more: Any) -> dict[str, Any]:
+        return analyze(b"".join(records), FEW, ring, ledger=self.ledger, opened_before=self.opened, **more)
 
 
-def test_a17_a_crash_never_under_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed after the line is on disk: it counts. Killed while writing: the torn line goes, and nothing was released."""
-    path = tmp_path / "ledger.jsonl"
-    ledger = Ledger(path, epsilon=budget_for(3), delta=1e-6)
-    ledger.spend(spend("one"))
+@pytest.fixture
+def books(tmp_path: Path) -> Books:
+    return Books(tmp_path)
 
-    def die(_: int) -> None:
+
+def never(*_: Any, **__: Any) -> None:
+    pytest.fail("something was opened")
+
+
+def test_a_batch_that_mixes_keys_is_refused_before_anything_is_opened(
+    books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """199 clients have the list of after a rotation and one has that of before: its record names its key in clear."""
+    ring = RING.rotated()
+    monkeypatch.setattr("shuffledp.esa.opening.Openers.tallies", never)
+    with pytest.raises(InvalidInput) as refused:
+        books.analyze([*reports(199, ring=ring), *reports(1)], ring)
+    said = str(refused.value)
+    assert "199 records name key 1 and 1 record names key 0" in said
+    assert f"protected by epsilon0 = {rounded_up(FEW.plan.randomizer.epsilon0)} only" in said
+    assert "Nothing was opened or booked" in said
+    assert kept(tmp_path) == []
+    three = [*reports(100), *reports(90, ring=ring), *reports(10, ring=ring.rotated())]
+    with pytest.raises(
+        InvalidInput, match=r"100 records name key 0, 90 records name key 1 and 10 records name key 2\."
+    ):
+        books.analyze(three, ring)
+
+
+def test_a_record_of_another_suite_is_no_group_but_garbage(books: Books) -> None:
+    odd = [bytes([9]) + b"\xff\xff" + record[3:] for record in reports(5)]
+    result = books.analyze(reports(195) + odd)
+    assert (result["n"], result["rejected"]) == (195, {"invalid_message": 5})
+
+
+def test_a_batch_that_no_shuffler_may_release_is_not_opened(
+    books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shuffledp.esa.opening.Openers.tallies", never)
+    with pytest.raises(
+        InvalidInput, match=r"has 199 reports, and no shuffler may release fewer than 200\. Nothing was"
+    ):
+        books.analyze(reports(199))
+    assert kept(tmp_path) == []
+
+
+def test_two_hundred_copies_are_one_report(books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shuffledp.esa.opening.Openers.tallies", never)
+    with pytest.raises(InvalidInput, match="only 1 of the 200 reports received are neither repeated nor opened before"):
+        books.analyze(reports(1) * 200)
+    assert kept(tmp_path) == []
+
+
+def test_a_repeated_report_counts_once(books: Books) -> None:
+    records = reports(200)
+    result = books.analyze([*records[:100], *records[:50], *records[100:], records[0]])
+    assert (result["n"], result["received"], result["rejected"]) == (200, 251, {"report_replayed": 51})
+    plain = analyze(b"".join(records + records[:7]), FEW, RING)  # with nothing to remember it in
+    assert (plain["n"], plain["rejected"]) == (200, {"report_replayed": 7})
+
+
+def test_a_report_is_opened_in_one_batch_only(books: Books, tmp_path: Path) -> None:
+    """And analysing a batch again is no replay: it says the same, whatever was opened since."""
+    first, second = reports(200), reports(200)
+    results = [books.analyze(first), books.analyze(second + first[:20])]
+    assert [result["n"] for result in results] == [200, 200]
+    assert results[1]["rejected"] == {"report_replayed": 20}
+    again = Books(tmp_path)
+    assert again.analyze(first)["rejected"] == {}
+    assert again.analyze(second + first[:20])["rejected"] == {"report_replayed": 20}
+    assert again.analyze(first)["ledger"]["releases"] == 2
+    with pytest.raises(InvalidInput, match="only 180 of the 201 reports received"):
+        again.analyze([*reports(180), *second[:10], *first[:11]])
+
+
+# Booked before it is opened
+
+
+def test_the_spend_is_booked_and_the_ids_are_kept_before_anything_is_opened(
+    books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records, seen = reports(200), list[int]()
+
+    def die(*_: Any) -> None:
+        seen.append(books.ledger.balance().releases)
+        (ids,) = (tmp_path / "opened").rglob("*.ids")
+        assert ids.read_bytes() == b"".join(sorted(hashlib.sha256(record).digest()[:16] for record in records))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "fsync", die)
-    with pytest.raises(KeyboardInterrupt):
-        ledger.spend(spend("two"))
-    monkeypatch.undo()
-    assert ledger.balance().releases == 2
-    with path.open("ab") as file:
-        file.write(b'{"batch": "thr')
-    assert ledger.balance().releases == 2
-    assert ledger.spend(spend("three")).releases == 3
+    with monkeypatch.context() as patch:
+        patch.setattr("shuffledp.esa.opening.Openers.tallies", die)
+        with pytest.raises(KeyboardInterrupt):
+            books.analyze(records)
+    assert seen == [1]
+    assert books.analyze(records)["ledger"]["releases"] == 1  # again: the same spend
+    with pytest.raises(InvalidInput, match="only 180 of the 200"):  # what was to be opened counts as opened
+        books.analyze(reports(180) + records[:20])
 
 
-def test_an_altered_ledger_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.jsonl"
-    ledger = Ledger(path, epsilon=budget_for(3), delta=1e-6)
-    for name in ("one", "two"):
-        ledger.spend(spend(name))
-    lines = path.read_text().splitlines()
-    for altered in (
-        lines[1:],
-        [lines[0].replace("100000", "900000"), lines[1]],
-        [lines[1], lines[0]],
-        [*lines, "nonsense"],
+def test_a_release_that_does_not_fit_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    books = Books(tmp_path, epsilon=2.0)
+    monkeypatch.setattr("shuffledp.esa.opening.Openers.tallies", never)
+    with pytest.raises(
+        NoClaim, match=r"the budget is spent: 0 releases and this one would be epsilon = .* at delta = 0.001"
     ):
-        path.write_text("\n".join(altered) + "\n")
-        with pytest.raises(InvalidInput, match="was altered"):
-            ledger.balance()
-    with pytest.raises(InvalidInput, match="cannot open"):
-        Ledger(tmp_path / "nowhere" / "x", epsilon=1.0, delta=1e-6).balance()
+        books.analyze(reports(200))
+    assert kept(tmp_path) == []
 
 
-def test_results_spend_before_they_are_shown(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=1.2, delta=1e-6)
-    opened = open_batch(batch(["a"] * 1000, []), TASK, RING)
-    result = analyze(opened, TASK, digest="one", ledger=ledger)
-    assert result["ledger"]["releases"] == 1
-    assert result["ledger"]["head"] == ledger.balance().head
-    assert result["ledger"]["spent_epsilon"] == pytest.approx(1.0, rel=0.05)
-    with pytest.raises(NoClaim):
-        analyze(opened, TASK, digest="two", ledger=ledger)
+def test_garbage_does_not_cost_the_honest_reports(books: Books) -> None:
+    """Ten of 200 are garbage, and the guarantee relies on 190."""
+    garbage = [record[:-1] + bytes([record[-1] ^ 1]) for record in reports(10)]
+    result = books.analyze(reports(190) + garbage)
+    assert (result["n"], result["received"], result["rejected"]) == (190, 200, {"decrypt_error": 10})
+    assert result["guarantee"]["realised_honest"] == 190
+
+
+def test_a_refusal_after_opening_says_what_was_seen_and_stays_booked(books: Books) -> None:
+    records = reports(189)
+    garbage = [record[:-1] + bytes([record[-1] ^ 1]) for record in reports(9)]
+    out = [seal(encode_message(3), RING.public().active, "analyzer", FEW.id)]
+    with pytest.raises(InvalidInput) as refused:
+        books.analyze([*records, *garbage, *out, *records[:1]])
+    said = str(refused.value)
+    assert "only 189 of the 200 reports received are valid, and the guarantee relies on 190 honest ones" in said
+    assert "(rejected: 9 decrypt_error, 1 out_of_domain, 1 report_replayed)" in said
+    assert "the spend stays booked because the reports were opened" in said
+    assert books.ledger.balance().releases == 1
+    opened = Opened(received=200, counts=Counts(np.array([189, 0, 0])), rejected={"decrypt_error": 11})
+    with pytest.raises(InvalidInput, match=r"\(rejected: 11 decrypt_error\)\. No result is given\. Find out"):
+        result_of(opened, FEW, digest="d")
+
+
+@pytest.mark.parametrize(("received", "valid", "honest"), [(200, 200, 190), (250, 250, 237), (250, 192, 192)])
+def test_the_realised_epsilon_counts_on_no_more_honest_reports_than_the_plan_assumes(
+    received: int, valid: int, honest: int
+) -> None:
+    """So many percent of those received, and never more than are valid."""
+    counts = Counts(np.array([valid, 0, 0]))
+    result = result_of(Opened(received=received, counts=counts, rejected={}), FEW, digest="d")
+    assert result["guarantee"]["realised_honest"] == honest
+    assert result["guarantee"]["realised_epsilon"] == epsilon_at(FEW.plan, honest)
+
+
+# Large batches
+
+
+def test_few_records_are_objects_at_the_same_time(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300,000 records, each rejected as it comes: the analyzer hands on a bounded number and holds no list of them."""
+    n, handed = 300_000, list[int]()
+    random = np.random.default_rng(5).integers(0, 256, (n, 71), dtype=np.uint8)
+    random[:, :7] = np.frombuffer(Header(0).encode(), dtype=np.uint8)
+
+    def tallies(_: Openers, records: list[bytes], *__: Any) -> list[Counter[Any]]:
+        handed.append(len(records))
+        return [Counter({0: len(records)})]
+
+    monkeypatch.setattr(Openers, "tallies", tallies)
+    result = analyze(random.tobytes(), FEW, RING, opened_before=books.opened)
+    assert result["n"] == n == sum(handed)
+    assert max(handed) <= 1 << 17

@@ -28,7 +28,7 @@ from oracles.server import Server
 from oracles.survey import survey
 from shuffledp import InvalidInput, KeyedWords, plan
 from shuffledp.esa import checkpoints
-from shuffledp.esa.analyzer import analyze, open_batch
+from shuffledp.esa.analyzer import open_batch, result_of
 from shuffledp.esa.client import Client
 from shuffledp.esa.collector import Collector
 from shuffledp.esa.crypto import seal_message
@@ -334,7 +334,7 @@ def test_a1_clients_end_to_end_over_loopback(folder: Path) -> None:
     output = "".join(server.stop())
     assert server.process.returncode in (0, -signal.SIGTERM)
     opened = open_batch(batch, task, analyzer, processes=2)
-    result = analyze(opened, task, digest=closed["sha256"])
+    result = result_of(opened, task, digest=closed["sha256"])
     assert result["n"] == n
     estimate = task.plan.protocol.estimate(opened.counts)
     low, high = estimate.interval(0.999, simultaneous=True)
@@ -374,7 +374,8 @@ def test_a11_no_address_header_or_outer_byte_is_kept(folder: Path) -> None:
         list(pool.map(send, range(1000)))
     before = b"".join(path.read_bytes() for path in folder.iterdir() if path.name.startswith("store.db"))
     closed = Collector(url=server.url, token=(folder / "operator.token").read_text()).close(task)
-    batch, _ = Collector(url=server.url, token=(folder / "analyzer.token").read_text()).fetch(task, closed["batch"])
+    collector = Collector(url=server.url, token=(folder / "analyzer.token").read_text())
+    batch = collector.fetch(task, closed["batch"]).content.tobytes()
     metrics = server.metrics().encode()
     output = "".join(server.stop()).encode()
     after = b"".join(path.read_bytes() for path in folder.iterdir() if path.name.startswith("store.db"))
@@ -469,12 +470,9 @@ def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
         ):
             assert abs(value - truth) < 7 * error
         words = run(f"{analyze_line} {budget}", cwd=folder)  # the same batch again: spent once
-        assert "in 1 releases" in words.stdout, words.stderr
+        assert "in 1 release\n" in words.stdout, words.stderr
         assert "Alpha runs the shuffler and Beta the analyzer" in words.stdout
-        assert (
-            document["ledger"]["head"]
-            in run("ledger show ledger.jsonl --budget-epsilon 1.5 --budget-delta 1e-6", cwd=folder).stdout
-        )
+        assert document["ledger"]["head"] in run("ledger show ledger.jsonl", cwd=folder).stdout
         small = run(f"{analyze_line} --ledger other.jsonl --budget-epsilon 0.5 --budget-delta 1e-6", cwd=folder)
         assert (small.returncode, small.stdout) == (3, "")
         assert "the budget is spent" in small.stderr

@@ -186,7 +186,7 @@ def test_a_backup_taken_while_running_is_restored(folder: Path) -> None:
         token = (folder / "operator.token").read_text()
         assert set(sender.send(TASK, first)) == {"accepted"}
         Collector(url=url, token=token).close(TASK)
-        before = Collector(url=url, token=(folder / "analyzer.token").read_text()).fetch(TASK)
+        before = Collector(url=url, token=(folder / "analyzer.token").read_text()).fetch(TASK).sha256
         assert set(sender.send(TASK, second)) == {"accepted"}
         done = run("shuffler backup store.db copy.db", cwd=folder)
         assert done.returncode == 0, done.stderr
@@ -205,7 +205,7 @@ def test_a_backup_taken_while_running_is_restored(folder: Path) -> None:
             [batch["state"] for batch in listed] == ["RELEASED", "OPEN"] if extra else ["RELEASED", "DESTROYED", "OPEN"]
         )
         with running(folder) as server:
-            again = Collector(url=server.url, token=(folder / "analyzer.token").read_text()).fetch(TASK)
+            again = Collector(url=server.url, token=(folder / "analyzer.token").read_text()).fetch(TASK).sha256
             assert again == before
             assert set(Sender(url=server.url).send(TASK, first + second)) == {"report_replayed"}
     (folder / "empty.db").touch()

@@ -4,6 +4,8 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -174,7 +176,7 @@ def test_looking_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_messages_say_what_really_happened(tmp_path: Path) -> None:
-    for path, why in ((tmp_path / "no" / "store.db", "No such file"), (tmp_path, "Is a directory")):
+    for path, why in ((tmp_path / "no" / "store.db", "No such file"), (tmp_path, "is not a file")):
         with pytest.raises(InvalidInput, match=why):
             SQLiteStore(path)
     store, batch = one_that_closes(tmp_path / "store.db")
@@ -296,6 +298,25 @@ def test_a27_uploads_go_on_between_the_steps_of_a_release(tmp_path: Path, monkey
     assert sorted(released(store, batch.id)) == list(range(100))
     assert store.open_batch("t").count == taken
     for handle in (store, other):
+        handle.close()
+
+
+def test_who_looks_at_a_store_in_use_takes_nothing_away(tmp_path: Path) -> None:
+    """Another process opens and closes it between the handles' writes: the log stays, and all that was acknowledged with it.
+
+    (A handle that opened and closed the file by itself would drop the locks that keep others from removing the log.)
+    """
+    asked = "SELECT count(*) FROM sealed"
+    path = str(tmp_path / "store.db")
+    look = f"import sqlite3; c = sqlite3.connect({path!r}); print(c.execute({asked!r}).fetchone()[0]); c.close()"
+    store = SQLiteStore(tmp_path / "store.db")
+    store.add_task("t", "{}", hop=1, now=0.0)
+    handles = [store, store.twin(), SQLiteStore(tmp_path / "store.db")]
+    for number in range(6):
+        assert handles[number % 3].add_reports("t", [(name(number), inner(number))], key=KEY) == ["accepted"]
+        seen = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout
+        assert int(seen) == number + 1
+    for handle in handles:
         handle.close()
 
 

@@ -22,10 +22,11 @@ from oracles.parties import PARTIES
 from oracles.process import run
 from shuffledp import KeyedWords, Plan, plan
 from shuffledp.core.counts import Counts
-from shuffledp.esa.analyzer import Opened, analyze
+from shuffledp.esa.analyzer import Opened
+from shuffledp.esa.analyzer import result_of as analyzed
 from shuffledp.esa.crypto import seal
 from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.ledger import Ledger
+from shuffledp.esa.ledger import Balance
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import encode_message
 from shuffledp.figures.report import page, picture
@@ -42,14 +43,14 @@ HOSTILE = [
 VOID = {"meta", "img"}
 
 
-def result_of(plan_: Plan, *, ledger: Ledger | None = None, **operators: Any) -> dict[str, Any]:
+def result_of(plan_: Plan, *, balance: Balance | None = None, **operators: Any) -> dict[str, Any]:
     task = Task(plan=plan_, window=60, max_age=60, **PARTIES | operators)
     n = plan_.min_batch + 100
     values = np.random.default_rng(1).integers(0, plan_.size, n)
     messages = plan_.randomizer.randomize(values, KeyedWords.seeded(1), first_row=0)
     counts = Counts.of(np.asarray(messages, dtype=np.int64), plan_.size)
     opened = Opened(received=n + 1241, counts=counts, rejected={"decrypt_error": 1234, "out_of_domain": 7})
-    result = analyze(opened, task, digest="d" * 64, ledger=ledger)
+    result = analyzed(opened, task, digest="d" * 64, balance=balance)
     return json.loads(json.dumps(result))  # type: ignore[no-any-return]  # what a file would hold
 
 
@@ -145,7 +146,7 @@ def test_every_number_is_on_the_page_and_the_picture_is_one(kind: Any, n: int, s
     assert f"{promise['n']:,} honest reports" in found.text
     assert [row[1] for row in found.tables[2][1:]] == [f"{result['received']:,}", f"{result['n']:,}", "1,234", "7"]
     assert [row[0] for row in found.tables[2][3:]] == ["Rejected: decrypt_error", "Rejected: out_of_domain"]
-    for shown in (result["trust"], result["task"], result["batch"], result["plan"], "No ledger was kept"):
+    for shown in (result["trust"], result["task"], result["batch"], result["plan"], "No budget is kept"):
         assert shown in found.text
     image = Image.open(io.BytesIO(picture(result)))
     image.load()
@@ -219,14 +220,83 @@ def test_simultaneous_intervals_are_called_so() -> None:
     assert "simultaneous 95 % intervals" in picture(result, "svg").decode()
 
 
-def test_the_budget_is_shown(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=1.5, delta=1e-6)
-    result = result_of(plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3), ledger=ledger)
+def test_the_budget_is_shown() -> None:
+    balance = Balance(spent_epsilon=1.0000001, budget_epsilon=1.5, delta=1e-6, releases=1, head="h" * 64)
+    result = result_of(plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3), balance=balance)
     found = Page(page(result))
-    spent, budget, delta, releases = (row[1] for row in found.tables[3][1:])
-    assert result["ledger"]["spent_epsilon"] <= number(spent) <= result["ledger"]["spent_epsilon"] * 1.00001
-    assert (budget, delta, releases) == ("1.5", "1e-6", "1")
-    assert result["ledger"]["head"] in found.text
+    assert found.tables[3][1:] == [
+        ["Spent epsilon", "1.00001"],
+        ["Budget epsilon", "1.5"],
+        ["At delta", "1e-6"],
+        ["Releases", "1"],
+    ]
+    assert "h" * 64 in found.text
+    assert "No budget is kept" not in found.text
+
+
+def test_a_result_without_a_ledger_says_that_no_budget_is_kept(shuffler: "Asked", tmp_path: Path) -> None:
+    """In the page, the text and the JSON."""
+    kept = "No budget is kept: no ledger was given, so what else these people were asked is not counted."
+    done = run(f"{line(shuffler, budget='')} --report result.html -o result.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"{kept}\n" in done.stdout
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert (result["ledger"], result["notes"]) == (None, [kept])
+    assert kept in Page((tmp_path / "result.html").read_text(encoding="utf-8")).text
+
+
+def test_every_epsilon_says_at_which_delta_and_under_which_assumption(shuffler: "Asked", tmp_path: Path) -> None:
+    done = run(f"{line(shuffler)} --report result.html -o result.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "epsilon = 2 at delta = 0.001 from 100 honest reports on" in lines
+    assumed = "at least 120 of the 120 reports received (100 %) are from honest users"
+    assert any(text.startswith("epsilon = ") and text.endswith(f" at delta = 0.001 if {assumed}") for text in lines)
+    assert any(
+        re.fullmatch(r"budget: epsilon = [\d.]+ of 3 spent at delta = 0.001 in 1 release", text) for text in lines
+    )
+    assert any(text.startswith("one false report can shift an estimate by at most ") for text in lines)
+    text = Page((tmp_path / "result.html").read_text(encoding="utf-8")).text
+    assert "If at least 120 of the 120 reports received are from honest users" in text
+    assert "One false report can shift an estimate by at most " in text
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["max_shift_per_false_report"] > 1
+
+
+def test_the_command_keeps_to_the_ledgers_budget_and_head(shuffler: "Asked", tmp_path: Path) -> None:
+    first = run(f"{line(shuffler)} --json", cwd=tmp_path)
+    head = json.loads(first.stdout)["ledger"]["head"]
+    again = run(f"{line(shuffler, budget='--ledger ledger.jsonl')} --expect-head {head}", cwd=tmp_path)
+    assert f"ledger head {head}" in again.stdout, again.stderr
+    ledger = (tmp_path / "ledger.jsonl").read_bytes()
+    asked = list(shuffler.paths)
+    for budget, why in (
+        (
+            "--ledger ledger.jsonl --budget-epsilon 50",
+            "has a budget of epsilon = 3 at delta = 0.001; got another epsilon",
+        ),
+        (f"--ledger ledger.jsonl --expect-head {'0' * 64}", "rolled back, cut short or replaced"),
+        ("--ledger new.jsonl --budget-epsilon 3 --budget-delta 0.5", "a budget's delta must be at most 0.01; got 0.5."),
+        ("--ledger new.jsonl", "is new and needs a budget"),
+        ("--budget-epsilon 3", "a budget is kept in a ledger. Give --ledger."),
+    ):
+        done = run(line(shuffler, budget=budget), cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert why in done.stderr
+    assert (tmp_path / "ledger.jsonl").read_bytes() == ledger
+    assert not (tmp_path / "new.jsonl").exists()
+    assert shuffler.paths == asked  # nothing was even fetched
+
+
+def test_the_command_remembers_what_it_opened(shuffler: "Asked", tmp_path: Path) -> None:
+    for folder in ("opened", "state"):
+        where = "--opened opened" if folder == "opened" else ""
+        done = run(f"{line(shuffler)} {where}", cwd=tmp_path, environment={"XDG_STATE_HOME": str(tmp_path / "state")})
+        assert done.returncode == 0, done.stderr
+        (path,) = (tmp_path / folder).rglob("*.ids")
+        assert path.parent.name == TASK.id
+        assert path.stem == shuffler.released["sha256"]
+        assert path.stat().st_size == 120 * 16
 
 
 # The command
@@ -242,7 +312,11 @@ class Asked:
 
     def __init__(self, batch: bytes) -> None:
         asked = self.paths = list[str]()
-        released = {"batch": 1, "reports": len(batch) // 71, "sha256": hashlib.sha256(batch).hexdigest()}
+        released = self.released = {
+            "batch": 1,
+            "reports": len(batch) // 71,
+            "sha256": hashlib.sha256(batch).hexdigest(),
+        }
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -274,8 +348,10 @@ def shuffler(tmp_path: Path) -> Iterator[Asked]:
     asked.server.server_close()
 
 
-def line(shuffler: Asked) -> str:
-    budget = "--ledger ledger.jsonl --budget-epsilon 3 --budget-delta 1e-3"
+BUDGET = "--ledger ledger.jsonl --budget-epsilon 3 --budget-delta 1e-3"
+
+
+def line(shuffler: Asked, budget: str = BUDGET) -> str:
     return (
         f"analyzer run task.json --url {shuffler.url} --token analyzer.token --keys analyzer.key --processes 1 {budget}"
     )

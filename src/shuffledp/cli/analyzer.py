@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,16 @@ from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Reals, Wholes
 from shuffledp.cli.progress import progress
 from shuffledp.cli.secrets import read_secret
+from shuffledp.cli.state import state_folder
 from shuffledp.cli.tables import aligned
 from shuffledp.cli.task import read_task
 from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.analyzer import analyze, open_batch
+from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.collector import Collector
 from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.ledger import Ledger
+from shuffledp.esa.ledger import Ledger, releases
+from shuffledp.esa.opened import OpenedBefore
 from shuffledp.figures.report import check_report, page, picture
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -36,8 +39,14 @@ def analyzer_group() -> None:
 @click.option("--keys", type=_FILE, required=True, help="The analyzer's key file.")
 @click.option("--batch", type=Wholes(), help="Which batch [default: the latest released one].")
 @click.option("--ledger", type=_FILE, help="Budget file of the population.")
-@click.option("--budget-epsilon", type=Reals(), help="Its epsilon.")
-@click.option("--budget-delta", type=Reals(), help="Its delta.")
+@click.option("--budget-epsilon", type=Reals(), help="Its epsilon; needed for a new ledger only.")
+@click.option("--budget-delta", type=Reals(), help="Its delta; needed for a new ledger only.")
+@click.option("--expect-head", metavar="HEX", help="Refuse a ledger without this head, which an earlier result showed.")
+@click.option(
+    "--opened",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that remembers which reports were opened [default: opened in shuffledp's state folder].",
+)
 @click.option("--processes", type=Wholes(), help="Processes that open records [default: all cores].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-o", "--out", type=_FILE, help="Write the JSON to this file.")
@@ -46,8 +55,9 @@ def analyzer_group() -> None:
 )
 def run_analyzer(
     task: Path, url: str, token: Path, keys: Path, batch: tuple[int, ...] | None, ledger: Path | None,
-    budget_epsilon: tuple[float, ...] | None, budget_delta: tuple[float, ...] | None, processes: tuple[int, ...] | None,
-    as_json: bool, out: Path | None, reports: tuple[Path, ...],
+    budget_epsilon: tuple[float, ...] | None, budget_delta: tuple[float, ...] | None, expect_head: str | None,
+    opened: Path | None, processes: tuple[int, ...] | None, as_json: bool, out: Path | None,
+    reports: tuple[Path, ...],
 ) -> None:  # fmt: skip
     """Fetch a released batch of TASK, open it, and say what it says, under which guarantee."""
     for path in reports:
@@ -55,14 +65,16 @@ def run_analyzer(
     if any(given is not None and len(given) != 1 for given in (batch, processes)):
         raise InvalidInput("--batch and --processes take one number each.")
     found, ring = read_task(task), KeyRing.load(keys)
-    book = _ledger(ledger, budget_epsilon, budget_delta)
-    data, digest = Collector(url=url.rstrip("/"), token=read_secret(token)).fetch(found, batch[0] if batch else None)
+    book = _ledger(ledger, budget_epsilon, budget_delta, expect_head)
+    if book is not None:
+        book.check()
+    released = Collector(url=url.rstrip("/"), token=read_secret(token)).fetch(found, batch[0] if batch else None)
     with progress(1000, "Opening") as bar:
-        opened = open_batch(
-            data, found, ring, processes=processes[0] if processes else os.cpu_count() or 1,
+        result = analyze(
+            released, found, ring, ledger=book, opened_before=OpenedBefore(opened or state_folder() / "opened"),
+            processes=processes[0] if processes else os.cpu_count() or 1,
             watch=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
-    result = analyze(opened, found, digest=digest, ledger=book)
     text = json.dumps(result, indent=2, allow_nan=False)
     if out is not None:
         write_text(out, text + "\n")
@@ -78,29 +90,35 @@ def ledger_group() -> None:
 
 @ledger_group.command("show")
 @click.argument("ledger", type=_FILE)
-@click.option("--budget-epsilon", type=Reals(), required=True, help="The budget's epsilon.")
-@click.option("--budget-delta", type=Reals(), required=True, help="The budget's delta.")
-def show(ledger: Path, budget_epsilon: tuple[float, ...], budget_delta: tuple[float, ...]) -> None:
+@click.option("--expect-head", metavar="HEX", help="Refuse a ledger without this head, which an earlier result showed.")
+def show(ledger: Path, expect_head: str | None) -> None:
     """What was spent of LEDGER's budget."""
     if not ledger.is_file():
         raise InvalidInput(f"there is no ledger {ledger}. The first release makes one.")
-    book = _ledger(ledger, budget_epsilon, budget_delta)
-    balance = book.balance() if book is not None else None
-    if balance is not None:
-        click.echo(
-            f"{balance.releases} releases, epsilon = {rounded_up(balance.spent_epsilon)} of {rounded_up(balance.epsilon)}"
-        )
-        click.echo(f"head {balance.head}")
+    click.echo(_spent(asdict(Ledger(ledger, expect_head=expect_head).balance())))
 
 
-def _ledger(path: Path | None, epsilon: tuple[float, ...] | None, delta: tuple[float, ...] | None) -> Ledger | None:
+def _ledger(
+    path: Path | None, epsilon: tuple[float, ...] | None, delta: tuple[float, ...] | None, expect_head: str | None
+) -> Ledger | None:
+    if any(given is not None and len(given) != 1 for given in (epsilon, delta)):
+        raise InvalidInput("--budget-epsilon and --budget-delta take one number each.")
     if path is None:
-        if epsilon or delta:
-            raise InvalidInput("a budget needs a ledger to be kept in. Give --ledger.")
+        if epsilon or delta or expect_head:
+            raise InvalidInput("a budget is kept in a ledger. Give --ledger.")
         return None
-    if epsilon is None or delta is None or len(epsilon) != 1 or len(delta) != 1:
-        raise InvalidInput("a ledger has one budget. Give --budget-epsilon and --budget-delta.")
-    return Ledger(path, epsilon=epsilon[0], delta=delta[0])
+    return Ledger(
+        path, epsilon=epsilon[0] if epsilon else None, delta=delta[0] if delta else None, expect_head=expect_head
+    )
+
+
+def _spent(balance: dict[str, Any]) -> str:
+    """The budget in two lines."""
+    spent, budget, delta = (rounded_up(balance[name]) for name in ("spent_epsilon", "budget_epsilon", "delta"))
+    return (
+        f"budget: epsilon = {spent} of {budget} spent at delta = {delta} in {releases(balance['releases'])}\n"
+        f"ledger head {balance['head']}"
+    )
 
 
 def _words(result: dict[str, Any]) -> str:
@@ -117,14 +135,17 @@ def _words(result: dict[str, Any]) -> str:
     lines = [aligned(["", "estimate", "standard error", f"{percent} from", "to"], rows), ""]
     lines.append(f"{result['n']:,} valid of {result['received']:,} reports")
     lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
+    delta = f"delta = {rounded_up(guarantee['delta'])}"
+    lines.append(f"epsilon = {rounded_up(guarantee['epsilon'])} at {delta} from {guarantee['n']:,} honest reports on")
+    honest, received = guarantee["realised_honest"], result["received"]
     lines.append(
-        f"epsilon = {rounded_up(guarantee['epsilon'])} at delta = {rounded_up(guarantee['delta'])} "
-        f"with {guarantee['n']:,} honest reports; {rounded_up(guarantee['realised_epsilon'])} with those that came"
+        f"epsilon = {rounded_up(guarantee['realised_epsilon'])} at {delta} if at least {honest:,} of the {received:,} reports "
+        f"received ({rounded_up(100 * honest / received, 3)} %) are from honest users"
     )
-    lines.append(f"each lying report shifts an estimate by at most {rounded_up(result['one_lie_shifts_by_at_most'])}")
+    shift = rounded_up(result["max_shift_per_false_report"])
+    lines.append(f"one false report can shift an estimate by at most {shift}")
     lines.append(result["trust"])
+    lines += result["notes"]
     if result["ledger"]:
-        spent, budget = rounded_up(result["ledger"]["spent_epsilon"]), rounded_up(result["ledger"]["budget_epsilon"])
-        lines.append(f"budget: epsilon = {spent} of {budget} spent in {result['ledger']['releases']} releases")
-        lines.append(f"ledger head {result['ledger']['head']}")
+        lines.append(_spent(result["ledger"]))
     return "\n".join(lines)

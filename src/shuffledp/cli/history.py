@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from shuffledp.cli.state import state_folder
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
@@ -70,5 +72,4 @@ def remember(data: str, plan: str, epsilon: float, delta: float, unit: str) -> b
 
 
 def _file() -> Path:
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "shuffledp" / "releases.jsonl"
+    return state_folder() / "releases.jsonl"

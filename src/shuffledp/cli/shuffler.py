@@ -154,6 +154,14 @@ def sample_config() -> None:
     click.echo((resources.files("shuffledp.cli") / "shuffler.toml").read_text(encoding="utf-8"), nl=False)
 
 
+@shuffler_group.command("openapi")
+def openapi() -> None:
+    """Print the OpenAPI 3.1 document of the shuffler's endpoints, as JSON."""
+    from shuffledp.esa.openapi import document
+
+    click.echo(json.dumps(document(), indent=2))
+
+
 @shuffler_group.command("close")
 @click.argument("task", type=_FILE)
 @click.option("--url", required=True, help="Address of the shuffler.")

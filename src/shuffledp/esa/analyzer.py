@@ -1,25 +1,38 @@
-"""The analyzer: opens a released batch, counts, estimates, and says under which guarantee and trust."""
+"""The analyzer: opens a released batch, counts, estimates, and says under which guarantee and trust.
 
+The order is what makes it safe: whatever can be refused is refused while every report is still sealed; then the spend is
+booked, then it is written down which reports are opened, and only then is one opened.
+"""
+
+import contextlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
+from shuffledp.core.digits import rounded_up
 from shuffledp.engines.answer import Answer, estimated
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Balance, Ledger, Spend
+from shuffledp.esa.opened import OpenedBefore, Remembered, first_of_each
 from shuffledp.esa.opening import Openers
+from shuffledp.esa.released import Records, Released, key_ids, pieces, report_ids
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import Reason, record_length, split
+from shuffledp.esa.wire import Reason, record_length
 from shuffledp.planning.plan import Plan, epsilon_at
 
+NO_BUDGET: Final = "No budget is kept: no ledger was given, so what else these people were asked is not counted."
 _UNIT: Final = "one report = one person (clients report once a batch)"
 _WORTH_A_POOL: Final = 1 << 14
 """Records that take longer to open than processes to start."""
+_AT_ONCE: Final = 1 << 17
+"""Records handed to the processes together: enough that they seldom wait for each other, and few enough to hold."""
+Watch = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,22 +44,157 @@ class Opened:
     rejected: dict[str, int]
 
 
+def analyze(
+    batch: Released | bytes, task: Task, ring: KeyRing, *, ledger: Ledger | None = None,
+    opened_before: OpenedBefore | None = None, processes: int = 1, watch: Watch | None = None, confidence: float = 0.95,
+) -> dict[str, Any]:  # fmt: skip
+    """The result as JSON data; `watch` hears the share of reports that are opened.
+
+    A batch that is too small, names several keys or repeats too many reports is refused before anything is opened or booked.
+    If too few of the opened reports are valid there is no result either, but what was booked stays booked.
+    """
+    batch = Released.of(batch) if isinstance(batch, bytes) else batch
+    records = _records(batch, ring)
+    _check_size(len(records), task.plan)
+    _check_keys(records, task.plan)
+    with contextlib.nullcontext() if opened_before is None else opened_before.of(task.id) as remembered:
+        fresh = _fresh(records, batch.sha256, task.plan, remembered)
+        balance = None if ledger is None else ledger.spend(_spend(task, batch.sha256))
+        if remembered is not None:
+            remembered.remember(fresh.ids, batch.sha256)
+    opened = _open(records, task, ring, only=fresh.chosen, processes=processes, watch=watch)
+    return result_of(opened, task, digest=batch.sha256, balance=balance, confidence=confidence)
+
+
 def open_batch(
-    data: bytes, task: Task, ring: KeyRing, *, processes: int = 1, watch: Callable[[float], None] | None = None
+    batch: Released | bytes, task: Task, ring: KeyRing, *, processes: int = 1, watch: Watch | None = None
 ) -> Opened:
-    """Open all records of a batch, each by itself: a bad one is counted and harms no other. `watch` hears the share done."""
+    """Open every record of a batch and nothing else: no check of keys, repetitions or budget (`analyze` has them)."""
+    batch = Released.of(batch) if isinstance(batch, bytes) else batch
+    return _open(_records(batch, ring), task, ring, processes=processes, watch=watch)
+
+
+def result_of(
+    opened: Opened, task: Task, *, digest: str, balance: Balance | None = None, confidence: float = 0.95
+) -> dict[str, Any]:
+    """What opened reports say, as JSON data; refused if fewer are valid than the guarantee relies on."""
+    plan, n = task.plan, opened.counts.total
+    if n < plan.guarantee.n:
+        raise InvalidInput(_too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
+    honest = min(n, plan.honest_of(opened.received))
+    answer = Answer(
+        plan=plan, estimate=estimated(plan, opened.counts, plan.guarantee), guarantee=plan.guarantee,
+        realised_epsilon=epsilon_at(plan, honest), unit=_UNIT if task.hops == 1 else "one report",
+        rejected=opened.rejected, notes=() if balance is not None else (NO_BUDGET,),
+    )  # fmt: skip
+    result = answer.document(confidence=confidence)
+    result["guarantee"] |= {
+        "realised_honest": honest, "epsilon_if_shuffler_and_analyzer_collude": plan.randomizer.epsilon0,
+    }  # fmt: skip
+    return result | {
+        "kind": plan.task, "low": plan.low, "high": plan.high, "max_shift_per_false_report": max_shift(plan, n),
+        "task": task.id, "batch": digest, "received": opened.received, "trust": task.trust,
+        "ledger": None if balance is None else asdict(balance),
+    }  # fmt: skip
+
+
+def max_shift(plan: Plan, n: int) -> float:
+    """By how much one report that says what its sender likes, instead of what the plan says, moves an estimate at most.
+
+    Formula: span / (1 - gamma), where span is 1 for a bin's count and high - low for a sum; for a mean over n of it.
+    """
+    span = 1.0 if plan.low is None or plan.high is None or plan.task == "histogram" else plan.high - plan.low
+    return span / (1 - plan.threshold / 2**64) / (n if plan.is_mean else 1)
+
+
+# Before anything is opened
+
+
+def _records(batch: Released, ring: KeyRing) -> Records:
     if ring.role != "analyzer":
         raise InvalidInput(f"these are keys of the {ring.role}. Give the analyzer's.")
-    records = split(data, record_length(1))
-    if records is None:
-        raise InvalidInput("this is not a batch: its length is not a whole number of records. Fetch it again.")
-    found, done = Counter[int | Reason](), 0
-    with Openers(processes if len(records) >= _WORTH_A_POOL else 1) as openers:
-        for some in openers.tallies(records, ring, task.id, task.plan.size):
-            found.update(some)
-            done += some.total()
-            if watch is not None:
-                watch(done / len(records))
+    return batch.records(record_length(1))
+
+
+def _check_size(received: int, plan: Plan) -> None:
+    """No shuffler that follows the protocol releases fewer."""
+    if received < plan.min_batch:
+        raise InvalidInput(
+            f"this batch has {received:,} reports, and no shuffler may release fewer than {plan.min_batch:,}. "
+            "Nothing was opened or booked; ask the shuffler's operator how this came about."
+        )
+
+
+def _check_keys(records: Records, plan: Plan) -> None:
+    """Which key a record names is in clear, so it tells people apart.
+
+    A record of another suite names no key and is never opened: it is rejected by itself.
+    """
+    found = key_ids(records)
+    if len(found) > 1:
+        groups = [
+            f"{often:,} {'record names' if often == 1 else 'records name'} key {key}" for key, often in found.items()
+        ]
+        raise InvalidInput(
+            f"this batch mixes keys: {', '.join(groups[:-1])} and {groups[-1]}. "
+            "Everybody can see which key a record names, so whoever is alone with a key is protected by "
+            f"epsilon0 = {rounded_up(plan.randomizer.epsilon0)} only. "
+            "Nothing was opened or booked; do not open it with other software either, and tell the shuffler's operator."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fresh:
+    """Records to open: which they are, and their sorted ids."""
+
+    chosen: NDArray[np.bool_]
+    ids: NDArray[np.bytes_]
+
+
+def _fresh(records: Records, digest: str, plan: Plan, remembered: Remembered | None) -> _Fresh:
+    """The first of each record, unless it was opened in another batch."""
+    ids = report_ids(records)
+    places = first_of_each(ids)
+    ids = ids[places]
+    if remembered is not None:
+        new = ~remembered.among(ids, digest)
+        places, ids = places[new], ids[new]
+    if len(places) < plan.guarantee.n:
+        raise InvalidInput(
+            f"only {len(places):,} of the {len(records):,} reports received are neither repeated nor opened before, and the "
+            f"guarantee relies on {plan.guarantee.n:,} honest ones. "
+            "Nothing was opened or booked; ask the shuffler's operator how reports came to be repeated."
+        )
+    chosen = np.zeros(len(records), dtype=np.bool_)
+    chosen[places] = True
+    return _Fresh(chosen, ids)
+
+
+def _spend(task: Task, digest: str) -> Spend:
+    plan = task.plan
+    return Spend(
+        task=task.id, batch=digest, size=plan.size, threshold=plan.threshold, n=plan.guarantee.n, bound=plan.guarantee.bound
+    )  # fmt: skip
+
+
+# Opening
+
+
+def _open(
+    records: Records, task: Task, ring: KeyRing, *, only: NDArray[np.bool_] | None = None, processes: int,
+    watch: Watch | None,
+) -> Opened:  # fmt: skip
+    """Open records, each by itself: a bad one is counted and harms no other."""
+    wanted = len(records) if only is None else int(only.sum())
+    found: Counter[int | Reason] = Counter()
+    done = 0
+    with Openers(processes if wanted >= _WORTH_A_POOL else 1) as openers:
+        for some in pieces(records, only, _AT_ONCE):
+            for tally in openers.tallies(some, ring, task.id, task.plan.size):
+                found.update(tally)
+                done += tally.total()
+                if watch is not None:
+                    watch(done / wanted)
     counts = np.zeros(task.plan.size, dtype=np.int64)
     rejected: dict[str, int] = {}
     for what, often in found.items():
@@ -54,52 +202,16 @@ def open_batch(
             counts[what] = often
         else:
             rejected[what] = often
+    if wanted < len(records):
+        rejected["report_replayed"] = len(records) - wanted
     return Opened(received=len(records), counts=Counts(counts), rejected=rejected)
 
 
-def analyze(
-    opened: Opened, task: Task, *, digest: str, ledger: Ledger | None = None, confidence: float = 0.95
-) -> dict[str, Any]:
-    """The result as JSON data. The budget is spent before this returns; too few valid reports give no result."""
-    plan, n = task.plan, opened.counts.total
-    if n < plan.min_batch:
-        raise InvalidInput(
-            f"only {n:,} of {opened.received:,} reports are valid, fewer than the plan's {plan.min_batch:,}. "
-            "Nothing is released; look at why the others are not."
-        )
-    balance: Balance | None = None
-    if ledger is not None:
-        balance = ledger.spend(
-            Spend(
-                task=task.id,
-                batch=digest,
-                size=plan.size,
-                threshold=plan.threshold,
-                n=plan.guarantee.n,
-                bound=plan.guarantee.bound,
-            )
-        )
-    answer = Answer(
-        plan=plan, estimate=estimated(plan, opened.counts, plan.guarantee), guarantee=plan.guarantee,
-        realised_epsilon=epsilon_at(plan, plan.honest_of(n)), unit=_UNIT if task.hops == 1 else "one report",
-        rejected=opened.rejected,
-    )  # fmt: skip
-    result = answer.document(confidence=confidence)
-    result["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] = plan.randomizer.epsilon0
-    spent = None if balance is None else {
-        "spent_epsilon": balance.spent_epsilon, "budget_epsilon": balance.epsilon, "delta": balance.delta,
-        "releases": balance.releases, "head": balance.head,
-    }  # fmt: skip
-    return result | {
-        "kind": plan.task, "low": plan.low, "high": plan.high, "one_lie_shifts_by_at_most": one_lie(plan, n),
-        "task": task.id, "batch": digest, "received": opened.received, "trust": task.trust, "ledger": spent,
-    }  # fmt: skip
-
-
-def one_lie(plan: Plan, n: int) -> float:
-    """By how much one report that says what its sender likes, instead of what the plan says, moves an estimate at most.
-
-    Formula: span / (1 - gamma), where span is 1 for a bin's count and high - low for a sum; for a mean over n of it.
-    """
-    span = 1.0 if plan.low is None or plan.high is None or plan.task == "histogram" else plan.high - plan.low
-    return span / (1 - plan.threshold / 2**64) / (n if plan.is_mean else 1)
+def _too_few_valid(opened: Opened, needed: int, *, booked: bool) -> str:
+    reasons = ", ".join(f"{often:,} {reason}" for reason, often in sorted(opened.rejected.items()))
+    return (
+        f"only {opened.counts.total:,} of the {opened.received:,} reports received are valid, and the guarantee relies on "
+        f"{needed:,} honest ones (rejected: {reasons or 'none'}). No result is given"
+        f"{', but the spend stays booked because the reports were opened' if booked else ''}. "
+        "Find out why reports were rejected before you collect again."
+    )

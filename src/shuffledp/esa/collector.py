@@ -2,12 +2,13 @@
 
 import contextlib
 import hashlib
+import tempfile
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.released import Released, pieces
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import split
 
 _LISTED: Final = {"batch": int, "reports": int, "sha256": str}
 
@@ -21,18 +22,25 @@ class Collector:
 
     def records(self, task: Task, batch: int | None = None) -> list[bytes]:
         """The records of a released batch, whatever hop released it."""
-        content, entry = self._fetch(task, batch)
-        records = split(content, len(content) // max(1, entry["reports"]) or 1)
-        if records is None or len(records) != entry["reports"]:
+        entry = self._listed(task, batch)
+        released = self._download(entry)
+        if entry["reports"] < 1 or len(released.content) % entry["reports"]:
             raise InvalidInput("the batch is not a whole number of records. Fetch it again.")
-        return records
+        length = len(released.content) // entry["reports"]
+        return [record for piece in pieces(released.records(length)) for record in piece]
 
-    def fetch(self, task: Task, batch: int | None = None) -> tuple[bytes, str]:
-        """The bytes of a released batch, the latest unless told, and their SHA-256, checked."""
-        content, entry = self._fetch(task, batch)
-        return content, entry["sha256"]
+    def fetch(self, task: Task, batch: int | None = None) -> Released:
+        """A released batch, the latest unless told, its hash checked.
 
-    def _fetch(self, task: Task, batch: int | None) -> tuple[bytes, dict[str, Any]]:
+        It goes through a temporary file without a name (in TMPDIR), so that it need not fit into memory.
+        """
+        return self._download(self._listed(task, batch))
+
+    def close(self, task: Task) -> dict[str, Any]:
+        """Release the open batch, if it has enough reports."""
+        return self._json("POST", f"/v2/tasks/{task.id}/batches/close")
+
+    def _listed(self, task: Task, batch: int | None) -> dict[str, Any]:
         listed = self._json("GET", f"/v2/tasks/{task.id}/batches")
         try:
             batches = [{name: kind(entry[name]) for name, kind in _LISTED.items()} for entry in listed["batches"]]
@@ -41,18 +49,42 @@ class Collector:
         wanted = [entry for entry in batches if batch is None or entry["batch"] == batch]
         if not wanted:
             raise InvalidInput("no such batch is released yet. Wait for the window to end, or for more reports.")
-        entry = wanted[-1]
-        answer = self._request("GET", f"/v2/batches/{entry['batch']}")
-        if hashlib.sha256(answer.content).hexdigest() != entry["sha256"]:
-            raise InvalidInput("the batch does not match its hash. Fetch it again.")
-        return answer.content, entry
+        return wanted[-1]
 
-    def close(self, task: Task) -> dict[str, Any]:
-        """Release the open batch, if it has enough reports."""
-        return self._json("POST", f"/v2/tasks/{task.id}/batches/close")
+    def _download(self, entry: dict[str, Any]) -> Released:
+        httpx, digest = _httpx(), hashlib.sha256()
+        with contextlib.ExitStack() as held:
+            try:
+                file = held.enter_context(tempfile.TemporaryFile())
+            except OSError as error:
+                raise _no_room(error) from None
+            try:
+                answer = held.enter_context(
+                    httpx.stream("GET", f"{self.url}/v2/batches/{entry['batch']}", **self._terms)
+                )
+            except (httpx.TransportError, httpx.InvalidURL, OSError, ValueError):
+                raise _unreachable() from None
+            try:
+                _check_status(answer)
+                for piece in answer.iter_bytes():
+                    digest.update(piece)
+                    file.write(piece)
+                file.flush()
+            except httpx.RequestError:
+                raise _unreachable() from None
+            except OSError as error:
+                raise _no_room(error) from None
+            if digest.hexdigest() != entry["sha256"]:
+                raise InvalidInput("the batch does not match its hash. Fetch it again.")
+            return Released.mapped(file, entry["sha256"])
 
     def _json(self, method: str, path: str) -> dict[str, Any]:
-        answer = self._request(method, path)
+        httpx = _httpx()
+        try:
+            answer = httpx.request(method, f"{self.url}{path}", **self._terms)
+        except (httpx.TransportError, httpx.InvalidURL, OSError, ValueError):  # addresses can be wrong in many ways
+            raise _unreachable() from None
+        _check_status(answer)
         try:
             document = answer.json()
         except (ValueError, RecursionError):
@@ -61,24 +93,37 @@ class Collector:
             raise _not_understood()
         return document
 
-    def _request(self, method: str, path: str) -> Any:
-        try:
-            import httpx
-        except ImportError:
-            raise InvalidInput("the service needs httpx, which is not installed. Install shuffledp[service].") from None
-        try:
-            answer = httpx.request(
-                method, f"{self.url}{path}", headers={"Authorization": f"Bearer {self.token}"}, timeout=300.0
-            )
-        except (httpx.TransportError, httpx.InvalidURL, OSError, ValueError):  # addresses can be wrong in many ways
-            raise InvalidInput("the shuffler could not be reached. Check the address and certificates.") from None
-        if answer.status_code != 200:
-            title = ""
-            with contextlib.suppress(AttributeError, ValueError, RecursionError):
-                title = str(answer.json().get("title", ""))
-            raise InvalidInput(f"the shuffler refused (status {answer.status_code}): {title}.")
-        return answer
+    @property
+    def _terms(self) -> dict[str, Any]:
+        return {"headers": {"Authorization": f"Bearer {self.token}"}, "timeout": 300.0}
+
+
+def _check_status(answer: Any) -> None:
+    if answer.status_code != 200:
+        title = ""
+        with contextlib.suppress(AttributeError, ValueError, RecursionError):
+            answer.read()
+            title = str(answer.json().get("title", ""))
+        raise InvalidInput(f"the shuffler refused (status {answer.status_code}): {title}.")
+
+
+def _httpx() -> Any:
+    try:
+        import httpx
+    except ImportError:
+        raise InvalidInput("the service needs httpx, which is not installed. Install shuffledp[service].") from None
+    return httpx
+
+
+def _unreachable() -> InvalidInput:
+    return InvalidInput("the shuffler could not be reached. Check the address and certificates.")
 
 
 def _not_understood() -> InvalidInput:
     return InvalidInput("the shuffler's answer is not understood. Check the address.")
+
+
+def _no_room(error: OSError) -> InvalidInput:
+    return InvalidInput(
+        f"cannot keep the batch in a temporary file: {error.strerror}. Set TMPDIR to a folder with room."
+    )

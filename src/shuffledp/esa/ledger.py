@@ -1,7 +1,8 @@
-"""The budget of a population: what was spent is written down before anything is shown, in a chain of hashes.
+"""The budget of a population: what is spent is written down before anything is opened, in a chain of hashes.
 
-Each line names a release by its task, batch and parameters, and the hash of the line before. Whether another release fits is
-decided by composing all of them with the certified accountant, not by adding up.
+The first line holds the budget. Each further line names a release by its task, batch and parameters, and the hash of the
+line before. Whether another release fits is decided by composing all of them with the certified accountant, not by adding
+up. Only who remembers a head elsewhere can tell that lines at the end, or the whole file, were taken away.
 """
 
 import contextlib
@@ -9,11 +10,12 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Self
 
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
@@ -23,7 +25,33 @@ from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.esa.disk import sync_folder
 from shuffledp.randomizers.response import RandomizedResponse
 
-START: Final = "0" * 64
+VERSION: Final = 2
+LARGEST_DELTA: Final = 0.01
+_FORMER_START: Final = "0" * 64
+"""What the first line of the former format says is before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What may be spent in all."""
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        checks.epsilon(self.epsilon, positive=True)
+        if checks.probability(self.delta, "delta") > LARGEST_DELTA:
+            raise InvalidInput(
+                f"a budget's delta must be at most {LARGEST_DELTA}; got {self.delta}. Delta is how often everything about a "
+                "person may come out; a usual choice is 1e-6."
+            )
+
+    def line(self) -> str:
+        """The first line of a ledger."""
+        return json.dumps({"version": VERSION, "epsilon": self.epsilon, "delta": self.delta}, sort_keys=True)
+
+    def __str__(self) -> str:
+        return f"epsilon = {rounded_up(self.epsilon)} at delta = {rounded_up(self.delta)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,79 +88,136 @@ class Balance:
     """Where a population stands: what was spent at the budget's delta, and the hash of the last line."""
 
     spent_epsilon: float
-    epsilon: float
+    budget_epsilon: float
     delta: float
     releases: int
     head: str
 
 
-class Ledger:
-    """An append-only file for one population with an (epsilon, delta) budget."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chain:
+    """What a ledger's file says: budget, releases, the hash of every line, and how many bytes are whole lines."""
 
-    def __init__(self, path: Path, *, epsilon: float, delta: float) -> None:
-        self._path = path
-        self._epsilon = checks.epsilon(epsilon, positive=True)
-        self._delta = checks.probability(delta, "delta")
+    budget: Budget
+    spends: tuple[Spend, ...] = ()
+    heads: tuple[str, ...]
+    length: int = 0
+
+    def balance(self) -> Balance:
+        spent = _composed(self.spends, self.budget.delta)
+        return Balance(
+            spent_epsilon=spent, budget_epsilon=self.budget.epsilon, delta=self.budget.delta,
+            releases=len(self.spends), head=self.heads[-1],
+        )  # fmt: skip
+
+    def with_spend(self, spend: Spend) -> tuple[Self, str]:
+        """The chain with one more release, and the text to append."""
+        line = json.dumps(asdict(spend) | {"previous": self.heads[-1]}, sort_keys=True)
+        longer = replace(self, spends=(*self.spends, spend), heads=(*self.heads, _hash(line)))
+        return longer, f"{line}\n" if self.length else f"{self.budget.line()}\n{line}\n"
+
+
+class Ledger:
+    """An append-only file for one population with an (epsilon, delta) budget.
+
+    Args:
+        path: the file; the first release makes it.
+        epsilon: the budget's; needed for a new file only, and otherwise it must be the file's.
+        delta: the budget's; likewise.
+        expect_head: the hash of a line that must be in the file: the head that an earlier release showed.
+    """
+
+    def __init__(
+        self, path: Path, *, epsilon: float | None = None, delta: float | None = None, expect_head: str | None = None
+    ) -> None:
+        if expect_head is not None and not re.fullmatch("[0-9a-f]{64}", expect_head):
+            raise InvalidInput("a ledger's head is 64 hexadecimal digits. Copy it from an earlier result.")
+        self._path, self._epsilon, self._delta, self._expected = path, epsilon, delta, expect_head
+        if epsilon is not None and delta is not None:
+            Budget(epsilon=epsilon, delta=delta)
+
+    def check(self) -> None:
+        """Refuse a file that is not a ledger with this budget and head."""
+        with self._locked():
+            self._read()
 
     def balance(self) -> Balance:
         """What was spent so far."""
-        with self._locked() as file:
-            spends, head = self._read(file)
-        return self._balance(spends, head)
+        with self._locked():
+            return self._read().balance()
 
     def spend(self, spend: Spend) -> Balance:
         """Write a release down, if it fits; refused if it does not. A batch that is there already costs nothing more."""
-        with self._locked() as file:
-            spends, head = self._read(file)
-            if spend in spends:
-                return self._balance(spends, head)
-            after = _composed([*spends, spend], self._delta)
-            if not after <= self._epsilon:
+        with self._locked():
+            chain = self._read()
+            if spend in chain.spends:
+                return chain.balance()
+            longer, text = chain.with_spend(spend)
+            balance = longer.balance()
+            if not balance.spent_epsilon <= chain.budget.epsilon:
                 raise NoClaim(
-                    f"the budget is spent: {len(spends)} releases and this one would be epsilon = {rounded_up(after)}, "
-                    f"above {self._epsilon:.6g}. Use another population, or ask for less."
+                    f"the budget is spent: {releases(len(chain.spends))} and this one would be "
+                    f"epsilon = {rounded_up(balance.spent_epsilon)} at delta = {rounded_up(chain.budget.delta)}, "
+                    f"above {rounded_up(chain.budget.epsilon)}. Use another population, or ask for less."
                 )
-            line = json.dumps(asdict(spend) | {"previous": head}, sort_keys=True)
-            try:
-                file.seek(0, os.SEEK_END)
-                file.write((line + "\n").encode())
+            self._append(chain.length, text)
+            return balance
+
+    def _append(self, length: int, text: str) -> None:
+        """After the whole lines: what a crash cut short was never a release."""
+        try:
+            with os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
+                file.truncate(length)
+                file.seek(length)
+                file.write(text.encode())
                 file.flush()
                 os.fsync(file.fileno())
-                sync_folder(self._path)
-            except OSError as error:
-                raise InvalidInput(
-                    f"cannot write the ledger {self._path}: {error.strerror}. Nothing is shown."
-                ) from None
-            return self._balance([*spends, spend], _hash(line), after)
-
-    def _balance(self, spends: list[Spend], head: str, spent: float | None = None) -> Balance:
-        spent = _composed(spends, self._delta) if spent is None else spent
-        return Balance(spent_epsilon=spent, epsilon=self._epsilon, delta=self._delta, releases=len(spends), head=head)
+            sync_folder(self._path)
+        except OSError as error:
+            raise InvalidInput(f"cannot write the ledger {self._path}: {error.strerror}. Nothing is opened.") from None
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[Any]:
+    def _locked(self) -> Iterator[None]:
+        """Ledgers of one folder wait for each other; nothing is left behind if the first release is refused."""
         try:
-            file = self._path.open("a+b")
+            folder = os.open(self._path.parent, os.O_RDONLY)
         except OSError as error:
             raise InvalidInput(
                 f"cannot open the ledger {self._path}: {error.strerror}. Choose another place."
             ) from None
-        with file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
-    def _read(self, file: Any) -> tuple[list[Spend], str]:
-        """All spends and the head; a broken chain is refused.
+    def _read(self) -> _Chain:
+        """All of the file; a broken chain, another budget or a missing head is refused."""
+        try:
+            data = self._path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        except OSError as error:
+            raise InvalidInput(
+                f"cannot open the ledger {self._path}: {error.strerror}. Choose another place."
+            ) from None
+        length = data.rfind(b"\n") + 1
+        lines = data[:length].decode("utf-8", errors="replace").split("\n")[:-1]
+        chain = self._chain(lines, length) if lines else None
+        if self._expected is not None and (chain is None or self._expected not in chain.heads):
+            raise InvalidInput(
+                f"the ledger {self._path} does not hold the expected head: it was rolled back, cut short or replaced. "
+                "Restore it: without it what was spent is not known."
+            )
+        if chain is None:
+            budget = self._given()
+            chain = _Chain(budget=budget, heads=(_hash(budget.line()),))
+        return chain
 
-        A last line cut short by a crash was never a release: it is removed.
-        """
-        file.seek(0)
-        data: bytes = file.read()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            file.truncate(whole)
-        spends, head = [], START
-        for line in data[:whole].decode("utf-8", errors="replace").splitlines():
+    def _chain(self, lines: list[str], length: int) -> _Chain:
+        budget = self._budget(lines[0])
+        spends, heads = list[Spend](), [_hash(lines[0])]
+        for line in lines[1:]:
             try:
                 entry = json.loads(line)
                 previous = entry.pop("previous")
@@ -140,15 +225,57 @@ class Ledger:
                 spends[-1].collection()  # what is in the last line no later line vouches for
             except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 previous = None
-            if previous != head:
+            if previous != heads[-1]:
+                raise self._altered()
+            heads.append(_hash(line))
+        return _Chain(budget=budget, spends=tuple(spends), heads=tuple(heads), length=length)
+
+    def _budget(self, line: str) -> Budget:
+        """The file's, which must be the one that is given, if one is."""
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            entry = None
+        if not isinstance(entry, dict):
+            raise self._altered()
+        if entry.get("previous") == _FORMER_START:
+            raise InvalidInput(
+                f"the ledger {self._path} is of the former format, which does not say its budget. Keep it, and start a new one "
+                "with what is left of the population's budget: epsilons add up, and so do deltas."
+            )
+        try:
+            version, found = entry["version"], Budget(epsilon=entry["epsilon"], delta=entry["delta"])
+        except (KeyError, TypeError, ValueError):
+            raise self._altered() from None
+        if version != VERSION:
+            raise InvalidInput(f"the ledger {self._path} is of another version. Use the software that wrote it.")
+        if found.line() != line:
+            raise self._altered()
+        for name, given, kept in (("epsilon", self._epsilon, found.epsilon), ("delta", self._delta, found.delta)):
+            if given is not None and given != kept:
                 raise InvalidInput(
-                    f"the ledger {self._path} was altered. Restore it: without it no budget can be kept."
+                    f"the ledger {self._path} has a budget of {found}; got another {name}, {rounded_up(given)}. "
+                    "Leave the budget out, or use another population's ledger."
                 )
-            head = _hash(line)
-        return spends, head
+        return found
+
+    def _given(self) -> Budget:
+        if self._epsilon is None or self._delta is None:
+            raise InvalidInput(
+                f"the ledger {self._path} is new and needs a budget. Give --budget-epsilon and --budget-delta."
+            )
+        return Budget(epsilon=self._epsilon, delta=self._delta)
+
+    def _altered(self) -> InvalidInput:
+        return InvalidInput(f"the ledger {self._path} was altered. Restore it: without it no budget can be kept.")
 
 
-def _composed(spends: list[Spend], delta: float) -> float:
+def releases(number: int) -> str:
+    """So many, in words."""
+    return f"{number:,} release{'' if number == 1 else 's'}"
+
+
+def _composed(spends: Sequence[Spend], delta: float) -> float:
     """Epsilon of all releases together."""
     if not spends:
         return 0.0

@@ -59,11 +59,7 @@ class SQLiteStore:
             )  # fmt: skip
             version = self._version()
             if not read_only:
-                self._connection.executescript(
-                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
-                    "PRAGMA temp_store = MEMORY;"  # nothing of a batch may be left in a temporary file
-                    f"PRAGMA cache_size = -{_CACHE}; PRAGMA wal_autocheckpoint = 10000;"  # ids come in no order
-                )
+                self._configure()
         except (sqlite3.Error, OSError) as error:
             raise InvalidInput(f"cannot use the store {path}: {why(error)}") from None
         if not version and read_only:
@@ -73,11 +69,35 @@ class SQLiteStore:
                 for statement in TABLES.split(";") if not self._version() else ():
                     connection.execute(statement)
 
+    def _configure(self) -> None:
+        """Durable, and nothing that was erased is left."""
+        until = time.monotonic() + _PATIENCE / 1000
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                break
+            except (
+                sqlite3.OperationalError
+            ):  # others open a new file at the same time: SQLite does not wait by itself here
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+        self._connection.executescript(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
+            "PRAGMA temp_store = MEMORY;"  # nothing of a batch may be left in a temporary file
+            f"PRAGMA cache_size = -{_CACHE}; PRAGMA wal_autocheckpoint = 10000;"  # ids come in no order
+        )
+
     def _prepared(self, path: Path, read_only: bool) -> tuple[int, int]:
         """Made if it is missing; refused if others can read it."""
-        if not read_only:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # the log beside it gets the same permissions
+        if not read_only and not path.exists():
+            # The log beside it gets the same permissions. A file that is there is never opened here: closing it would drop
+            # all locks that this process has on it, and another process could then take the log away under its writers.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidInput(f"{path} is not a file. Choose another one.")
         if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise InvalidInput(f"others can read the store {path}. Set its permissions to 600.")
         return found.st_dev, found.st_ino

@@ -184,7 +184,11 @@ def _guarantee(result: dict[str, Any]) -> str:
     delta = rounded_up(promise["delta"])
     rows = [
         (f"Promised, from {promise['n']:,} honest reports on", rounded_up(promise["epsilon"]), delta),
-        ("With the reports that came", rounded_up(promise["realised_epsilon"]), delta),
+        (
+            f"If at least {promise['realised_honest']:,} of the {result['received']:,} reports received are from honest users",
+            rounded_up(promise["realised_epsilon"]),
+            delta,
+        ),
         (
             "If shuffler and analyzer collude",
             rounded_up(promise["epsilon_if_shuffler_and_analyzer_collude"]),
@@ -200,18 +204,18 @@ def _reports(result: dict[str, Any]) -> str:
     rows = [("Received", f"{result['received']:,}"), ("Valid", f"{result['n']:,}")]
     rows += [(f"Rejected: {reason}", f"{count:,}") for reason, count in sorted(result["rejected"].items())]
     table = _table("What became of them", ["", "Reports"], rows)
-    lie = f"Each lying report shifts an estimate by at most {rounded_up(result['one_lie_shifts_by_at_most'])}."
-    return f"<h2>Reports</h2>\n{table}\n<p>{lie}</p>"
+    shift = f"One false report can shift an estimate by at most {rounded_up(result['max_shift_per_false_report'])}."
+    return f"<h2>Reports</h2>\n{table}\n<p>{shift}</p>"
 
 
 def _budget(result: dict[str, Any]) -> str:
     ledger = result["ledger"]
     if ledger is None:
-        return "<h2>Budget</h2>\n<p>No ledger was kept: what else these people were asked is not counted.</p>"
+        return f"<h2>Budget</h2>\n<p>{_html(' '.join(result['notes']))}</p>"
     rows = [
         ("Spent epsilon", rounded_up(ledger["spent_epsilon"])),
         ("Budget epsilon", rounded_up(ledger["budget_epsilon"])),
-        ("delta", rounded_up(ledger["delta"])),
+        ("At delta", rounded_up(ledger["delta"])),
         ("Releases", f"{ledger['releases']:,}"),
     ]
     return f"<h2>Budget</h2>\n{_table('All releases of the ledger together', ['', 'Amount'], rows)}"

@@ -1,0 +1,377 @@
+"""The shuffler's endpoints as an OpenAPI 3.1 document, from one table that tests compare with the routes and their answers.
+
+`docs/wire.md` says the same in words, and what to do with it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+Kind = tuple[int, str]
+"""A status and the last part of a problem's type."""
+PROBLEMS: Final[dict[Kind, str]] = {
+    (400, "invalid_message"): "The body is not a whole number of reports, or the window is not a number.",
+    (400, "invalid_http"): "The request is not HTTP/1.1.",
+    (400, "disconnected"): "The upload was cut short.",
+    (401, "unauthorized"): "The token is missing or wrong.",
+    (404, "task_unknown"): "The shuffler does not serve this task, or no longer does.",
+    (404, "batch_unknown"): "There is no such released batch, or its bytes were purged.",
+    (404, "not_found"): "There is no such path.",
+    (405, "method_not_allowed"): "The path does not have this method.",
+    (408, "too_slow"): "The body did not come in time.",
+    (409, "batch_too_small"): "The open batch has fewer reports than a release needs, and stays open.",
+    (413, "invalid_message"): "The body is too large.",
+    (415, "invalid_message"): "The body is not application/octet-stream.",
+    (429, "busy"): "Too much waits: send the same bytes later.",
+    (429, "too_often"): "Too many reports come: send the same bytes later.",
+    (503, "unavailable"): "The store cannot be written to, or the shuffler is stopping: send the same bytes later.",
+    (503, "busy"): "There are too many connections: send the same bytes later.",
+    (503, "not_ready"): "The shuffler should get no reports now.",
+}
+"""Every answer that is not what was asked for."""
+EVERYWHERE: Final[tuple[Kind, ...]] = ((400, "invalid_http"), (503, "unavailable"), (503, "busy"))
+OUTCOMES: Final = (
+    "accepted", "report_replayed", "batch_collected", "outdated_config", "outdated_key", "not_admitted", "invalid_message",
+    "decrypt_error",
+)  # fmt: skip
+"""What becomes of a report."""
+_OCTETS: Final = "application/octet-stream"
+_PROBLEM: Final = "application/problem+json"
+Role = Literal["operator", "analyzer", "forward"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One endpoint.
+
+    Attributes:
+        name: of the operation, in generated clients.
+        answer: media type of a 200.
+        schema: what a JSON answer is, or a text or bytes.
+        problems: refusals besides those that every endpoint has.
+        role: whose token must be shown; the one of another shuffler only where this one is an inner hop.
+        upload: whether there is a body of reports.
+        from_pages: whether scripts of web pages may use it (CORS).
+        digest: whether a hash of the answer comes with it.
+        apart: whether it is at an address of its own.
+    """
+
+    path: str
+    method: Literal["get", "post"]
+    name: str
+    summary: str
+    answer: str
+    schema: dict[str, Any]
+    problems: tuple[Kind, ...] = ()
+    role: Role | None = None
+    upload: bool = False
+    from_pages: bool = False
+    digest: bool = False
+    apart: bool = False
+
+
+def _schema(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_TEXT: Final[dict[str, Any]] = {"type": "string"}
+_UNAUTHORIZED: Final[Kind] = (401, "unauthorized")
+_NO_TASK: Final[Kind] = (404, "task_unknown")
+OPERATIONS: Final = (
+    Operation(
+        path="/v2/tasks/{task}", method="get", name="describeTask", from_pages=True, problems=(_NO_TASK,),
+        summary="The task, the window that takes reports now, and the keys to seal to.",
+        answer="application/json", schema=_schema("Description"),
+    ),
+    Operation(
+        path="/v2/tasks/{task}/reports", method="post", name="uploadReports", from_pages=True, upload=True,
+        summary="Take reports; what was accepted of them is on disk before the answer.",
+        answer="application/json", schema=_schema("Outcomes"), role="forward",
+        problems=(
+            (400, "invalid_message"), (400, "disconnected"), _UNAUTHORIZED, _NO_TASK, (408, "too_slow"),
+            (413, "invalid_message"), (415, "invalid_message"), (429, "busy"), (429, "too_often"),
+        ),
+    ),
+    Operation(
+        path="/v2/tasks/{task}/batches/close", method="post", name="closeBatch", role="operator",
+        summary="Release the open batch now, if it has enough reports.",
+        answer="application/json", schema=_schema("Batch"), problems=(_UNAUTHORIZED, _NO_TASK, (409, "batch_too_small")),
+    ),
+    Operation(
+        path="/v2/tasks/{task}/batches", method="get", name="listBatches", role="analyzer",
+        summary="The released batches of a task, the oldest first.",
+        answer="application/json", schema=_schema("Batches"), problems=(_UNAUTHORIZED, _NO_TASK),
+    ),
+    Operation(
+        path="/v2/batches/{batch}", method="get", name="fetchBatch", role="analyzer", digest=True,
+        summary="The records of a released batch, all of one length, one after the other; the same bytes every time.",
+        answer=_OCTETS, schema={}, problems=(_UNAUTHORIZED, (404, "batch_unknown"), (404, "not_found")),
+    ),
+    Operation(
+        path="/healthz", method="get", name="isAlive", summary="Whether the process lives.",
+        answer="text/plain", schema=_TEXT,
+    ),
+    Operation(
+        path="/readyz", method="get", name="isReady", summary="Whether this shuffler should get reports now.",
+        answer="text/plain", schema=_TEXT, problems=((503, "not_ready"),),
+    ),
+    Operation(
+        path="/metrics", method="get", name="metrics", apart=True, summary="Numbers for Prometheus, coarse until release.",
+        answer="text/plain", schema=_TEXT,
+    ),
+)  # fmt: skip
+
+
+def document() -> dict[str, Any]:
+    """The OpenAPI document as JSON data."""
+    paths: dict[str, Any] = {}
+    for operation in OPERATIONS:
+        item = paths.setdefault(operation.path, {})
+        item[operation.method] = _described(operation)
+        if operation.method == "get":
+            item["head"] = _described(operation, head=True)
+        if operation.from_pages:
+            item["options"] = _preflight(operation)
+        if operation.apart:
+            item["servers"] = [
+                {"url": "http://127.0.0.1:{port}", "description": "An address of its own (--metrics-host, --metrics-port).",
+                 "variables": {"port": {"default": "9470"}}}
+            ]  # fmt: skip
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "shuffledp shuffler",
+            "version": "2",
+            "summary": "Takes sealed reports, releases whole permuted batches, knows no sender.",
+            "description": "docs/wire.md of shuffledp says what the bytes are and what a client must do on each outcome.",
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": _SCHEMAS,
+            "securitySchemes": {
+                role: {"type": "http", "scheme": "bearer", "description": f"The token of the {who}."}
+                for role, who in (
+                    ("operator", "shuffler's operator"),
+                    ("analyzer", "analyzer"),
+                    ("forward", "shuffler that sends to an inner one"),
+                )
+            },
+        },
+    }
+
+
+def _described(operation: Operation, *, head: bool = False) -> dict[str, Any]:
+    """An operation; for HEAD without the bodies of answers."""
+    found: dict[str, Any] = {
+        "operationId": f"{operation.name}Head" if head else operation.name,
+        "summary": f"The headers of: {operation.summary}" if head else operation.summary,
+        "parameters": _parameters(operation),
+        "responses": _responses(operation, head=head),
+    }
+    if operation.upload:
+        found["requestBody"] = {
+            "required": True,
+            "description": "Reports of one length, one after the other: each a credential, if one is wanted, and a record.",
+            "content": {_OCTETS: {}},
+        }
+    if operation.role is not None:
+        found["security"] = [*([{}] if operation.role == "forward" else []), {operation.role: []}]
+    return found
+
+
+def _preflight(operation: Operation) -> dict[str, Any]:
+    """What browsers ask before a script of another site may use an endpoint."""
+    plain = {"text/plain": {"schema": _TEXT}}
+    refused = _refusal(400, [(400, "invalid_http")])
+    refused["description"] += " Or: scripts may not do this."
+    return {
+        "operationId": f"{operation.name}Preflight",
+        "summary": "Whether scripts of web pages may use this (CORS): yes, without credentials.",
+        "parameters": _parameters(operation),
+        "responses": {
+            "200": {"description": "They may.", "content": plain},
+            "400": refused | {"content": refused["content"] | plain},
+            "405": _refusal(405, [(405, "method_not_allowed")]),
+            "503": _refusal(503, EVERYWHERE),
+        },
+    }
+
+
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    if "{task}" in operation.path:
+        found.append(
+            {
+                "name": "task",
+                "in": "path",
+                "required": True,
+                "schema": _schema("Hash"),
+                "description": "Id of the task.",
+            }
+        )
+    if "{batch}" in operation.path:
+        found.append(
+            {
+                "name": "batch",
+                "in": "path",
+                "required": True,
+                "schema": _whole(1),
+                "description": "Number of the batch.",
+            }
+        )
+    if operation.upload:
+        found.append(
+            {
+                "name": "window", "in": "query", "schema": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
+                "description": "The window that the reports are for; clients always give it.",
+            }
+        )  # fmt: skip
+    return found
+
+
+def _responses(operation: Operation, *, head: bool) -> dict[str, Any]:
+    good: dict[str, Any] = {"description": "Done."}
+    if not head:
+        good["content"] = {operation.answer: {"schema": operation.schema} if operation.schema else {}}
+    if operation.digest:
+        good["headers"] = {
+            "Repr-Digest": {"required": True, "schema": {"type": "string", "pattern": "^sha-256=:[A-Za-z0-9+/]{43}=:$"}}
+        }
+    refused = sorted({*operation.problems, *EVERYWHERE})
+    found = {str(status): _refusal(status, refused) for status in sorted({status for status, _ in refused})}
+    for answer in found.values() if head else ():
+        del answer["content"]
+    return {"200": good} | found
+
+
+def _refusal(status: int, kinds: Any) -> dict[str, Any]:
+    """The answer with a status: what it means, and the problem document."""
+    own = sorted(kind for found, kind in kinds if found == status)
+    schema = {
+        "allOf": [_schema("Problem")],
+        "properties": {"type": {"enum": [f"urn:shuffledp:{kind}" for kind in own]}, "status": {"const": status}},
+    }
+    found: dict[str, Any] = {
+        "description": " ".join(f"`{kind}`: {PROBLEMS[status, kind]}" for kind in own),
+        "content": {_PROBLEM: {"schema": schema}},
+    }
+    named = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}.get(status)
+    if named is not None:
+        found["headers"] = {named: {"required": True, "schema": _TEXT}}
+    return found
+
+
+# What JSON is made of
+
+
+def _whole(low: int, high: int | None = None) -> dict[str, Any]:
+    return {"type": "integer", "minimum": low} | ({} if high is None else {"maximum": high})
+
+
+def _object(
+    required: dict[str, Any], optional: dict[str, Any] | None = None, *, closed: bool = False
+) -> dict[str, Any]:
+    """An object; a closed one has no other members, which are else to be ignored."""
+    found = {"type": "object", "required": list(required), "properties": required | (optional or {})}
+    return found | ({"additionalProperties": False} if closed else {})
+
+
+_NUMBER: Final[dict[str, Any]] = {"type": "number"}
+_POSITIVE: Final[dict[str, Any]] = {"type": "number", "exclusiveMinimum": 0}
+_LONGEST: Final = 366 * 24 * 3600
+_NAME: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
+_RANGE: Final[dict[str, Any]] = {"low": _NUMBER, "high": _NUMBER}
+_LAW: Final[dict[str, Any]] = {
+    "gamma": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    "threshold": {"type": "string", "pattern": "^[1-9][0-9]{0,19}$", "description": "An integer of 64 bits."},
+    "epsilon0": _POSITIVE,
+}
+_SCHEMAS: Final[dict[str, Any]] = {
+    "Hash": {"type": "string", "pattern": "^[0-9a-f]{64}$", "description": "SHA-256 in hexadecimal."},
+    "Protocol": {
+        "oneOf": [
+            _object(
+                {"name": {"const": "histogram"}, "size": _whole(2, 2**32)} | _LAW,
+                {"labels": {"type": "array", "items": _TEXT, "uniqueItems": True, "minItems": 2}} | _RANGE, closed=True,
+            ) | {"dependentRequired": {"low": ["high"], "high": ["low"]}},
+            _object(
+                {"name": {"enum": ["sum", "mean", "query"]}, "precision": _whole(1, 2**32 - 1)} | _RANGE | _LAW, closed=True
+            ),
+        ]
+    },
+    "Plan": _object(
+        {
+            "version": {"const": 2},
+            "protocol": _schema("Protocol"),
+            "guarantee": _object(
+                {"epsilon": _POSITIVE, "delta": _POSITIVE, "n": _whole(1), "bound": _TEXT, "adjacency": {"const": "replace-one"}},
+                closed=True,
+            ),
+            "forecast": _object(
+                {"mean_squared_error": _NUMBER, "rmse": _NUMBER}, {"paper_mean_squared_error_bound": _NUMBER}, closed=True
+            ),
+            "min_batch": _whole(1),
+            "sha256": _schema("Hash"),
+        },
+        closed=True,
+    ),
+    "Task": _object(
+        {
+            "version": {"const": 2},
+            "plan": _schema("Plan"),
+            "window": _whole(1, _LONGEST),
+            "max_age": _whole(1, _LONGEST),
+            "shufflers": {"type": "array", "items": _NAME, "minItems": 1, "maxItems": 4},
+            "analyzer": _NAME,
+            "honest_fraction": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            "on_expiry": {"enum": ["roll-over", "destroy"]},
+            "release_margin": _whole(0),
+            "allow_same_operator": {"type": "boolean"},
+        },
+        closed=True,
+    ),
+    "KeyList": _object(
+        {
+            "role": {"enum": ["analyzer", "shuffler"]},
+            "keys": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "key_id": _whole(0, 255),
+                        "state": {"enum": ["PENDING", "ACTIVE", "EXPIRED"]},
+                        "public": {"type": "string", "pattern": "^[A-Za-z0-9+/]{43}=$", "description": "32 bytes in base64."},
+                    }
+                ),
+            },
+        }
+    ),
+    "Description": _object(
+        {
+            "task": _schema("Task"),
+            "window": _whole(0),
+            "key_id": {"type": ["integer", "null"], "minimum": 0, "maximum": 255},
+            "keys": _schema("KeyList"),
+            "next_keys": _schema("KeyList"),
+            "credential": _whole(0),
+        }
+    ),
+    "Outcomes": _object({"outcomes": {"type": "array", "items": {"enum": list(OUTCOMES)}, "minItems": 1}}),
+    "Batch": _object(
+        {
+            "batch": _whole(1),
+            "task": _schema("Hash"),
+            "state": {"const": "RELEASED"},
+            "reports": _whole(1),
+            "sha256": _schema("Hash"),
+        }
+    ),
+    "Batches": _object({"batches": {"type": "array", "items": _schema("Batch")}}),
+    "Problem": _object(
+        {
+            "type": {"type": "string", "pattern": "^urn:shuffledp:[a-z_]+$"},
+            "title": _TEXT,
+            "status": _whole(400, 599),
+        },
+        {"wrong": {"type": "array", "items": _TEXT, "description": "Of not_ready: why."}},
+    ),
+}  # fmt: skip

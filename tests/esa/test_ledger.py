@@ -1,0 +1,172 @@
+"""The ledger: a budget that cannot be changed, spent before anything is opened, kept through crashes, not to be rolled back."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oracles.process import run
+from shuffledp import Collection, InvalidInput, NoClaim, RandomizedResponse, compose
+from shuffledp.accounting.account import bound_named
+from shuffledp.esa.ledger import Ledger, Spend
+
+
+def spend(batch_digest: str) -> Spend:
+    return Spend(task="t", batch=batch_digest, size=5, threshold=1 << 60, n=100_000, bound="best")
+
+
+def budget_for(rounds: int) -> float:
+    """The epsilon that just allows that many rounds."""
+    blanket = RandomizedResponse(size=5, gamma=2**-4).blanket()
+    return (
+        compose([Collection(blanket=blanket, n=100_000, rounds=rounds, bound=bound_named("best"))]).epsilon(1e-6)
+        * 1.0001
+    )
+
+
+def test_a17_a_budget_for_twelve_rounds_lasts_twelve_rounds(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=budget_for(12), delta=1e-6)
+    heads = [ledger.balance().head]
+    for round_ in range(30):
+        if round_ < 12:
+            heads.append(ledger.spend(spend(f"batch {round_}")).head)
+        else:
+            with pytest.raises(NoClaim, match="the budget is spent: 12 releases") as refused:
+                ledger.spend(spend(f"batch {round_}"))
+            said = float(str(refused.value).split("epsilon = ")[1].split(" at delta = 1e-6, above ")[0])
+            assert budget_for(13) / 1.0001 <= said * (1 + 1e-12)  # shown rounded up
+    assert len(set(heads)) == 13
+    assert ledger.balance().releases == 12
+    assert ledger.balance().head == heads[-1]
+    again = ledger.spend(spend("batch 3"))  # an analysis that is repeated costs nothing more
+    assert (again.releases, again.head) == (12, heads[-1])
+
+
+def test_a17_a_crash_never_under_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after the line is on disk: it counts. Killed while writing: the torn line goes, and nothing was released."""
+    path = tmp_path / "ledger.jsonl"
+    ledger = Ledger(path, epsilon=budget_for(3), delta=1e-6)
+    ledger.spend(spend("one"))
+
+    def die(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", die)
+    with pytest.raises(KeyboardInterrupt):
+        ledger.spend(spend("two"))
+    monkeypatch.undo()
+    assert ledger.balance().releases == 2
+    with path.open("ab") as file:
+        file.write(b'{"batch": "thr')
+    assert ledger.balance().releases == 2
+    assert ledger.spend(spend("three")).releases == 3
+
+
+def test_an_altered_ledger_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    ledger = Ledger(path, epsilon=budget_for(3), delta=1e-6)
+    for name in ("one", "two"):
+        ledger.spend(spend(name))
+    budget, one, two = path.read_text().splitlines()
+    more = json.dumps(json.loads(budget) | {"epsilon": 9.0}, sort_keys=True)
+    for altered in (
+        [one, two],
+        [budget, two],
+        [more, one, two],
+        ["[]", one, two],
+        [budget.replace(" ", ""), one, two],
+        [budget, one.replace("100000", "900000"), two],
+        [budget, two, one],
+        [budget, one, two, "nonsense"],
+    ):
+        path.write_text("\n".join(altered) + "\n")
+        with pytest.raises(InvalidInput, match="was altered"):
+            Ledger(path).balance()
+    with pytest.raises(InvalidInput, match="cannot open"):
+        Ledger(tmp_path / "nowhere" / "x", epsilon=1.0, delta=1e-6).balance()
+
+
+def test_another_budget_for_the_same_population_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    with pytest.raises(InvalidInput, match="is new and needs a budget"):
+        Ledger(path, epsilon=1.0).spend(spend("one"))
+    head = Ledger(path, epsilon=budget_for(2), delta=1e-6).spend(spend("one")).head
+    before = path.read_bytes()
+    others: list[dict[str, Any]] = [
+        {"epsilon": 600.0},
+        {"epsilon": 600.0, "delta": 1e-6},
+        {"epsilon": budget_for(2), "delta": 1e-5},
+    ]
+    for other in others:
+        with pytest.raises(InvalidInput, match=r"has a budget of epsilon = .* at delta = 1e-6; got another"):
+            Ledger(path, **other).spend(spend("two"))
+    assert path.read_bytes() == before
+    assert Ledger(path).balance().head == head  # the budget may be left out
+    assert Ledger(path, epsilon=budget_for(2), delta=1e-6).spend(spend("two")).releases == 2
+
+
+def test_a_release_that_does_not_fit_leaves_no_new_ledger(tmp_path: Path) -> None:
+    with pytest.raises(NoClaim):
+        Ledger(tmp_path / "ledger.jsonl", epsilon=budget_for(1) / 2, delta=1e-6).spend(spend("one"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_delta_that_allows_everything_is_refused(tmp_path: Path) -> None:
+    for delta in (0.5, 0.0101):
+        with pytest.raises(
+            InvalidInput, match=r"at most 0.01; got .* Delta is how often everything about a person may"
+        ):
+            Ledger(tmp_path / "ledger.jsonl", epsilon=1.0, delta=delta)
+    Ledger(tmp_path / "ledger.jsonl", epsilon=1.0, delta=0.01)
+    (tmp_path / "edited.jsonl").write_text('{"delta": 0.5, "epsilon": 1.0, "version": 2}\n')
+    with pytest.raises(InvalidInput, match="was altered"):
+        Ledger(tmp_path / "edited.jsonl").balance()
+
+
+def test_a_ledger_of_the_former_format_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    former = {"task": "t", "batch": "one", "size": 5, "threshold": 1 << 60, "n": 100_000, "bound": "best"}
+    path = tmp_path / "ledger.jsonl"
+    path.write_text(json.dumps(former | {"previous": "0" * 64}, sort_keys=True) + "\n")
+    for ledger in (Ledger(path), Ledger(path, epsilon=1.0, delta=1e-6)):
+        with pytest.raises(
+            InvalidInput, match=r"former format, which does not say its budget\. Keep it, and start a new"
+        ):
+            ledger.spend(spend("two"))
+    path.write_text('{"delta": 1e-06, "epsilon": 1.0, "version": 3}\n')
+    with pytest.raises(InvalidInput, match="is of another version"):
+        Ledger(path).balance()
+
+
+def test_an_expected_head_finds_a_ledger_that_was_rolled_back_cut_short_or_replaced(tmp_path: Path) -> None:
+    path, other = tmp_path / "ledger.jsonl", tmp_path / "other.jsonl"
+    heads = [
+        Ledger(path, epsilon=budget_for(3), delta=1e-6).spend(spend(name)).head for name in ("one", "two", "three")
+    ]
+    Ledger(other, epsilon=budget_for(3), delta=1e-6).spend(spend("another"))
+    for head in heads:  # the last one or any before it
+        assert Ledger(path, expect_head=head).balance().head == heads[-1]
+    whole = path.read_text()
+    cut = "".join(whole.splitlines(keepends=True)[:-1])
+    for bad in (cut, other.read_text(), "", None):
+        path.unlink() if bad is None else path.write_text(bad)
+        for given in ({}, {"epsilon": budget_for(3), "delta": 1e-6}):
+            with pytest.raises(InvalidInput, match="rolled back, cut short or replaced"):
+                Ledger(path, **given, expect_head=heads[-1]).spend(spend("four"))
+        assert bad is None or path.read_text() == bad
+    path.write_text(cut)
+    assert Ledger(path, expect_head=heads[1]).balance().releases == 2
+    with pytest.raises(InvalidInput, match="64 hexadecimal digits"):
+        Ledger(path, expect_head="abc")
+
+
+def test_the_command_shows_a_ledger_without_being_told_its_budget(tmp_path: Path) -> None:
+    balance = Ledger(tmp_path / "ledger.jsonl", epsilon=1.5, delta=1e-6).spend(spend("one"))
+    shown = run(f"ledger show ledger.jsonl --expect-head {balance.head}", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "of 1.5 spent at delta = 1e-6 in 1 release\n" in shown.stdout
+    assert f"ledger head {balance.head}\n" in shown.stdout
+    refused = run(f"ledger show ledger.jsonl --expect-head {'0' * 64}", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "rolled back, cut short or replaced" in refused.stderr

@@ -1,0 +1,65 @@
+"""What an analyzer remembers: exactly the ids it opened, in files of its own that it can rely on."""
+
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shuffledp import InvalidInput
+from shuffledp.esa.opened import OpenedBefore, first_of_each
+from shuffledp.esa.released import Ids
+
+
+def ids(names: list[bytes]) -> Ids:
+    return np.frombuffer(b"".join(names), dtype="S16")
+
+
+def test_ids_are_told_apart_by_every_byte(tmp_path: Path) -> None:
+    """Ids that begin alike, or end in zeros, as an attacker could choose them: as Python's sets have it."""
+    generator = np.random.default_rng(3)
+    memory, seen = OpenedBefore(tmp_path), set[bytes]()
+    for batch in range(20):
+        # few different bytes in few places, so that many are equal, nearly equal, or differ in a trailing zero
+        array = np.zeros((int(generator.integers(1, 400)), 16), dtype=np.uint8)
+        array[:, [0, 7, 8, 14, 15]] = generator.choice([0, 1, 255], (len(array), 5))
+        names = [row.tobytes() for row in array]
+        places = first_of_each(ids(names))
+        assert sorted(places) == sorted({name: j for j, name in reversed(list(enumerate(names)))}.values())
+        ordered = ids(names)[places]
+        assert ordered.tobytes() == b"".join(sorted(set(names)))
+        with memory.of("task") as remembered:
+            known = remembered.among(ordered, str(batch))
+            assert known.tolist() == [name in seen for name in sorted(set(names))]
+            new = ordered[~known]
+            if len(new):
+                remembered.remember(new, str(batch))
+            assert not remembered.among(new, str(batch)).any()  # its own batch is not another
+        with memory.of("other") as remembered:
+            assert not remembered.among(ordered, str(batch)).any()
+        seen |= set(names)
+
+
+def test_only_their_owner_can_read_what_was_opened(tmp_path: Path) -> None:
+    with OpenedBefore(tmp_path / "deep" / "opened").of("task") as remembered:
+        remembered.remember(ids([b"a" * 16, b"b" * 16]), "batch")
+    (path,) = tmp_path.rglob("*.ids")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("content", [b"", b"a" * 15, b"b" * 16 + b"a" * 16, b"a" * 32])
+def test_a_damaged_memory_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "batch.ids").write_bytes(content)
+    with OpenedBefore(tmp_path).of("task") as remembered, pytest.raises(InvalidInput, match="was altered"):
+        remembered.among(ids([b"a" * 16]), "another")
+
+
+def test_where_nothing_can_be_remembered_nothing_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(InvalidInput, match=r"cannot remember .* Choose another folder with --opened"),
+        OpenedBefore(tmp_path / "file").of("task"),
+    ):
+        pytest.fail("there is no such folder")

@@ -1,0 +1,332 @@
+"""A client and an opener written from docs/wire.md alone: nothing here is imported from the package that it checks."""
+
+import base64
+import hashlib
+import json
+import math
+import secrets
+import struct
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol
+
+import httpx
+from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKeyPair, PyHPKEError
+
+SUITE = CipherSuite.new(KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256, AEADId.AES128_GCM)
+TASK = {
+    "version", "plan", "window", "max_age", "on_expiry", "release_margin", "honest_fraction", "shufflers", "analyzer",
+    "allow_same_operator",
+}  # fmt: skip
+PLAN = {"version", "protocol", "guarantee", "forecast", "min_batch", "sha256"}
+
+
+class Refused(Exception):  # noqa: N818 - reads as what it is
+    """What must not be used."""
+
+
+# Canonical form
+
+
+def canonical(value: Any) -> bytes:
+    """RFC 8785."""
+    try:
+        return _text(value).encode("utf-8")
+    except UnicodeError:
+        raise Refused("not valid Unicode") from None
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int):
+        if abs(value) >= 2**53:
+            raise Refused("too large for a JSON number")
+        return str(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
+    return "{" + ",".join(f"{_text(name)}:{_text(member)}" for name, member in members) + "}"
+
+
+def _number(value: float) -> str:
+    """A double as ECMAScript prints it."""
+    if not math.isfinite(value):
+        raise Refused("not a number")
+    if value == 0:
+        return "0"
+    sign, places, exponent = Decimal(repr(value)).normalize().as_tuple()
+    digits, count, minus = "".join(map(str, places)), len(places), "-" if sign else ""
+    point = count + int(exponent)
+    if count <= point <= 21:
+        return minus + digits + "0" * (point - count)
+    if 0 < point <= 21:
+        return f"{minus}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{minus}0.{'0' * -point}{digits}"
+    return f"{minus}{digits[0]}{'.' if count > 1 else ''}{digits[1:]}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+def digest(document: Any) -> bytes:
+    """What names tasks, plans and keys."""
+    return hashlib.sha256(canonical(document)).digest()
+
+
+# Tasks and keys
+
+
+def checked(task: dict[str, Any], task_id: str) -> dict[str, Any]:
+    """The protocol of a task that is the one agreed to."""
+    plan = task.get("plan", {})
+    if set(task) != TASK or set(plan) != PLAN or task["version"] != 2 or plan["version"] != 2:
+        raise Refused("another version, or other fields")
+    body = {name: value for name, value in plan.items() if name != "sha256"}
+    if digest(task).hex() != task_id or digest(body).hex() != plan["sha256"]:
+        raise Refused("another task")
+    protocol: dict[str, Any] = plan["protocol"]
+    gamma, size = float(Fraction(int(protocol["threshold"]), 2**64)), messages(protocol)
+    local = math.log1p(size * (1 - gamma) / gamma)
+    if protocol["gamma"] != gamma or abs(protocol["epsilon0"] - local) > 1e-9 * (1 + local):
+        raise Refused("numbers that contradict each other")
+    return protocol
+
+
+def messages(protocol: Mapping[str, Any]) -> int:
+    """How many messages there are."""
+    return int(protocol["size"] if protocol["name"] == "histogram" else protocol["precision"] + 1)
+
+
+def fingerprint(role: str, key_id: int, public: str) -> bytes:
+    """What names a key; `public` is base64."""
+    return digest({"role": role, "key_id": key_id, "public": public})
+
+
+# Records
+
+
+def header(key_id: int) -> bytes:
+    """Seven bytes."""
+    return struct.pack(">BHHH", key_id, 0x0020, 0x0001, 0x0001)
+
+
+def info(hop: int, key_id: int, task_id: str, public: str) -> bytes:
+    """What a sealing is bound to; hop 0 is the analyzer."""
+    role = "shuffler" if hop else "analyzer"
+    label = role + (str(hop) if hop > 1 else "")
+    start = b"shuffledp/2 " + label.encode() + b"\0" + header(key_id)
+    return start + bytes.fromhex(task_id) + fingerprint(role, key_id, public)
+
+
+def seal(
+    plaintext: bytes, hop: int, key_id: int, task_id: str, public: str, ephemeral: KEMKeyPair | None = None
+) -> bytes:
+    """One layer."""
+    recipient = SUITE.kem.deserialize_public_key(base64.b64decode(public))
+    bound = info(hop, key_id, task_id, public)
+    enc, context = SUITE.create_sender_context(recipient, info=bound, eks=ephemeral)
+    return header(key_id) + enc + context.seal(plaintext)
+
+
+def unseal(record: bytes, hop: int, task_id: str, keys: Mapping[int, tuple[bytes, str]]) -> bytes | str:
+    """The inside, or why there is none; `keys` are private bytes and public base64 by number."""
+    if len(record) < 55 or record[1:7] != header(0)[1:]:
+        return "invalid_message"
+    if record[0] not in keys:
+        return "outdated_config"
+    private, public = keys[record[0]]
+    bound = info(hop, record[0], task_id, public)
+    try:
+        context = SUITE.create_recipient_context(record[7:39], SUITE.kem.deserialize_private_key(private), info=bound)
+        return context.open(record[39:])
+    except PyHPKEError:
+        return "decrypt_error"
+
+
+def report_id(record: bytes) -> bytes:
+    """How a shuffler knows a report again."""
+    return hashlib.sha256(record).digest()[:16]
+
+
+# Randomization
+
+
+class Words(Protocol):
+    """Random words; lane 0 and draws 0, 1, ... are the response's, lane 1 and draw 2^32 the rounding's."""
+
+    def byte(self, lane: int) -> int:
+        """A byte."""
+        ...
+
+    def block(self, draw: int) -> tuple[int, int]:
+        """Two words of 64 bits."""
+        ...
+
+
+class SystemWords:
+    """Fresh ones."""
+
+    def byte(self, lane: int) -> int:
+        """A byte."""
+        return secrets.randbits(8)
+
+    def block(self, draw: int) -> tuple[int, int]:
+        """Two words of 64 bits."""
+        return secrets.randbits(64), secrets.randbits(64)
+
+
+def symbol(protocol: Mapping[str, Any], value: Any, words: Words) -> int:
+    """What a value stands for."""
+    if "labels" in protocol:
+        if not isinstance(value, str) or value not in protocol["labels"]:
+            raise Refused("not a label")
+        return int(protocol["labels"].index(value))
+    if "low" in protocol:
+        low, high = protocol["low"], protocol["high"]
+        if type(value) not in (int, float) or not low <= value <= high:
+            raise Refused("not in the range")
+        place = _bin if protocol["name"] == "histogram" else _grid_point
+        return place(protocol, float(value), float(low), float(high), words)
+    if type(value) is not int or not 0 <= value < protocol["size"]:
+        raise Refused("not a bin")
+    return value
+
+
+def _bin(protocol: Mapping[str, Any], value: float, low: float, high: float, _: Words) -> int:
+    size = protocol["size"]
+
+    def edge(j: int) -> float:
+        return low if j == 0 else high if j == size else (low * (size - j) + high * j) / size
+
+    found = int(min((value - low) / (high - low) * size, size - 1))
+    found -= value < edge(found)
+    return found + (found < size - 1 and value >= edge(found + 1))
+
+
+def _grid_point(protocol: Mapping[str, Any], value: float, low: float, high: float, words: Words) -> int:
+    precision = int(protocol["precision"])
+    scaled = (value - low) / (high - low) * precision
+    floor = min(math.floor(scaled), precision - 1)
+    bits = (scaled - floor) * 256
+    first, byte = int(bits), words.byte(1)
+    if byte != first:
+        return floor + (byte < first)
+    rest = (bits - first) * 2.0**64
+    whole = math.floor(rest)
+    return floor + (words.block(2**32) < (whole, math.floor((rest - whole) * 2.0**64)))
+
+
+def response(protocol: Mapping[str, Any], said: int, words: Words) -> int:
+    """The message for a symbol."""
+    size = messages(protocol)
+    top, rest = divmod(int(protocol["threshold"]), 2**56)
+    byte = words.byte(0)
+    if byte > top:
+        return said
+    first, second = words.block(0)
+    if byte == top and first >> 8 >= rest:
+        return said
+    draw = 0
+    while (product := (second % 2**32) * size) % 2**32 < 2**32 % size:
+        draw += 1
+        _, second = words.block(draw)
+    return product >> 32
+
+
+# A client
+
+
+@dataclass
+class Report:
+    """What a client writes down before it sends."""
+
+    message: int
+    window: int
+    inner: bytes
+    sealed: bytes
+
+
+class Client:
+    """A person who trusts a task id and fingerprints of the analyzer's keys, for tasks of one shuffler."""
+
+    def __init__(
+        self, web: httpx.Client, task_id: str, fingerprints: Sequence[str], words: Words | None = None
+    ) -> None:
+        self.web, self.task_id, self.fingerprints = web, task_id, fingerprints
+        self.words = words or SystemWords()
+        self.description: dict[str, Any] = {}
+        self.protocol: dict[str, Any] = {}
+
+    def describe(self) -> None:
+        """Hear what the shuffler announces, and check it."""
+        answer = self.web.get(f"/v2/tasks/{self.task_id}")
+        answer.raise_for_status()
+        self.description = answer.json()
+        self.protocol = checked(self.description["task"], self.task_id)
+
+    @property
+    def announced(self) -> tuple[int, str]:
+        """The analyzer's key of this window, if the analyzer vouches for it."""
+        listed, key_id = self.description["next_keys"], self.description["key_id"]
+        found = [key["public"] for key in listed["keys"] if key["key_id"] == key_id]
+        if listed["role"] != "analyzer" or len(found) != 1:
+            raise Refused("no key is announced")
+        if fingerprint("analyzer", key_id, found[0]).hex() not in self.fingerprints:
+            raise Refused("a key that the analyzer does not vouch for")
+        return key_id, found[0]
+
+    def report(self, value: Any) -> Report:
+        """Randomize once, and seal."""
+        key_id, public = self.announced
+        message = response(self.protocol, symbol(self.protocol, value, self.words), self.words)
+        inner = seal(struct.pack(">QQ", message, 0), 0, key_id, self.task_id, public)
+        mine = [key for key in self.description["keys"]["keys"] if key["state"] == "ACTIVE"][-1]
+        sealed = seal(inner, 1, mine["key_id"], self.task_id, mine["public"])
+        return Report(message, self.description["window"], inner, sealed)
+
+    def upload(self, reports: Sequence[Report]) -> list[str]:
+        """Send reports of one window together: what became of each."""
+        answer = self.web.post(
+            f"/v2/tasks/{self.task_id}/reports?window={reports[0].window}",
+            content=b"".join(report.sealed for report in reports),
+            headers={"Content-Type": "application/octet-stream"},
+        )
+        answer.raise_for_status()
+        outcomes: list[str] = answer.json()["outcomes"]
+        return outcomes
+
+
+# An opener
+
+
+def fetch(web: httpx.Client, task_id: str) -> bytes:
+    """The latest released batch, its hash checked."""
+    listed = web.get(f"/v2/tasks/{task_id}/batches").raise_for_status().json()["batches"][-1]
+    answer = web.get(f"/v2/batches/{listed['batch']}").raise_for_status()
+    found = hashlib.sha256(answer.content).digest()
+    stated = f"sha-256=:{base64.b64encode(found).decode()}:"
+    if found.hex() != listed["sha256"] or answer.headers["Repr-Digest"] != stated:
+        raise Refused("other bytes than announced")
+    if len(answer.content) != 71 * listed["reports"]:
+        raise Refused("another number of reports")
+    return answer.content
+
+
+def opened(data: bytes, task_id: str, keys: Mapping[int, tuple[bytes, str]], size: int) -> Counter[int | str]:
+    """How often each message is in a batch, and each reason why there is none."""
+    records = [data[start : start + 71] for start in range(0, len(data), 71)]
+    if len({record[0] for record in records if record[1:7] == header(0)[1:]}) > 1:
+        raise Refused("the batch mixes keys")
+    found: Counter[int | str] = Counter()
+    for record in dict.fromkeys(records):
+        inside = unseal(record, 0, task_id, keys)
+        if isinstance(inside, bytes):
+            message, zero = struct.unpack(">QQ", inside) if len(inside) == 16 else (size, 0)
+            found[message if message < size and zero == 0 else "out_of_domain"] += 1
+        else:
+            found[inside] += 1
+    return found
