@@ -50,6 +50,7 @@ def pipeline(data: str, question: str) -> None:
     shuffledp("task", "new", question, "--window", "3600", "--max-age", "86400", *operators, "-o", here["task.json"])
     serve = [
         "shuffler", "serve", here["task.json"], "--store", here["store.db"], "--keys", here["shuffler.key"],
+        "--next-keys", here["analyzer.pub.json"],
         "--operator-token", tokens["operator"], "--analyzer-token", tokens["analyzer"], "--port", "0",
     ]  # fmt: skip
     print(f"\n$ shuffledp {' '.join(serve)} &", flush=True)

@@ -3,7 +3,7 @@
 import { isObject } from "./canonical.js";
 import { ShuffledpError, invalid } from "./errors.js";
 
-const TRY_AGAIN = [429, 502, 503, 504];
+const TRY_AGAIN = [408, 429, 502, 503, 504];
 const LONGEST_PAUSE = 60_000;
 const TIMEOUT = 30_000;
 

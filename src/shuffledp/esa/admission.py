@@ -10,7 +10,7 @@ import os
 from typing import Final, Protocol
 
 _NONCE: Final = 16
-_LABEL: Final = b"shuffledp/1 admission\0"
+_LABEL: Final = b"shuffledp/2 admission\0"
 
 
 class Admission(Protocol):

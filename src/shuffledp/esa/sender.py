@@ -88,7 +88,7 @@ class Sender:
                 outcomes = _document(answer).get("outcomes")
                 if isinstance(outcomes, list) and len(outcomes) == len(part):
                     return [str(outcome) for outcome in outcomes]
-            elif answer.status_code not in (429, 502, 503, 504):
+            elif answer.status_code not in (408, 429, 502, 503, 504):
                 raise InvalidInput(f"the shuffler refused the upload ({_why(answer)}). Check task, address and tokens.")
         raise NotDelivered("the shuffler could not be reached. Try again later; the same report will be sent.")
 
