@@ -181,17 +181,13 @@ def _described(operation: Operation, *, head: bool = False) -> dict[str, Any]:
 
 def _preflight(operation: Operation) -> dict[str, Any]:
     """What browsers ask before a script of another site may use an endpoint."""
-    plain = {"text/plain": {"schema": _TEXT}}
-    refused = _refusal(400, [(400, "invalid_http")])
-    refused["description"] += " Or: scripts may not do this."
     return {
         "operationId": f"{operation.name}Preflight",
         "summary": "Whether scripts of web pages may use this (CORS): yes, without credentials.",
         "parameters": _parameters(operation),
         "responses": {
-            "200": {"description": "They may.", "content": plain},
-            "400": refused | {"content": refused["content"] | plain},
-            "405": _refusal(405, [(405, "method_not_allowed")]),
+            "204": {"description": "They may."},
+            "400": _refusal(400, [(400, "invalid_http")]),
             "503": _refusal(503, EVERYWHERE),
         },
     }
