@@ -68,7 +68,7 @@ def run_analyzer(
     book = _ledger(ledger, budget_epsilon, budget_delta, expect_head)
     if book is not None:
         book.check()
-    released = Collector(url=url.rstrip("/"), token=read_secret(token)).fetch(found, batch[0] if batch else None)
+    released = Collector(url=url, token=read_secret(token)).fetch(found, batch[0] if batch else None)
     with progress(1000, "Opening") as bar:
         result = analyze(
             released, found, ring, ledger=book, opened_before=OpenedBefore(opened or state_folder() / "opened"),

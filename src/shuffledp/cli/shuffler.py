@@ -1,7 +1,6 @@
 """`shuffledp shuffler`: the shuffler as a service."""
 
 import contextlib
-import ipaddress
 import json
 import logging
 import os
@@ -22,6 +21,7 @@ from shuffledp.cli.config import config_option
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.address import is_loopback
 from shuffledp.esa.admission import OneTimeTokens
 from shuffledp.esa.disk import sync_folder
 from shuffledp.esa.keys import KeyFile, KeyList, KeyRing
@@ -103,7 +103,7 @@ def serve(
     limits = Limits(**numbers)
     if (tls_cert is None) != (tls_key is None):
         raise InvalidInput("TLS needs a certificate and its key. Give both, or neither.")
-    if tls_cert is None and not insecure_http and not _is_loopback(host):
+    if tls_cert is None and not insecure_http and not is_loopback(host):
         raise InvalidInput(
             f"plain HTTP on {host} would show who sends. Give --tls-cert and --tls-key, or --insecure-http."
         )
@@ -171,7 +171,7 @@ def close(task: Path, url: str, token: Path, as_json: bool) -> None:
     """Release the open batch of TASK now, if it has enough reports."""
     from shuffledp.esa.collector import Collector
 
-    done = Collector(url=url.rstrip("/"), token=read_secret(token)).close(read_task(task))
+    done = Collector(url=url, token=read_secret(token)).close(read_task(task))
     words = f"released batch {done['batch']} with {done['reports']:,} reports, SHA-256 {done['sha256']}"
     click.echo(json.dumps(done) if as_json else words)
 
@@ -189,8 +189,8 @@ def forward(task: Path, source: str, token: Path, target: str, to_token: Path, b
     from shuffledp.esa.sender import ARRIVED, Sender
 
     found = read_task(task)
-    records = Collector(url=source.rstrip("/"), token=read_secret(token)).records(found, batch)
-    outcomes = Sender(url=target.rstrip("/"), token=read_secret(to_token)).send(found, records)
+    records = Collector(url=source, token=read_secret(token)).records(found, batch)
+    outcomes = Sender(url=target, token=read_secret(to_token)).send(found, records)
     arrived = sum(outcome in ARRIVED for outcome in outcomes)
     click.echo(f"{arrived:,} of {len(outcomes):,} reports are at the next shuffler")
     if arrived < len(outcomes):
@@ -314,12 +314,3 @@ def _enough_files(connections: int) -> int:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return connections if soft == resource.RLIM_INFINITY else max(1, min(connections, soft - _OWN_FILES))
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

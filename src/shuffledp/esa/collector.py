@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.address import checked
 from shuffledp.esa.released import Released, pieces
 from shuffledp.esa.task import Task
 
@@ -19,6 +20,9 @@ class Collector:
 
     url: str
     token: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", checked(self.url))
 
     def records(self, task: Task, batch: int | None = None) -> list[bytes]:
         """The records of a released batch, whatever hop released it."""

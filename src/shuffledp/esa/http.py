@@ -302,6 +302,8 @@ class Service:
             self._ended(found)
             reached("release: about to answer")
             return JSONResponse(_shown(found))
+        if found == "task_unknown":  # it was retired a moment ago
+            raise _unknown_task()
         raise Problem(409, found, "the batch has fewer reports than a release needs, so it stays open")
 
     async def _list(self, request: Request) -> Response:

@@ -9,7 +9,6 @@ every fetch. A batch that stays too small until max_age is ROLLED_OVER, or DESTR
 
 import copy
 import json
-import logging
 import os
 import time
 from collections import Counter
@@ -28,8 +27,6 @@ from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, Reason, record_length, report_id
 
 Refusal = Literal["task_unknown", "batch_too_small", "batch_too_young"]
-LOG: Final = logging.getLogger("shuffledp.shuffler")
-"""What happens to batches and keys; never anything about a report or its sender."""
 PERSISTENCE: Final = 60.0
 """Seconds by a clock that never steps for which the wall clock must say that a batch is to be destroyed."""
 
