@@ -14,8 +14,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from oracles.parties import PARTIES
-from shuffledp import InvalidInput, plan
-from shuffledp.esa.analyzer import open_batch
+from shuffledp import InvalidInput, account, plan
+from shuffledp.esa.analyzer import analyze, open_batch
 from shuffledp.esa.crypto import seal_inner, seal_message, unseal, wrap, wrap_once
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.shuffler import Shuffler
@@ -344,8 +344,12 @@ def test_a25_after_any_rotation_a_batch_has_one_key_and_nothing_is_lost(tmp_path
         assert batch.key is not None
         assert {data[start] for start in range(0, len(data), 71)} == {batch.key.id}
         assert batch.count >= TASK.plan.min_batch
-        found = open_batch(data, TASK, rings[-1])
-        assert (found.counts.total, found.rejected) == (batch.count, {})
+        result = analyze(data, TASK, rings[-1])
+        assert (result["n"], result["rejected"]) == (batch.count, {})
+        # the printed epsilons are the accountant's for this very batch
+        randomizer, delta = TASK.plan.randomizer, TASK.plan.guarantee.delta
+        assert result["guarantee"]["realised_epsilon"] == account(randomizer, n=batch.count, delta=delta).epsilon
+        assert result["guarantee"]["epsilon"] >= account(randomizer, n=TASK.plan.min_batch, delta=delta).epsilon
     assert sum(batch.count for batch in batches) + shuffler.store.open_batch(TASK.id).count == acknowledged
 
 
