@@ -349,7 +349,8 @@ def test_a25_after_any_rotation_a_batch_has_one_key_and_nothing_is_lost(tmp_path
         # the printed epsilons are the accountant's for this very batch
         randomizer, delta = TASK.plan.randomizer, TASK.plan.guarantee.delta
         assert result["guarantee"]["realised_epsilon"] == account(randomizer, n=batch.count, delta=delta).epsilon
-        assert result["guarantee"]["epsilon"] >= account(randomizer, n=TASK.plan.min_batch, delta=delta).epsilon
+        assert result["guarantee"]["epsilon"] == TASK.plan.guarantee.epsilon
+    assert TASK.plan.holds()
     assert sum(batch.count for batch in batches) + shuffler.store.open_batch(TASK.id).count == acknowledged
 
 
