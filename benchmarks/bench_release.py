@@ -35,11 +35,11 @@ CONNECTIONS = 8
 def filled(folder: Path, key: NextKey) -> None:
     """A store with a batch of a million."""
     store = SQLiteStore(folder / "store.db")
-    store.add_task(TASK.id, json.dumps(TASK.document()), hop=1, now=time.time())
+    store.add_task(TASK.id, json.dumps(TASK.document()), hop=1, key=key, now=time.time())
     header = Header(key.id).encode()
     for first in range(0, MILLION, 10_000):
         some = range(first, min(MILLION, first + 10_000))
-        store.add_reports(TASK.id, [(os.urandom(16), header + j.to_bytes(64, "big")) for j in some], key=key)
+        store.add_reports(TASK.id, [(os.urandom(16), header + j.to_bytes(64, "big")) for j in some], keys={key.id: key})
     store.close()
 
 

@@ -173,16 +173,17 @@ def release(task: Task) -> None:
     """Close, permute and release a million, in a process of its own so that its memory can be seen."""
     with tempfile.TemporaryDirectory() as name:
         store = SQLiteStore(Path(name) / "store.db")
-        store.add_task(task.id, json.dumps(task.document()), hop=1, now=0.0)
+        key = NextKey(id=0, fingerprint="")
+        store.add_task(task.id, json.dumps(task.document()), hop=1, key=key, now=0.0)
         for first in range(0, MILLION, 10_000):
             store.add_reports(
                 task.id,
                 [(os.urandom(16), j.to_bytes(71, "big")) for j in range(first, min(MILLION, first + 10_000))],
-                key=NextKey(id=0, fingerprint=""),
+                keys={0: key},
             )
         start, before = time.perf_counter(), time.process_time()
         closing_batch = store.start_closing(
-            store.open_batch(task.id).id, at_least=MILLION, secret=os.urandom(32), now=1.0
+            store.open_batch(task.id).id, at_least=MILLION, secret=os.urandom(32), key=key, now=1.0
         )
         assert closing_batch is not None
         store.release(closing_batch.id)

@@ -34,12 +34,12 @@ def test_status_purge_and_retire(store: Path) -> None:
     for line, why in (
         ("shuffler purge store.db --batch 2", "is not a released batch"),
         ("shuffler purge store.db --batch 9", "is not a released batch"),
-        ("shuffler retire store.db task.json", "7 reports that would be destroyed"),
+        ("shuffler retire store.db task.json", "open reports that would be destroyed"),
     ):
         refused = run(line, cwd=here)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert why in refused.stderr
     done = run("shuffler retire store.db task.json --destroy-open", cwd=here)
     assert done.stdout == f"retired task {SIXTEEN.id}; 7 reports were destroyed\n"
-    assert "is retired" in run("shuffler retire store.db task.json --destroy-open", cwd=here).stderr
+    assert "retired already" in run("shuffler retire store.db task.json --destroy-open", cwd=here).stderr
     assert "DESTROYED, 7 reports" in run("shuffler status store.db", cwd=here).stdout

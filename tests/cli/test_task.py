@@ -19,6 +19,9 @@ def test_tasks(tmp_path: Path) -> None:
     made = run(TASK, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert run("keygen analyzer -o analyzer.key", cwd=tmp_path).returncode == 0
+    assert (
+        json.loads((tmp_path / "task.json").read_text())["release_margin"] == 10
+    )  # one garbage report spoils no batch
     shown = run("task show task.json --keys analyzer.pub.json", cwd=tmp_path)
     assert re.search(r"^analyzer key 0 ACTIVE [0-9a-f]{64}$", shown.stdout, re.MULTILINE)
     assert "at least 1,000 of any 1,000 reports (100 %)" in shown.stdout

@@ -232,11 +232,10 @@ def test_a9_every_value_has_one_length(size: int) -> None:
 
 def ordered(store: SQLiteStore, task_id: str, n: int, secret: bytes) -> list[int]:
     """In which order the store releases n reports that arrived in the order 0, 1, 2, ..."""
-    store.add_task(task_id, "{}", hop=1, now=0.0)
-    store.add_reports(
-        task_id, [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)], key=NextKey(id=0, fingerprint="")
-    )
-    batch = store.start_closing(store.open_batch(task_id).id, at_least=n, secret=secret, now=1.0)
+    key = NextKey(id=0, fingerprint="")
+    store.add_task(task_id, "{}", hop=1, key=key, now=0.0)
+    store.add_reports(task_id, [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)], keys={0: key})
+    batch = store.start_closing(store.open_batch(task_id).id, at_least=n, secret=secret, key=key, now=1.0)
     assert batch is not None
     store.release(batch.id)
     data = b"".join(store.pieces(batch.id))

@@ -285,7 +285,8 @@ def folder(tmp_path: Path) -> Path:
     assert run("plan histogram --size 16 --n 4000 --epsilon 1 --delta 1e-6 -o plan.json", cwd=tmp_path).returncode == 0
     assert (
         run(
-            "task new plan.json --window 3600 --max-age 7200 --shuffler Alpha --analyzer Beta --honest-fraction 1 -o task.json",
+            "task new plan.json --window 3600 --max-age 7200 --shuffler Alpha --analyzer Beta --honest-fraction 1 "
+            "--release-margin 0 -o task.json",
             cwd=tmp_path,
         ).returncode
         == 0

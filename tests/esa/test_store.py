@@ -33,6 +33,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
 
 
 KEY = NextKey(id=0, fingerprint="f" * 64)
+KEYS = {0: KEY}
 
 
 def name(number: int) -> bytes:
@@ -78,8 +79,8 @@ class Model:
 def test_a_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
     """Random reports, credentials, closings, releases, roll-overs, destructions and restarts."""
     chance, model, store = random.Random(seed), Model(), opening()
-    store.add_task("t", "{}", hop=1, now=0.0)
-    store.add_task("other", "{}", hop=2, now=0.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
+    store.add_task("other", "{}", hop=2, key=KEY, now=0.0)
     for step in range(60):
         match chance.choice(["add", "add", "add", "close", "release", "roll over", "destroy", "restart"]):
             case "add":
@@ -89,13 +90,13 @@ def test_a_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
                     "t",
                     [(name(j), inner(j)) for j in reports],
                     None if spending is None else [name(j) for j in spending],
-                    key=KEY,
+                    keys=KEYS,
                 )
                 assert kept == model.add(reports, spending)
             case "close":
                 least = chance.randrange(1, 20)
                 closing_batch = store.start_closing(
-                    store.open_batch("t").id, at_least=least, secret=chance.randbytes(32), now=float(step)
+                    store.open_batch("t").id, at_least=least, secret=chance.randbytes(32), key=KEY, now=float(step)
                 )
                 assert (closing_batch is not None) == (len(model.open) >= least)
                 if closing_batch is not None:
@@ -107,7 +108,9 @@ def test_a_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
                     model.released[batch] = model.closing.pop(batch)
             case "roll over" | "destroy" as how:
                 below = chance.randrange(1, 20)
-                ended = store.end(store.open_batch("t").id, below=below, roll_over=how == "roll over", now=float(step))
+                ended = store.end(
+                    store.open_batch("t").id, below=below, roll_over=how == "roll over", key=KEY, now=float(step)
+                )
                 assert (ended is not None) == (len(model.open) < below)
                 if ended is not None and how == "destroy":
                     model.open = set()
@@ -133,9 +136,9 @@ def test_the_same_secret_gives_the_same_order(opening: Opening, tmp_path: Path) 
     orders = []
     for path, secret in (("a.db", b"s"), ("b.db", b"s"), ("c.db", b"t")):
         store = SQLiteStore(tmp_path / path)
-        store.add_task("t", "{}", hop=1, now=0.0)
-        store.add_reports("t", [(name(j), inner(j)) for j in range(100)], key=KEY)
-        batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=secret * 32, now=1.0)
+        store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
+        store.add_reports("t", [(name(j), inner(j)) for j in range(100)], keys=KEYS)
+        batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=secret * 32, key=KEY, now=1.0)
         assert batch is not None
         store.release(batch.id)
         orders.append(released(store, batch.id))
@@ -171,7 +174,7 @@ def test_looking_changes_nothing(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "store.db", read_only=True)
     assert store.tasks() == {}
     with pytest.raises(StoreUnavailable, match="read-only"):
-        store.add_task("t", "{}", hop=1, now=0.0)
+        store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
     store.close()
 
 
@@ -197,49 +200,81 @@ def test_messages_say_what_really_happened(tmp_path: Path) -> None:
 
 def test_a26_a_store_that_is_removed_or_replaced_acknowledges_nothing(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "store.db")
-    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
     store.check()
     (tmp_path / "store.db").rename(tmp_path / "away.db")
     for _ in range(2):
         with pytest.raises(StoreUnavailable, match="removed or replaced"):
-            store.add_reports("t", [(name(1), inner(1))], key=KEY)
+            store.add_reports("t", [(name(1), inner(1))], keys=KEYS)
         with pytest.raises(StoreUnavailable, match="removed or replaced"):
             store.check()
         (tmp_path / "store.db").touch(mode=0o600)  # another file of that name
     (tmp_path / "away.db").rename(tmp_path / "store.db")
-    assert store.add_reports("t", [(name(1), inner(1))], key=KEY) == ["accepted"]
+    assert store.add_reports("t", [(name(1), inner(1))], keys=KEYS) == ["accepted"]
+    (tmp_path / "store.db-wal").unlink()  # what is acknowledged is here, until it is moved to the store
+    with pytest.raises(StoreUnavailable, match="or its log was removed"):
+        store.add_reports("t", [(name(2), inner(2))], keys=KEYS)
     store.close()
 
 
 def test_a_batch_has_one_key(opening: Opening) -> None:
-    """Whatever else is sent: another id, or another key under the same id."""
+    """Fixed when it opens, whatever else is sent: another id, or another key under the same id."""
     store, other = opening(), NextKey(id=1, fingerprint="e" * 64)
-    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
     new = (1 << 560 | 5).to_bytes(71, "big")  # names key 1
     assert new[0] == 1
-    assert store.add_reports("t", [(name(1), inner(1)), (name(5), new)], key=KEY) == ["accepted", "outdated_key"]
+    both = {0: KEY, 1: other}
+    assert store.add_reports("t", [(name(1), inner(1)), (name(5), new)], keys=both) == ["accepted", "outdated_key"]
     assert store.open_batch("t").key == KEY
-    assert store.add_reports("t", [(name(5), new), (name(1), inner(1))], key=other) == [
+    assert store.add_reports("t", [(name(6), inner(6)), (name(1), inner(1))], keys={1: other}) == [
         "outdated_key",
         "report_replayed",
     ]
-    forged = NextKey(id=0, fingerprint="0" * 64)
-    assert store.add_reports("t", [(name(6), inner(6))], key=forged) == ["outdated_key"]
+    forged = {0: NextKey(id=0, fingerprint="0" * 64)}
+    assert store.add_reports("t", [(name(6), inner(6))], keys=forged) == ["outdated_key"]
     assert store.open_batch("t").count == 1
-    store.end(store.open_batch("t").id, below=9, roll_over=True, now=1.0)
+    store.end(store.open_batch("t").id, below=9, roll_over=True, key=other, now=1.0)
     assert store.open_batch("t").key == KEY  # rolled over, they are still sealed to it
-    store.end(store.open_batch("t").id, below=9, roll_over=False, now=1.0)
-    assert store.open_batch("t").key is None
-    assert store.add_reports("t", [(name(5), new)], key=other) == ["accepted"]
+    store.end(store.open_batch("t").id, below=9, roll_over=False, key=other, now=1.0)
+    assert store.open_batch("t").key == other
+    assert store.add_reports("t", [(name(5), new)], keys=both) == ["accepted"]
+    store.close()
+
+
+def test_another_key_for_an_empty_batch_is_another_window(opening: Opening) -> None:
+    """What was sealed for the first is refused for ever: whoever heard that may seal the same message anew."""
+    store, other = opening(), NextKey(id=1, fingerprint="e" * 64)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
+    first = store.open_batch("t")
+    second = store.open_window("t", key=other, now=1.0)
+    assert (second.key, second.count) == (other, 0)
+    assert second.window > first.window
+    assert store.open_window("t", key=other, now=2.0) == second  # again: nothing changes
+    for keys in (KEYS, {0: KEY, 1: other}):  # a server that has not read the new list yet, and one that has
+        assert store.add_reports("t", [(name(1), inner(1))], keys=keys, window=first.window) == ["batch_collected"]
+    assert [batch.state for batch in store.batches("t")] == ["ROLLED_OVER", "OPEN"]
+    store.close()
+
+
+def test_forwarded_reports_have_a_batch_for_each_key(opening: Opening) -> None:
+    store, other = opening(), NextKey(id=1, fingerprint="e" * 64)
+    store.add_task("t", "{}", hop=1, key=other, now=0.0)
+    new = (1 << 560 | 5).to_bytes(71, "big")
+    strange = (2 << 560 | 5).to_bytes(71, "big")
+    mixed = [(name(1), inner(1)), (name(2), inner(2)), (name(5), new), (name(6), strange)]
+    both = {0: KEY, 1: other}
+    assert store.add_reports("t", mixed, keys=both, several=1.0) == [*["accepted"] * 3, "outdated_key"]
+    assert {batch.key.id: batch.count for batch in store.batches("t", "OPEN")} == {0: 2, 1: 1}
+    assert store.add_reports("t", mixed, keys=both, several=2.0) == [*["report_replayed"] * 3, "outdated_key"]
     store.close()
 
 
 def test_purged_bytes_are_gone_and_their_reports_still_known(tmp_path: Path) -> None:
     canary = b"\0" + os.urandom(70)
     store = SQLiteStore(tmp_path / "store.db")
-    store.add_task("t", "{}", hop=1, now=0.0)
-    store.add_reports("t", [(name(3), canary)], key=KEY)
-    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, now=1.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
+    store.add_reports("t", [(name(3), canary)], keys=KEYS)
+    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, key=KEY, now=1.0)
     assert batch is not None
     with pytest.raises(InvalidInput, match="not a released batch"):
         store.purge(batch.id)
@@ -250,23 +285,26 @@ def test_purged_bytes_are_gone_and_their_reports_still_known(tmp_path: Path) -> 
     assert list(store.pieces(batch.id)) == []
     assert store.release(batch.id).purged  # and it does not come back
     assert list(store.pieces(batch.id)) == []
-    assert store.add_reports("t", [(name(3), inner(3))], key=KEY) == ["report_replayed"]
+    assert store.add_reports("t", [(name(3), inner(3))], keys=KEYS) == ["report_replayed"]
     store.close()
     assert not any(canary in path.read_bytes() for path in tmp_path.iterdir())
 
 
 def test_a_retired_task_takes_nothing_more(opening: Opening) -> None:
     store = opening()
-    store.add_task("t", "{}", hop=1, now=0.0)
-    store.add_reports("t", [(name(j), inner(j)) for j in range(7)], key=KEY)
-    assert (store.retire("t").state, store.batches("t")[0].count) == ("DESTROYED", 7)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
+    store.add_reports("t", [(name(j), inner(j)) for j in range(7)], keys=KEYS)
+    assert store.retire("t", at_most=6) is None
+    assert store.open_batch("t").count == 7
+    assert store.retire("t", at_most=7) == 7
+    assert [(batch.state, batch.count) for batch in store.batches("t")] == [("DESTROYED", 7)]
     assert store.tasks() == {}
-    assert store.add_reports("t", [(name(3), inner(3)), (name(9), inner(9))], key=KEY) == [
+    assert store.add_reports("t", [(name(3), inner(3)), (name(9), inner(9))], keys=KEYS) == [
         "report_replayed",
         "batch_collected",
     ]
     with pytest.raises(InvalidInput, match="is retired"):
-        store.add_task("t", "{}", hop=1, now=1.0)
+        store.add_task("t", "{}", hop=1, key=KEY, now=1.0)
     store.close()
 
 
@@ -276,9 +314,9 @@ def test_a27_uploads_go_on_between_the_steps_of_a_release(tmp_path: Path, monkey
     monkeypatch.setattr(module, "STEP", 10)
     store = SQLiteStore(tmp_path / "store.db")
     other = store.twin()
-    store.add_task("t", "{}", hop=1, now=0.0)
-    store.add_reports("t", [(name(j), inner(j)) for j in range(100)], [name(j) for j in range(100)], key=KEY)
-    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, now=1.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
+    store.add_reports("t", [(name(j), inner(j)) for j in range(100)], [name(j) for j in range(100)], keys=KEYS)
+    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, key=KEY, now=1.0)
     assert batch is not None
     other._connection.execute("PRAGMA busy_timeout = 0")  # no waiting: refused if anything is held
     taken, busy = 0, list[bool]()
@@ -288,7 +326,7 @@ def test_a27_uploads_go_on_between_the_steps_of_a_release(tmp_path: Path, monkey
         if not (store._connection.in_transaction or other._connection.in_transaction or busy):
             busy.append(True)
             taken += 1
-            kept = other.add_reports("t", [(name(1000 + taken), inner(taken))], [name(1000 + taken)], key=KEY)
+            kept = other.add_reports("t", [(name(1000 + taken), inner(taken))], [name(1000 + taken)], keys=KEYS)
             assert kept == ["accepted"]
             busy.pop()
 
@@ -310,10 +348,10 @@ def test_who_looks_at_a_store_in_use_takes_nothing_away(tmp_path: Path) -> None:
     path = str(tmp_path / "store.db")
     look = f"import sqlite3; c = sqlite3.connect({path!r}); print(c.execute({asked!r}).fetchone()[0]); c.close()"
     store = SQLiteStore(tmp_path / "store.db")
-    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
     handles = [store, store.twin(), SQLiteStore(tmp_path / "store.db")]
     for number in range(6):
-        assert handles[number % 3].add_reports("t", [(name(number), inner(number))], key=KEY) == ["accepted"]
+        assert handles[number % 3].add_reports("t", [(name(number), inner(number))], keys=KEYS) == ["accepted"]
         seen = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout
         assert int(seen) == number + 1
     for handle in handles:
@@ -323,9 +361,9 @@ def test_who_looks_at_a_store_in_use_takes_nothing_away(tmp_path: Path) -> None:
 def test_a28_a_backup_of_an_open_batch_says_nothing_about_the_order_of_arrival(tmp_path: Path) -> None:
     arrivals = [os.urandom(16) for _ in range(30)]  # one page holds all
     store = SQLiteStore(tmp_path / "store.db")
-    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
     for report in arrivals:
-        store.add_reports("t", [(report, bytes(71))], key=KEY)
+        store.add_reports("t", [(report, bytes(71))], keys=KEYS)
     store.backup(tmp_path / "copy.db")
     store.close()
     data = (tmp_path / "copy.db").read_bytes()
@@ -339,7 +377,7 @@ def test_processes_that_open_a_new_store_at_once(tmp_path: Path) -> None:
     def open_it(_: int) -> int:
         barrier.wait()
         store = SQLiteStore(tmp_path / "store.db")
-        store.add_task("t", "{}", hop=1, now=0.0)
+        store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
         found = len(store.batches("t", "OPEN"))
         store.close()
         return found
@@ -354,9 +392,9 @@ SECRET = b"the secret of the permutation..."
 def one_that_closes(path: Path) -> tuple[SQLiteStore, Batch]:
     """A store whose batch of ten is about to be released."""
     store = SQLiteStore(path)
-    store.add_task("t", "{}", hop=1, now=0.0)
-    store.add_reports("t", [(name(j), inner(j)) for j in range(10)], key=KEY)
-    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, now=1.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
+    store.add_reports("t", [(name(j), inner(j)) for j in range(10)], keys=KEYS)
+    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=SECRET, key=KEY, now=1.0)
     assert batch is not None
     return store, batch
 
@@ -405,10 +443,10 @@ def test_a11_after_release_no_page_remembers_the_order_of_arrival(tmp_path: Path
     """SQLite leaves rows of a page where they came: for names and credentials that is their own order, not their arrival's."""
     arrivals = [(os.urandom(16), os.urandom(16)) for _ in range(150)]  # one page holds all
     store = SQLiteStore(tmp_path / "store.db")
-    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
     for report, credential in arrivals:
-        store.add_reports("t", [(report, b"\0" + os.urandom(70))], [credential], key=KEY)
-    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=b"s" * 32, now=1.0)
+        store.add_reports("t", [(report, b"\0" + os.urandom(70))], [credential], keys=KEYS)
+    batch = store.start_closing(store.open_batch("t").id, at_least=1, secret=b"s" * 32, key=KEY, now=1.0)
     assert batch is not None
     store.release(batch.id)
     store.close()
@@ -420,7 +458,7 @@ def test_a11_after_release_no_page_remembers_the_order_of_arrival(tmp_path: Path
 
 def test_the_file_is_its_owners_and_durable(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "store.db")
-    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
     assert set(modes.values()) == {0o600}, modes
     pragmas = {"synchronous": 2, "journal_mode": "wal", "secure_delete": 1, "temp_store": 2, "foreign_keys": 1}
@@ -432,42 +470,42 @@ def test_the_file_is_its_owners_and_durable(tmp_path: Path) -> None:
 
 def test_an_empty_batch_begins_anew(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "store.db")
-    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
     first = store.open_batch("t")
     store.renew(first.id, now=100.0)
     assert store.open_batch("t").opened == 100.0
-    store.add_reports("t", [(name(1), inner(1))], key=KEY)
+    store.add_reports("t", [(name(1), inner(1))], keys=KEYS)
     store.renew(first.id, now=200.0)  # no longer empty
     assert store.open_batch("t").opened == 100.0
-    assert store.end(first.id, below=5, roll_over=False, now=300.0) is not None
+    assert store.end(first.id, below=5, roll_over=False, key=KEY, now=300.0) is not None
     # what another process ended meanwhile is not ended, or closed, in the name of the next
-    assert store.end(first.id, below=5, roll_over=False, now=400.0) is None
-    assert store.start_closing(first.id, at_least=0, secret=b"s" * 32, now=400.0) is None
-    assert store.add_reports("t", [(name(1), inner(1))], key=KEY) == ["report_replayed"]
+    assert store.end(first.id, below=5, roll_over=False, key=KEY, now=400.0) is None
+    assert store.start_closing(first.id, at_least=0, secret=b"s" * 32, key=KEY, now=400.0) is None
+    assert store.add_reports("t", [(name(1), inner(1))], keys=KEYS) == ["report_replayed"]
     store.close()
 
 
 def test_a_report_for_a_window_is_kept_in_no_other(tmp_path: Path) -> None:
     """Batches that are rolled over are one window: nobody who reports once a window is twice in a batch."""
     store = SQLiteStore(tmp_path / "store.db")
-    store.add_task("t", "{}", hop=1, now=0.0)
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
     first = store.open_batch("t")
-    assert store.add_reports("t", [(name(1), inner(1))], window=first.window, key=KEY) == ["accepted"]
-    assert store.add_reports("t", [(name(2), inner(2))], window=first.window + 1, key=KEY) == ["batch_collected"]
-    store.end(first.id, below=5, roll_over=True, now=1.0)
+    assert store.add_reports("t", [(name(1), inner(1))], window=first.window, keys=KEYS) == ["accepted"]
+    assert store.add_reports("t", [(name(2), inner(2))], window=first.window + 1, keys=KEYS) == ["batch_collected"]
+    store.end(first.id, below=5, roll_over=True, key=KEY, now=1.0)
     rolled = store.open_batch("t")
     assert (rolled.id, rolled.window, rolled.count, rolled.opened) == (first.id, first.window, 1, 1.0)
     assert [(batch.state, batch.count) for batch in store.batches("t")] == [("OPEN", 1), ("ROLLED_OVER", 1)]
-    assert store.add_reports("t", [(name(2), inner(2))], window=first.window, key=KEY) == ["accepted"]
-    assert store.start_closing(rolled.id, at_least=1, secret=b"s" * 32, now=2.0) is not None
+    assert store.add_reports("t", [(name(2), inner(2))], window=first.window, keys=KEYS) == ["accepted"]
+    assert store.start_closing(rolled.id, at_least=1, secret=b"s" * 32, key=KEY, now=2.0) is not None
     again = store.open_batch("t")
     assert again.window == again.id > first.window
     late = [(name(1), inner(1)), (name(3), inner(3))]
-    assert store.add_reports("t", late, window=first.window, key=KEY) == ["report_replayed", "batch_collected"]
+    assert store.add_reports("t", late, window=first.window, keys=KEYS) == ["report_replayed", "batch_collected"]
     store.release(rolled.id)
-    assert store.add_reports("t", late, window=first.window, key=KEY) == ["report_replayed", "batch_collected"]
-    assert store.add_reports("t", late, [b"x", b"y"], window=again.window, key=KEY) == ["report_replayed", "accepted"]
-    store.end(again.id, below=5, roll_over=False, now=3.0)
+    assert store.add_reports("t", late, window=first.window, keys=KEYS) == ["report_replayed", "batch_collected"]
+    assert store.add_reports("t", late, [b"x", b"y"], window=again.window, keys=KEYS) == ["report_replayed", "accepted"]
+    store.end(again.id, below=5, roll_over=False, key=KEY, now=3.0)
     assert store.open_batch("t").window == store.open_batch("t").id
     store.close()
 

@@ -39,7 +39,8 @@ def serving(task: Task, **more: Any) -> Shuffler:
 
 def announced(shuffler: Shuffler, task: Task) -> Announcement:
     """What the shuffler would tell everybody over HTTP."""
-    batch = shuffler.store.open_batch(task.id)
+    batch = shuffler.current(task.id)
+    assert batch is not None
     key = shuffler.announced(batch)
     assert key is not None
     return Announcement(

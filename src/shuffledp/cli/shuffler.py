@@ -235,15 +235,17 @@ def restore(copy: Path, store: Path, nothing_released_since: bool) -> None:
     Batches that were open then are destroyed: they may have been released since, and releasing them again with other
     reports would tell their difference. Their reports are not taken a second time.
     """
-    if store.exists():
-        raise InvalidInput(f"{store} exists. Choose another file.")
+    for path in (store, *(store.with_name(store.name + ending) for ending in ("-wal", "-shm", "-journal"))):
+        if path.exists():  # SQLite would put what is in a log that was left into the restored store
+            raise InvalidInput(f"{path} exists. Move it away, or choose another file.")
     draft = store.with_name(f".{store.name}.restoring")  # a store with batches that may be out must never be there
     draft.unlink(missing_ok=True)
     with _existing(copy, "backup") as kept:
         kept.backup(draft)
     with _existing(draft, "restore") as restored:
-        for task_id in [] if nothing_released_since else restored.tasks():
-            restored.end(restored.open_batch(task_id).id, below=1 << 62, roll_over=False, now=time.time())
+        for batch in [] if nothing_released_since else restored.history():
+            if batch.state == "OPEN":
+                restored.end(batch.id, below=1 << 62, roll_over=False, key=batch.key, now=time.time())
     draft.rename(store)
     sync_folder(store)
     click.echo(f"restored {store}")
@@ -270,13 +272,12 @@ def retire(store: Path, task: Path, destroy_open: bool) -> None:
     """End TASK in STORE for ever: a running shuffler takes no more reports for it. Released batches can still be fetched."""
     found = read_task(task)
     with _existing(store, "serve") as kept:
-        waiting = kept.open_batch(found.id).count
-        if waiting and not destroy_open:
-            raise InvalidInput(
-                f"the open batch has {waiting:,} reports that would be destroyed. Close it first, or give --destroy-open."
-            )
-        done = kept.retire(found.id)
-    click.echo(f"retired task {found.id}; {done.count:,} reports were destroyed")
+        destroyed = kept.retire(found.id, at_most=1 << 62 if destroy_open else 0)
+    if destroyed is None:
+        raise InvalidInput(
+            "the task has open reports that would be destroyed. Close its batch first, or give --destroy-open."
+        )
+    click.echo(f"retired task {found.id}; {destroyed:,} reports were destroyed")
 
 
 @contextlib.contextmanager

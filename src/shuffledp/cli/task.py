@@ -89,9 +89,7 @@ def task_group() -> None:
 @click.option(
     "--release-margin",
     type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Reports above the plan's minimum that a batch needs, to make up for garbage.",
+    help="Reports above the plan's minimum that a batch needs, to make up for garbage [default: 1 % of it].",
 )
 @click.option(
     "--allow-same-operator", is_flag=True, help="Accept one operator for two parts: against it only epsilon0 holds."
@@ -105,22 +103,23 @@ def new(
     analyzer: str,
     honest_fraction: float,
     on_expiry: Expiry,
-    release_margin: int,
+    release_margin: int | None,
     allow_same_operator: bool,
     out: Path,
 ) -> None:
     """A task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
     if any(len(given) > 1 for given in (window, max_age)):
         raise InvalidInput("a task has one window and one max-age. Give each once.")
+    agreed = read_plan(plan)
     task = Task(
-        plan=read_plan(plan),
+        plan=agreed,
         window=window[0],
         max_age=max_age[0],
         shufflers=shufflers,
         analyzer=analyzer,
         honest_fraction=honest_fraction,
         on_expiry=on_expiry,
-        release_margin=release_margin,
+        release_margin=-(-agreed.min_batch // 100) if release_margin is None else release_margin,
         allow_same_operator=allow_same_operator,
     )
     write_text(out, json.dumps(task.document(), indent=2, allow_nan=False) + "\n")

@@ -279,14 +279,14 @@ class Service:
 
     async def _describe(self, request: Request) -> Response:
         task_id = self._known(request)
-        task, found = self._shuffler.tasks[task_id], await self._read(self._reader.store.batches, task_id, "OPEN")
-        if not found:
+        task, found = self._shuffler.tasks[task_id], await self._read(self._reader.current, task_id)
+        if found is None:
             raise _unknown_task()
-        announced = self._shuffler.announced(found[0])
+        announced = self._shuffler.announced(found)
         return JSONResponse(
             {
                 "task": task.document(),
-                "window": found[0].window,
+                "window": found.window,
                 "key_id": None if announced is None else announced.id,
                 "keys": self._shuffler.ring.public().document(),
                 "next_keys": self._shuffler.next_keys(task_id).document(),

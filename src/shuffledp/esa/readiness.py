@@ -52,4 +52,6 @@ class Readiness:
             return ["the store cannot be written to"]
         least = self._limits.ready_free_bytes
         short = free is not None and free < least
-        return [f"the disk of the store has {free:,} bytes free, fewer than {least:,}"] if short else []
+        if short:
+            LOG.error("not ready: the disk of the store has %d bytes free, fewer than %d", free, least)
+        return ["the disk of the store has too little room"] if short else []

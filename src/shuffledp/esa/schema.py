@@ -14,12 +14,12 @@ CREATE TABLE task (
 CREATE TABLE batch (
     id INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL REFERENCES task, window INTEGER, opened REAL NOT NULL,
     state TEXT NOT NULL CHECK (state IN ({", ".join(repr(state) for state in get_args(BatchState))})),
-    count INTEGER NOT NULL DEFAULT 0 CHECK (count >= 0), key INTEGER, fingerprint TEXT, secret BLOB, digest TEXT,
+    count INTEGER NOT NULL DEFAULT 0 CHECK (count >= 0), key INTEGER NOT NULL, fingerprint TEXT NOT NULL, secret BLOB,
+    digest TEXT,
     erased INTEGER NOT NULL DEFAULT 0, purged INTEGER NOT NULL DEFAULT 0,
-    CHECK ((secret IS NOT NULL) = (state = 'CLOSING')), CHECK ((digest IS NOT NULL) = (state = 'RELEASED')),
-    CHECK ((key IS NULL) = (fingerprint IS NULL)), CHECK (key IS NOT NULL OR count = 0)
+    CHECK ((secret IS NOT NULL) = (state = 'CLOSING')), CHECK ((digest IS NOT NULL) = (state = 'RELEASED'))
 ) STRICT;
-CREATE UNIQUE INDEX one_open_batch ON batch (task) WHERE state = 'OPEN';
+CREATE UNIQUE INDEX one_open_batch ON batch (task, key, fingerprint) WHERE state = 'OPEN';
 CREATE TABLE piece (
     batch INTEGER NOT NULL REFERENCES batch, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (batch, number)
 ) STRICT;

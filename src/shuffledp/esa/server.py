@@ -75,9 +75,13 @@ class Server(uvicorn.Server):
         """Take nothing new, answer what waits, and wait for nobody for ever."""
         loop, grace = asyncio.get_running_loop(), self._limits.stop_timeout
         self._service.drain()
-        loop.call_later(_ANSWER * grace, self._service.give_up)
-        loop.call_later(_HANG_UP * grace, self._hang_up)
+        loop.call_later(_ANSWER * grace, self._give_up)
         await super().shutdown(sockets)
+
+    def _give_up(self) -> None:
+        """Answer all who wait; and hang up on those who do not take their answers, a while after they got them."""
+        self._service.give_up()
+        asyncio.get_running_loop().call_later((_HANG_UP - _ANSWER) * self._limits.stop_timeout, self._hang_up)
 
     def _hang_up(self) -> None:
         for connection in list(self.server_state.connections):

@@ -1,7 +1,7 @@
 """The shuffler: a state machine with injected clocks, store and source of secrets.
 
 It opens the outer layer of reports and knows no sender. What it passes on shows the id of the key that opens it next, so all
-reports of a batch must be sealed to one key, which is announced; rotation of that key ends the window.
+reports of a batch must be sealed to one key. It is fixed and announced when the window opens; rotation of that key ends it.
 
 A batch is OPEN until it is closed; CLOSING while it is permuted; then RELEASED once and for all, with the same bytes at
 every fetch. A batch that stays too small until max_age is ROLLED_OVER, or DESTROYED. Refusals are values.
@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, Self
@@ -89,7 +89,8 @@ class Shuffler:
             raise InvalidInput("a task in the store was altered. Restore a backup.")
         self._hops[task.id] = hop
         self.seal_to(task.id, next_keys)
-        self.store.add_task(task.id, json.dumps(task.document()), hop=hop, now=self.clock())
+        document = json.dumps(task.document())
+        self.store.add_task(task.id, document, hop=hop, key=self._active(task.id), now=self.clock())
         self._tasks[task.id] = task
         self.counters.setdefault(task.id, Counter())
 
@@ -128,11 +129,29 @@ class Shuffler:
         return self._next_keys[task_id]
 
     def announced(self, batch: Batch) -> NextKey | None:
-        """The only key that reports of an open batch may be sealed to; None if nobody has it any more."""
-        keys = self._next_keys[batch.task]
-        key = keys.active if batch.key is None else keys.find(batch.key.id)
-        found = None if key is None else NextKey(id=key.key_id, fingerprint=keys.fingerprint(key))
-        return found if batch.key in (None, found) else None
+        """The only key that reports of an open batch may be sealed to; None if it is listed no more."""
+        return batch.key if self._listed(batch.task).get(batch.key.id) == batch.key else None
+
+    def current(self, task_id: str) -> Batch | None:
+        """The batch that is announced: the newest whose key is listed, or else the newest."""
+        found = self.store.batches(task_id, "OPEN")
+        return next(
+            (batch for batch in reversed(found) if self.announced(batch) is not None), found[-1] if found else None
+        )
+
+    def _listed(self, task_id: str) -> dict[int, NextKey]:
+        """The keys that may be in use, by id."""
+        keys = self._next_keys[task_id]
+        return {
+            key.key_id: NextKey(id=key.key_id, fingerprint=keys.fingerprint(key))
+            for key in keys.keys
+            if key.state != "PENDING"
+        }
+
+    def _active(self, task_id: str) -> NextKey:
+        """The key of windows that open now."""
+        keys = self._next_keys[task_id]
+        return NextKey(id=keys.active.key_id, fingerprint=keys.fingerprint(keys.active))
 
     def upload_length(self, task_id: str) -> int:
         """Bytes of one report of an upload, its credential included."""
@@ -173,55 +192,44 @@ class Shuffler:
     def keep(self, unsealed: Unsealed) -> list[Kept | Reason]:
         """The second half: one transaction."""
         outcome, good = unsealed.outcome, unsealed.good
-        while good:
-            key = self._key_for(unsealed.task, [inner for _, _, inner in good])
+        if good:
+            inner = self.is_inner(unsealed.task)  # what another shuffler forwards was sealed under the keys of its time
             kept = self.store.add_reports(
                 unsealed.task,
-                [(report_id(inner), inner) for _, _, inner in good],
+                [(report_id(record), record) for _, _, record in good],
                 [name for _, name, _ in good] if self.admission is not None else None,
-                key=key or NextKey(id=-1, fingerprint=""),  # fits none
+                keys=self._listed(unsealed.task),
                 window=unsealed.window,
+                several=self.clock() if inner else None,
             )
             for (j, _, _), what in zip(good, kept, strict=True):
                 outcome[j] = what
-            # forwarded again after its batch was released: what was not taken then begins the next batch
-            again = self.is_inner(unsealed.task) and "report_replayed" in kept and "accepted" not in kept
-            good = [one for one, what in zip(good, kept, strict=True) if again and what == "outdated_key"]
         self.counters[unsealed.task].update(outcome)
         return outcome
 
-    def _key_for(self, task_id: str, inners: Sequence[bytes]) -> NextKey | None:
-        """What reports must be sealed to: what is announced; on the way from another shuffler, what most of the first ones are.
-
-        A batch from there was sealed under the key of its own time. What does not fit can be sent again for the next batch.
-        """
-        found = self.store.batches(task_id, "OPEN")
-        if not found:  # another process has just retired the task
-            return None
-        batch = found[0]
-        if batch.key is None and self.is_inner(task_id):
-            keys = self._next_keys[task_id]
-            listed = {key.key_id: key for key in keys.keys if key.state != "PENDING"}
-            often = Counter(inner[0] for inner in inners if inner[0] in listed)
-            if often:
-                key = listed[often.most_common(1)[0][0]]
-                return NextKey(id=key.key_id, fingerprint=keys.fingerprint(key))
-        return self.announced(batch)
-
     def close(self, task_id: str, *, whatever_the_window: bool = False) -> Batch | Refusal:
-        """Release the open batch if it is large enough and its window is over; or, for an operator, whatever the window."""
+        """Release an open batch if it is large enough and its window is over; or, for an operator, whatever the window."""
         task = self._tasks.get(task_id)
         if task is None:
             return "task_unknown"
+        found: Batch | Refusal = "task_unknown"
+        for batch in self.store.batches(task_id, "OPEN"):
+            found = self._close(task, batch, whatever_the_window=whatever_the_window)
+            if isinstance(found, Batch):
+                break
+        return found
+
+    def _close(self, task: Task, batch: Batch, *, whatever_the_window: bool) -> Batch | Refusal:
         reached("close: asked")
-        batch, now = self.store.open_batch(task_id), self.clock()
+        now = self.clock()
         if now < batch.opened + task.window and not whatever_the_window:
             return "batch_too_young"
         if batch.count < task.release_size:  # asked at every tick; the store counts again before it closes
             return "batch_too_small"
         closing = self.store.start_closing(
-            batch.id, at_least=task.release_size, secret=self.secrets(), now=max(now, batch.opened)
-        )
+            batch.id, at_least=task.release_size, secret=self.secrets(), key=self._active(task.id),
+            now=max(now, batch.opened),
+        )  # fmt: skip
         if closing is None:
             return "batch_too_small"
         return self.store.release(closing.id)
@@ -232,16 +240,21 @@ class Shuffler:
         for task_id in set(self._tasks) - set(self.store.tasks()):
             del self._tasks[task_id]  # retired
         for task_id, task in list(self._tasks.items()):
-            batch = self.store.open_batch(task_id)
-            rotated = batch.key is not None and batch.key.id != self._next_keys[task_id].active.key_id
-            found = self.close(task_id, whatever_the_window=rotated)
-            if isinstance(found, Batch):
-                ended.append(found)
-                continue
-            over = self._aged(task, batch)
-            if over is not None:
-                ended.append(over)
+            active = self._active(task_id)
+            for batch in self.store.batches(task_id, "OPEN"):
+                found = self._close(task, batch, whatever_the_window=batch.key != active)
+                over = found if isinstance(found, Batch) else self._aged(task, batch)
+                if over is not None:
+                    ended.append(over)
+            self._follow(task_id, active)
         return ended
+
+    def _follow(self, task_id: str, active: NextKey) -> None:
+        """Open a window for a new key, if there are no reports for the old one, or if they cannot be opened any more."""
+        newest = self.store.open_batch(task_id)
+        stuck = self._lasting("unlisted", newest, self.announced(newest) is None)
+        if newest.key != active and (not newest.count or stuck):
+            self.store.open_window(task_id, key=active, now=self.clock())
 
     def _aged(self, task: Task, batch: Batch) -> Batch | None:
         """What becomes of a batch that is not released: it ends, if it is too old."""
@@ -254,7 +267,9 @@ class Shuffler:
         # reports sealed to a key that nobody has any more would wait for ever
         roll_over = task.on_expiry == "roll-over" and self.announced(batch) is not None
         if old if roll_over else self._lasting("old", batch, old):
-            return self.store.end(batch.id, below=task.release_size, roll_over=roll_over, now=now)
+            return self.store.end(
+                batch.id, below=task.release_size, roll_over=roll_over, key=self._active(task.id), now=now
+            )
         return None
 
     def _lasting(self, what: str, batch: Batch, holds: bool) -> bool:

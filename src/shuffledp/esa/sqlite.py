@@ -13,7 +13,8 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Self
@@ -49,6 +50,7 @@ class SQLiteStore:
         self._path, self._memory, self._tidy = path, str(path) == ":memory:", read_only
         self._turn = _turn or threading.RLock()  # writers of this process wait for each other here, not by polling
         self._file: tuple[int, int] | None = None
+        self._log: tuple[int, int] | None = None
         try:
             if not self._memory:
                 self._file = self._prepared(Path(path), read_only)
@@ -154,20 +156,20 @@ class SQLiteStore:
                 raise StoreUnavailable(f"the store {self._path} took nothing: {why(error)}") from None
 
     def _check_file(self) -> None:
-        """What is written to a file without a name is lost: it must not be acknowledged."""
-        if self._file is not None:
-            try:
-                found = Path(self._path).stat()
-            except OSError:
-                found = None
-            if found is None or (found.st_dev, found.st_ino) != self._file:
-                raise StoreUnavailable(
-                    f"the store {self._path} was removed or replaced while in use. Put it back, or start again with a backup."
-                )
+        """What is written to a file without a name is lost: it must not be acknowledged. The log is such a file too."""
+        if self._file is None:
+            return
+        log = _identity(Path(f"{self._path}-wal"))
+        self._log = self._log or log
+        if _identity(Path(self._path)) != self._file or log != self._log:
+            raise StoreUnavailable(
+                f"the store {self._path} or its log was removed or replaced while in use. "
+                "Put it back, or start again with a backup."
+            )
 
     # Tasks
 
-    def add_task(self, task_id: str, document: str, *, hop: int, now: float) -> None:
+    def add_task(self, task_id: str, document: str, *, hop: int, key: NextKey, now: float) -> None:
         """Know a task and open its first batch; one that is known stays as it is, one that is retired is refused."""
         with self._transaction() as connection:
             added = connection.execute(
@@ -175,7 +177,7 @@ class SQLiteStore:
                 (task_id, document, hop),
             )
             if added.rowcount:
-                self._open(task_id, now)
+                self._open(task_id, key, now)
             elif connection.execute("SELECT retired FROM task WHERE id = ?", (task_id,)).fetchone()[0]:
                 raise InvalidInput(f"task {task_id} is retired in this store. Make a new task.")
 
@@ -184,23 +186,42 @@ class SQLiteStore:
         rows = self._read("SELECT id, document, hop FROM task WHERE NOT retired")
         return {task_id: (document, hop) for task_id, document, hop in rows}
 
-    def retire(self, task_id: str) -> Batch:
-        """End a task for ever and destroy its open batch; the ids of its reports stay known."""
+    def retire(self, task_id: str, *, at_most: int) -> int | None:
+        """End a task for ever and destroy its open reports: says how many; None, and nothing happens, if there are more.
+
+        The ids of its reports stay known.
+        """
         with self._transaction() as connection:
-            batch = self.open_batch(task_id)
+            batches = self.batches(task_id, "OPEN")
+            if not batches:
+                raise InvalidInput("the store does not know this task, or it is retired already. Check the task.")
+            destroyed = sum(batch.count for batch in batches)
+            if destroyed > at_most:
+                return None
             connection.execute("UPDATE task SET retired = 1 WHERE id = ?", (task_id,))
-            connection.execute("UPDATE batch SET state = 'DESTROYED' WHERE id = ?", (batch.id,))
-        self._erase(batch)
-        return self._known(batch.id)
+            connection.execute("UPDATE batch SET state = 'DESTROYED' WHERE task = ? AND state = 'OPEN'", (task_id,))
+        for batch in batches:
+            self._erase(batch)
+        return destroyed
 
     # Batches
 
     def open_batch(self, task_id: str) -> Batch:
-        """The batch that takes reports."""
-        found = self._select("WHERE task = ? AND state = 'OPEN'", task_id)  # spelled out, so that its index is used
+        """The newest batch that takes reports."""
+        found = self._opened(task_id)
         if not found:
             raise InvalidInput("the store does not know this task, or it is retired. Add it first.")
-        return found[0]
+        return found[-1]
+
+    def open_window(self, task_id: str, *, key: NextKey, now: float) -> Batch:
+        """Open a batch for this key, under a new window, unless there is one; empty batches of other keys end."""
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE batch SET state = 'ROLLED_OVER' WHERE task = ? AND state = 'OPEN' AND count = 0 "
+                "AND NOT (key = ? AND fingerprint = ?)",
+                (task_id, key.id, key.fingerprint),
+            )
+            return self._open(task_id, key, now)
 
     def batch(self, batch_id: int) -> Batch | None:
         """Any batch."""
@@ -229,38 +250,43 @@ class SQLiteStore:
         reports: Sequence[tuple[bytes, bytes]],
         spending: Sequence[bytes] | None = None,
         *,
-        key: NextKey,
+        keys: Mapping[int, NextKey],
         window: int | None = None,
+        several: float | None = None,
     ) -> list[Kept]:
         """Add (id, inner record) to the open batch, if that is of this window; says what became of each.
 
-        Only records that name `key` are taken, and only if it is the key of the reports that are there already. If credentials
-        are given, each report needs one that was never spent.
+        Only records that name the key of the batch are taken, and only while it is one of `keys`, by id. With `several`, which
+        is the time, there is a batch for each of the keys, opened when needed. If credentials are given, each report needs one
+        that was never spent.
         """
         outcomes: dict[int, Kept] = {}
         with self._transaction() as connection:
-            found, task = self._select("WHERE task = ? AND state = 'OPEN'", task_id), self._number(task_id)
-            batch = found[0] if found else None  # a task that another process has just retired has none
-            here = batch is not None and window in (None, batch.window)
-            fits = batch is not None and batch.key in (None, key)
+            task, opened = self._number(task_id), self._opened(task_id)
+            listed = {batch.key.id: batch for batch in opened if keys.get(batch.key.id) == batch.key}
+            if several is not None:
+                for named in {inner[0] for _, inner in reports} & set(keys) - set(listed):
+                    listed[named] = self._open(task_id, keys[named], several)
+                here = True
+            else:  # the one that is announced: the newest whose key is listed
+                newest = max(listed.values(), key=lambda batch: batch.id, default=opened[-1] if opened else None)
+                here = newest is not None and window in (None, newest.window)
+                listed = {newest.key.id: newest} if newest is not None and newest in listed.values() else {}
+            held: Counter[int] = Counter()
             for j in sorted(range(len(reports)), key=lambda j: (reports[j][0], j)):  # not in the order of arrival
                 name, inner = reports[j]
-                refusal: Kept | None = "batch_collected" if not here else None
-                if here and not (fits and inner[0] == key.id):
-                    refusal = "outdated_key"
+                batch = listed.get(inner[0]) if here else None
+                refusal: Kept | None = None if batch else "outdated_key" if here else "batch_collected"
                 credential = None if spending is None else spending[j]
                 outcomes[j] = self._add(task, batch.id if batch else 0, name, inner, credential, refusal)
+                held[batch.id if batch else 0] += outcomes[j] == "accepted"
                 if len(outcomes) == 1:
                     reached("accept: first report written")
-            kept = [outcomes[j] for j in range(len(reports))]
-            if batch is not None and "accepted" in kept:
-                connection.execute(
-                    "UPDATE batch SET count = count + ?, key = ?, fingerprint = ? WHERE id = ?",
-                    (kept.count("accepted"), key.id, key.fingerprint, batch.id),
-                )
+            for number, more in held.items():
+                connection.execute("UPDATE batch SET count = count + ? WHERE id = ?", (more, number))
             reached("accept: all reports written")
         reached("accept: committed")
-        return kept
+        return [outcomes[j] for j in range(len(reports))]
 
     def _add(
         self, task: int, batch: int, name: bytes, inner: bytes, credential: bytes | None, refusal: Kept | None
@@ -283,14 +309,14 @@ class SQLiteStore:
             return "not_admitted"
         return "accepted"
 
-    def start_closing(self, batch_id: int, *, at_least: int, secret: bytes, now: float) -> Batch | None:
-        """Close a batch and open the next, if it is still open and has that many reports; None if not."""
+    def start_closing(self, batch_id: int, *, at_least: int, secret: bytes, key: NextKey, now: float) -> Batch | None:
+        """Close a batch and open the next for `key`, if it is still open and has that many reports; None if not."""
         with self._transaction() as connection:
             batch = self.batch(batch_id)
             if batch is None or batch.state != "OPEN" or batch.count < at_least:
                 return None
             connection.execute("UPDATE batch SET state = 'CLOSING', secret = ? WHERE id = ?", (secret, batch_id))
-            self._open(batch.task, now)
+            self._open(batch.task, key, now)
             reached("close: marked")
         reached("close: committed")
         return self.batch(batch_id)
@@ -391,10 +417,11 @@ class SQLiteStore:
         if not self._memory:
             time.sleep(min(0.1, time.perf_counter() - begin))
 
-    def end(self, batch_id: int, *, below: int, roll_over: bool, now: float) -> Batch | None:
+    def end(self, batch_id: int, *, below: int, roll_over: bool, key: NextKey, now: float) -> Batch | None:
         """Roll over or destroy a batch, if it is still open and has fewer reports than `below`; None if not.
 
-        One that is rolled over keeps its number and begins anew; what is returned says how many reports it had.
+        One that is rolled over keeps its number and begins anew; what is returned says how many reports it had. After a
+        destruction the next is open, for `key`.
         """
         with self._transaction() as connection:
             batch = self.batch(batch_id)
@@ -409,7 +436,7 @@ class SQLiteStore:
                 )
                 return self.batch(int(marker.lastrowid or 0))
             connection.execute("UPDATE batch SET state = 'DESTROYED' WHERE id = ?", (batch_id,))
-            self._open(batch.task, now)
+            self._open(batch.task, key, now)
         self._erase(batch)
         return self.batch(batch_id)
 
@@ -478,20 +505,26 @@ class SQLiteStore:
             raise InvalidInput("there is no such batch to release. Close one first.")
         return found
 
-    def _open(self, task_id: str, now: float) -> int:
-        cursor = self._connection.execute(
-            "INSERT INTO batch (task, opened, state) VALUES (?, ?, 'OPEN')", (task_id, now)
+    def _opened(self, task_id: str) -> list[Batch]:
+        return self._select(
+            "WHERE task = ? AND state = 'OPEN' ORDER BY id", task_id
+        )  # spelled out, so that its index is used
+
+    def _open(self, task_id: str, key: NextKey, now: float) -> Batch:
+        """An open batch for this key: a new one, under a new window, unless there is one."""
+        self._connection.execute(
+            "INSERT OR IGNORE INTO batch (task, opened, state, key, fingerprint) VALUES (?, ?, 'OPEN', ?, ?)",
+            (task_id, now, key.id, key.fingerprint),
         )
-        number = int(cursor.lastrowid or 0)
-        self._connection.execute("UPDATE batch SET window = id WHERE id = ?", (number,))
-        return number
+        self._connection.execute("UPDATE batch SET window = id WHERE task = ? AND window IS NULL", (task_id,))
+        return next(batch for batch in self._opened(task_id) if batch.key == key)
 
     def _select(self, where: str, *values: object) -> list[Batch]:
         rows = self._read(f"SELECT {_COLUMNS} FROM batch {where}", *values)  # noqa: S608
         return [
             Batch(
                 id=row[0], window=row[1], task=row[2], opened=row[3], state=row[4], count=row[5],
-                key=None if row[6] is None else NextKey(id=row[6], fingerprint=row[7]), digest=row[8], purged=bool(row[9]),
+                key=NextKey(id=row[6], fingerprint=row[7]), digest=row[8], purged=bool(row[9]),
             )
             for row in rows
         ]  # fmt: skip
@@ -504,3 +537,12 @@ class SQLiteStore:
                 return self._connection.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise StoreUnavailable(f"the store {self._path} cannot be read: {why(error)}") from None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file has this name; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

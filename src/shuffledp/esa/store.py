@@ -1,6 +1,6 @@
 """What a shuffler needs of its store, whatever that is made of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, Self
 
@@ -28,7 +28,7 @@ class Batch:
 
     Attributes:
         count: reports in it; of one that was rolled over or destroyed, how many that happened to.
-        key: what its records are sealed to; None while there are none.
+        key: what its records are sealed to: fixed when it is opened, because clients build on it.
         purged: whether its released bytes were erased.
     """
 
@@ -38,7 +38,7 @@ class Batch:
     opened: float
     state: BatchState
     count: int
-    key: NextKey | None
+    key: NextKey
     digest: str | None
     purged: bool
 
@@ -54,7 +54,7 @@ class Store(Protocol):
         """Raise StoreUnavailable, saying why, if nothing could be written now."""
         ...
 
-    def add_task(self, task_id: str, document: str, *, hop: int, now: float) -> None:
+    def add_task(self, task_id: str, document: str, *, hop: int, key: NextKey, now: float) -> None:
         """Know a task and open its first batch; one that is known stays as it is, one that is retired is refused."""
         ...
 
@@ -62,12 +62,19 @@ class Store(Protocol):
         """Documents and hops of the tasks that are not retired, by id."""
         ...
 
-    def retire(self, task_id: str) -> Batch:
-        """End a task for ever and destroy its open batch; the ids of its reports stay known."""
+    def retire(self, task_id: str, *, at_most: int) -> int | None:
+        """End a task for ever and destroy its open reports: says how many; None, and nothing happens, if there are more.
+
+        The ids of its reports stay known.
+        """
         ...
 
     def open_batch(self, task_id: str) -> Batch:
-        """The batch that takes reports."""
+        """The newest batch that takes reports."""
+        ...
+
+    def open_window(self, task_id: str, *, key: NextKey, now: float) -> Batch:
+        """Open a batch for this key, under a new window, unless there is one; empty batches of other keys end."""
         ...
 
     def batch(self, batch_id: int) -> Batch | None:
@@ -84,18 +91,20 @@ class Store(Protocol):
         reports: Sequence[tuple[bytes, bytes]],
         spending: Sequence[bytes] | None = None,
         *,
-        key: NextKey,
+        keys: Mapping[int, NextKey],
         window: int | None = None,
+        several: float | None = None,
     ) -> list[Kept]:
         """Add (id, inner record) to the open batch, if that is of this window; says what became of each.
 
-        Only records that name `key` are taken, and only if it is the key of the reports that are there already. If credentials
-        are given, each report needs one that was never spent.
+        Only records that name the key of the batch are taken, and only while it is one of `keys`, by id. With `several`, which
+        is the time, there is a batch for each of the keys, opened when needed. If credentials are given, each report needs one
+        that was never spent.
         """
         ...
 
-    def start_closing(self, batch_id: int, *, at_least: int, secret: bytes, now: float) -> Batch | None:
-        """Close a batch and open the next, if it is still open and has that many reports; None if not."""
+    def start_closing(self, batch_id: int, *, at_least: int, secret: bytes, key: NextKey, now: float) -> Batch | None:
+        """Close a batch and open the next for `key`, if it is still open and has that many reports; None if not."""
         ...
 
     def release(self, batch_id: int) -> Batch:
@@ -109,8 +118,11 @@ class Store(Protocol):
         """Batches whose release, or the erasing after it, was interrupted."""
         ...
 
-    def end(self, batch_id: int, *, below: int, roll_over: bool, now: float) -> Batch | None:
-        """Roll over or destroy a batch, if it is still open and has fewer reports than `below`; None if not."""
+    def end(self, batch_id: int, *, below: int, roll_over: bool, key: NextKey, now: float) -> Batch | None:
+        """Roll over or destroy a batch, if it is still open and has fewer reports than `below`; None if not.
+
+        After a destruction the next is open, for `key`.
+        """
         ...
 
     def renew(self, batch_id: int, *, now: float, empty: bool = True) -> None:

@@ -142,7 +142,7 @@ class Task:
     def trust(self) -> str:
         """Who must be trusted for what, in words."""
         local = rounded_up(self.plan.randomizer.epsilon0)
-        share = f"{100 * self.honest_fraction:.6g} %"
+        share = f"{100 * self.plan.guarantee.n / self.plan.min_batch:.6g} %"
         crowd = (
             f"It assumes that at least {self.plan.guarantee.n:,} of any {self.plan.min_batch:,} reports ({share}) are "
             "from users who follow the protocol."
