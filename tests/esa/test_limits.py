@@ -1,9 +1,10 @@
 """Too much at once: 429 and nothing lost; too often: 429 and a time to come back."""
 
 import asyncio
+import contextlib
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import httpx
@@ -128,6 +129,27 @@ def test_a_rate_for_each_address() -> None:
     mapped = [("::ffff:192.0.2.1", 6), ("::ffff:192.0.2.2", 6), ("::ffff:192.0.2.1", 1)]  # IPv4 on a socket for both
     answers, _, _ = statuses(Limits(rate_per_address=0.5), mapped)
     assert [answer.status_code for answer in answers] == [200, 200, 429]
+
+
+def test_a_body_that_never_comes_costs_its_sender() -> None:
+    """Who declares a megabyte, or does not say how much, is charged before any of it is read."""
+    for headers in ({"Content-Length": str(1 << 20)}, {"Transfer-Encoding": "chunked"}):
+        instance, _ = service(Limits(rate_per_address=100.0))
+
+        async def never() -> AsyncIterator[bytes]:
+            yield b"x" * 126
+            raise ConnectionError
+
+        async def attempt(instance: Service, headers: dict[str, str]) -> httpx.Response:
+            app = instance.app()
+            async with app.router.lifespan_context(app):
+                transport = httpx.ASGITransport(app, client=("192.0.2.1", 1))
+                async with httpx.AsyncClient(transport=transport, base_url="http://shuffler") as web:
+                    with contextlib.suppress(ConnectionError):
+                        await web.post(REPORTS, content=never(), headers=HEADERS | headers)
+                    return await web.post(REPORTS, content=body(1), headers=HEADERS)
+
+        assert asyncio.run(attempt(instance, headers)).json()["type"] == "urn:shuffledp:too_often"
 
 
 def test_a_rate_for_everybody() -> None:

@@ -196,6 +196,9 @@ def test_a_backup_taken_while_running_is_restored(folder: Path) -> None:
     for extra, open_reports in (("", 0), ("--nothing-released-since", 120)):
         for path in folder.glob("store.db*"):
             path.unlink()
+        (folder / "store.db-wal").write_bytes(b"the log of the store that was lost")  # SQLite would replay it
+        assert "store.db-wal exists" in run(f"shuffler restore copy.db store.db {extra}", cwd=folder).stderr
+        (folder / "store.db-wal").unlink()
         done = run(f"shuffler restore copy.db store.db {extra}", cwd=folder)
         assert done.returncode == 0, done.stderr
         assert run("shuffler restore copy.db store.db", cwd=folder).returncode == 2  # never over a store

@@ -234,10 +234,13 @@ class Service:
         if meant is not None and not (meant.isascii() and meant.isdecimal() and len(meant) <= 18):
             raise Problem(400, "invalid_message", "a window is a number that the shuffler gave")
         window = None if meant is None else int(meant)
-        body, length = await self._body(request), self._shuffler.upload_length(task_id)
+        declared, length = self._declared(request), self._shuffler.upload_length(task_id)
+        self._check_rates(
+            request, -(-declared // length)
+        )  # before the body: one that never comes must cost its sender too
+        body = await self._body(request)
         if self._draining:
             raise _stopping()
-        self._check_rates(request, -(-len(body) // length))
         records = split(body, length)
         if records is None:
             raise Problem(400, "invalid_message", "the body is not a whole number of reports")
@@ -249,7 +252,7 @@ class Service:
         return JSONResponse({"outcomes": outcomes})
 
     def _check_rates(self, request: Request, reports: int) -> None:
-        """Who comes too often hears when to come again; who passes is charged for all that came, good or bad."""
+        """Who comes too often hears when to come again; who passes is charged for all that it sends, good or bad."""
         rate, each = self._rate, self._rate_per_address
         sender = "" if each is None or request.client is None else network(request.client.host)
         pause = max(0.0 if rate is None else rate.wait(""), 0.0 if each is None else each.wait(sender))
@@ -258,11 +261,16 @@ class Service:
         if each is not None:
             each.take(sender, max(1, reports))
 
-    async def _body(self, request: Request) -> bytes:
+    def _declared(self, request: Request) -> int:
+        """Bytes that the body says it has; as many as there may be, if it does not say."""
         most = self._limits.max_upload_bytes
-        declared = request.headers.get("content-length", "0")
+        declared = request.headers.get("content-length", str(most))
         if not declared.isdecimal() or len(declared) > 18 or int(declared) > most:
             raise _too_large(most)
+        return int(declared)
+
+    async def _body(self, request: Request) -> bytes:
+        most = self._limits.max_upload_bytes
         parts, size = [], 0
         try:
             async for part in request.stream():  # the connection sees to it that this ends
