@@ -1,6 +1,7 @@
 """Sealing: HPKE (RFC 9180, base mode) with the role, the header, the task and the key's fingerprint bound into `info`."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cryptography.exceptions import InvalidTag
@@ -8,7 +9,7 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyList, KeyRing, PublicKey, Role, fingerprint
-from shuffledp.esa.wire import LAYER, Header, Reason, encode_message
+from shuffledp.esa.wire import LAYER, Header, Reason, encode_message, key_id_of
 
 if TYPE_CHECKING:  # a process that only opens records needs no plans
     from shuffledp.esa.task import Task
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # a process that only opens records needs no plans
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
 
 
+@lru_cache(maxsize=256)  # the same for all records of a task and key
 def info(role: Role, hop: int, header: bytes, task_id: str, key: bytes) -> bytes:
     """What both sides must agree on for a record to open; shufflers further out have higher hops, `key` is the public key."""
     label = role if hop <= 1 else f"{role}{hop}"
@@ -32,10 +34,10 @@ def seal(plaintext: bytes, key: PublicKey, role: Role, task_id: str, *, hop: int
 
 def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes | Reason:
     """The plaintext of a layer, or why there is none."""
-    header = Header.decode(record)
-    if header is None or len(record) < LAYER:
+    named = key_id_of(record)
+    if named is None or len(record) < LAYER:
         return "invalid_message"
-    key = ring.find(header.key_id)
+    key = ring.find(named)
     if key is None or key.state == "PENDING":
         return "outdated_config"
     try:

@@ -24,7 +24,7 @@ from shuffledp.esa.keys import KeyList, KeyRing, Role
 from shuffledp.esa.opening import Opener, Openers, open_here
 from shuffledp.esa.store import Batch, Kept, NextKey, Store
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import Header, Reason, record_length, report_id
+from shuffledp.esa.wire import Reason, key_id_of, record_length, report_id
 
 Refusal = Literal["task_unknown", "batch_too_small", "batch_too_young"]
 PERSISTENCE: Final = 60.0
@@ -185,7 +185,7 @@ class Shuffler:
         for (j, name), inner in zip(admitted, opened, strict=True):
             if not isinstance(inner, bytes):
                 outcome[j] = inner
-            elif len(inner) == record_length(hop) and Header.decode(inner) is not None:
+            elif len(inner) == record_length(hop) and key_id_of(inner) is not None:
                 good.append((j, name, inner))
         return Unsealed(task=task_id, window=window, outcome=outcome, good=good)
 

@@ -47,7 +47,8 @@ class SQLiteStore:
     def __init__(
         self, path: Path | str, *, read_only: bool = False, _turn: AbstractContextManager[bool] | None = None
     ) -> None:
-        self._path, self._memory, self._tidy = path, str(path) == ":memory:", read_only
+        self._path, self._memory = path, str(path) == ":memory:"
+        self._tidy = read_only or _turn is not None  # what a crash left is for the first handle
         self._turn = _turn or threading.RLock()  # writers of this process wait for each other here, not by polling
         self._file: tuple[int, int] | None = None
         self._log: tuple[int, int] | None = None

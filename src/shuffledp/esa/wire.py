@@ -7,13 +7,14 @@ tag. The innermost plaintext is 16 bytes: the message as an 8-byte big-endian nu
 import hashlib
 import struct
 from dataclasses import dataclass
-from typing import Final, Literal, Self
+from typing import Final, Literal
 
 from shuffledp.errors import InvalidInput
 
 HEADER: Final = struct.Struct(">BHHH")
 SUITE: Final = (0x0020, 0x0001, 0x0001)
 """X25519, HKDF-SHA256, AES-128-GCM (RFC 9180)."""
+_SUITE_BYTES: Final = HEADER.pack(0, *SUITE)[1:]
 PAYLOAD: Final = 16
 LAYER: Final = HEADER.size + 32 + 16
 """Bytes that one layer of encryption adds."""
@@ -44,13 +45,10 @@ class Header:
         """Seven bytes."""
         return HEADER.pack(self.key_id, *SUITE)
 
-    @classmethod
-    def decode(cls, record: bytes) -> Self | None:
-        """The header of a record, or None if it is too short or of another suite."""
-        if len(record) < HEADER.size:
-            return None
-        key_id, *suite = HEADER.unpack_from(record)
-        return cls(key_id) if tuple(suite) == SUITE else None
+
+def key_id_of(record: bytes) -> int | None:
+    """Which key a record names; None if it is too short or of another suite."""
+    return record[0] if record[1 : HEADER.size] == _SUITE_BYTES else None
 
 
 def record_length(layers: int) -> int:
