@@ -295,10 +295,11 @@ def main() -> None:
     ring = KeyRing.fresh("shuffler")
     analysis(task)
     context = get_context("spawn")
-    for job in (large_batch, release):
-        alone = context.Process(target=job, args=(task,))
+    for job, *arguments in ((large_batch,), (release, MILLION), (release, 5 * MILLION)):
+        alone = context.Process(target=job, args=(task, *arguments))
         alone.start()
         alone.join()
+        assert alone.exitcode == 0, f"{job.__name__} failed"
     count = int(20_000 * SECONDS) + (20 + FLOOD) * TOGETHER
     step = -(-count // 8)
     with ProcessPoolExecutor(2, mp_context=context) as pool:
