@@ -14,19 +14,21 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """An unbiased estimate, one entry a quantity.
+    """An unbiased estimate, one entry per quantity.
 
     Attributes:
         value: the estimate.
         standard_error: its standard deviation, estimated from the same counts.
         n: number of reports.
         guarantee: what the release guarantees; None for a simulation.
+        names: what each entry is, if that was said.
     """
 
     value: Reals
     standard_error: Reals
     n: int
     guarantee: Guarantee | None = None
+    names: tuple[str, ...] = ()
 
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[Reals, Reals]:
         """Normal confidence limits, for each entry or (Bonferroni) for all of them at once."""

@@ -1,24 +1,33 @@
 """Histograms by shuffled randomized response."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.counts import Counts
-from shuffledp.core.estimate import Estimate
-from shuffledp.core.guarantee import Guarantee
+from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
+from shuffledp.domains.intervals import Intervals
+from shuffledp.domains.labels import Labels
+from shuffledp.domains.listed import Listed
+from shuffledp.domains.registry import domain_of
+from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.bins import Bins, Symbols
+from shuffledp.protocols.blanket_family import BlanketFamily
+from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.one_message import OneMessage, Symbols
+from shuffledp.protocols.options import HIGH, LABELS, LOW, SIZE
+from shuffledp.protocols.question import Question
+from shuffledp.randomizers.registry import randomizer_of
 from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(Counting, OneMessage):
     """How many users hold each of K values.
 
     Formula: c_j = (count_j - n g / K) / (1 - g), unbiased; with q1 = 1 - g + g/K, q0 = g/K and f_j users in bin j,
@@ -29,13 +38,20 @@ class Histogram:
     """
 
     randomizer: RandomizedResponse
-    given_bins: Bins | None = None
+    listed: Listed | None = None
+    kind = "histogram"
+    reference: ClassVar[str] = cite("BBGN19", "Algorithm 1")
 
     def __post_init__(self) -> None:
-        if self.bins.size != self.size:
-            raise InvalidInput(f"{self.bins.size} bins for {self.size} symbols. Give as many.")
+        if self.domain.size != self.size:
+            raise InvalidInput(f"{self.domain.size} bins for {self.size} symbols. Give as many.")
         if not self.gamma < 1:
             raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
+
+    @property
+    def domain(self) -> Listed:
+        """What each symbol stands for."""
+        return self.listed or WholeNumbers(self.size)
 
     @property
     def size(self) -> int:
@@ -43,33 +59,20 @@ class Histogram:
         return self.randomizer.size
 
     @property
-    def bins(self) -> Bins:
-        """What each symbol stands for."""
-        return self.given_bins or Bins(size=self.size)
-
-    @property
     def gamma(self) -> float:
         """The blanket probability that is actually sampled."""
-        return self.randomizer.threshold / 2**64
+        return self.randomizer.sampled_gamma
 
-    def encode(self, values: Any, words: WordSource | None = None, *, first_row: int = 0) -> Symbols:  # noqa: ARG002
-        """The bins of the values; nothing is random here."""
-        return self.bins.encode(values)
+    def sentence(self) -> str:
+        """Randomized response in words."""
+        return self.randomizer.sentence()
 
-    def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
-        """Unbiased counts of users; standard errors by plugging the estimates, clipped to what is possible, into the variance."""
-        if counts.size != self.size:
-            raise InvalidInput(
-                f"counts of {counts.size} messages for {self.size} bins. They belong to another protocol."
-            )
-        n, value = counts.total, self.debias(counts.values)
-        return Estimate(
-            value=value, standard_error=np.sqrt(self.variance(np.clip(value, 0, n), n)), n=n, guarantee=guarantee
-        )
+    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
+        """Clean values are symbols already; nothing is random here."""
+        return values
 
-    def debias(self, counts: NDArray[np.int64]) -> Reals:
-        """The unbiased histogram for counts of messages, one run a row."""
-        n = counts.sum(axis=-1, keepdims=True)
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """The unbiased histogram for counts of messages."""
         return np.asarray((counts - n * (self.gamma / self.size)) / (1 - self.gamma))
 
     def variance(self, users: Reals, n: int) -> Reals:
@@ -87,16 +90,74 @@ class Histogram:
         return np.asarray(matrix)
 
     def mean_squared_error(self, n: int) -> float:
-        """The expected squared error summed over all bins: the same for every dataset of n users."""
+        """Summed over all bins: the same for every dataset of n users."""
         q1, q0, scale = self._chances()
         return n * (q1 * (1 - q1) + (self.size - 1) * q0 * (1 - q0)) / scale
 
-    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-        """Counts of runs, exact in law, from true histograms alone, one a row. For simulation: no guarantee."""
+    def expected_error(self, population: Population) -> float:
+        """The same for every dataset."""
+        return self.mean_squared_error(population.n)
+
+    def max_shift(self, n: int) -> float:  # noqa: ARG002
+        """1 / (1 - gamma): one more of a message."""
+        return 1 / (1 - self.gamma)
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """From the true histogram alone."""
+        users = np.tile(self.held(population), (runs, 1))
+        return self.debias(self.simulated_counts(users, generator), population.n)
+
+    def simulated_counts(self, users: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+        """Counts of messages of runs, exact in law, from true histograms, one run per row."""
         blanket = generator.binomial(users, self.gamma)
         replies = generator.multinomial(blanket.sum(axis=-1), np.full(self.size, 1 / self.size))
         return np.asarray(users - blanket + replies)
 
+    def document(self) -> dict[str, Any]:
+        """Randomizer and domain."""
+        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Of a randomized response and a list of values."""
+        listed, randomizer = domain_of(document.pop("domain")), randomizer_of(document.pop("randomizer"))
+        if document or not (isinstance(randomizer, RandomizedResponse) and isinstance(listed, Listed)):
+            raise InvalidInput("a histogram has a list of values and a randomized response. Make the plan again.")
+        return cls(randomizer, listed)
+
     def _chances(self) -> tuple[float, float, float]:
         g = self.gamma
         return 1 - g + g / self.size, g / self.size, (1 - g) ** 2
+
+
+class HistogramFamily(BlanketFamily):
+    """Histograms with the least blanket that is private enough."""
+
+    questions = ("histogram",)
+    options = (SIZE, LABELS, LOW, HIGH)
+
+    def check(self, question: Question) -> None:
+        """A histogram needs bins."""
+        listed(question)
+
+    def steps(self, question: Question) -> int:
+        """As many messages as bins."""
+        return listed(question).size - 1
+
+    def build(self, question: Question, randomizer: RandomizedResponse) -> Histogram:
+        """On the bins that were asked for."""
+        return Histogram(randomizer, listed(question))
+
+
+def listed(question: Question) -> Listed:
+    """The values that a question about a histogram is about."""
+    size, labels, low, high = (question.option(name) for name in ("size", "labels", "low", "high"))
+    if size is None and labels is None:
+        raise InvalidInput("a histogram needs the number of bins. Give size or labels.")
+    if size is not None and labels is not None:
+        raise InvalidInput("the number of bins is the number of labels. Give size or labels, not both.")
+    if (low is None) != (high is None) or (labels is not None and low is not None):
+        raise InvalidInput("bins have labels, or both low and high, or neither. Leave one out.")
+    if labels is not None:
+        return Labels(tuple(labels))
+    return WholeNumbers(size) if low is None else Intervals(size, float(low), float(high))

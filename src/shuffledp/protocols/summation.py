@@ -2,42 +2,64 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.counts import Counts
-from shuffledp.core.estimate import Estimate
-from shuffledp.core.guarantee import Guarantee
+from shuffledp.accounting.histogram_theorem import PAPER_BOUND
+from shuffledp.core import checks
+from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
+from shuffledp.domains.reals import RealRange
+from shuffledp.domains.registry import domain_of
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.bins import interval
+from shuffledp.protocols.blanket_family import BlanketFamily
+from shuffledp.protocols.family import too_small
 from shuffledp.protocols.histogram import Histogram
+from shuffledp.protocols.one_message import OneMessage, Symbols
+from shuffledp.protocols.options import HIGH, LOW, PRECISION
+from shuffledp.protocols.question import Question
 from shuffledp.protocols.rounding import to_grid
+from shuffledp.protocols.summing import Summing, Total
+from shuffledp.randomizers.registry import randomizer_of
 from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summation:
-    """The sum of values in [low, high], each sent as one of k + 1 grid points.
+class Summation(Summing, OneMessage):
+    """The sum of values in [low, high], each sent as one of k + 1 grid points; or their mean.
 
     Formula: with x = (value - low) / (high - low) in [0, 1], xbar = floor(x k) + Bernoulli(frac(x k)); the sum of x is
     estimated by (sum y / k - n g / 2) / (1 - g), unbiased. A user with value x adds
     ((1-g) f (1-f) / k^2 + g (k+2) / (12 k) + g (1-g) (x - 1/2)^2) / (1-g)^2 to the mean squared error, f = frac(x k).
     Legend: k = precision = randomizer.size - 1, g = gamma of the law that is sampled.
-    Reference: BBGN19, Algorithm 2 and Algorithm 3; the variance is exact (docs/errata.md, 7).
+    Reference: BBGN19, Algorithm 2 and Algorithm 3; Corollary 4.1.1 (queries); the variance is exact (docs/errata.md, 7).
     """
 
     randomizer: RandomizedResponse
     low: float = 0.0
     high: float = 1.0
+    total: Total = "sum"
+    kind = "summation"
+    reference: ClassVar[str] = cite("BBGN19", "Algorithm 3")
 
     def __post_init__(self) -> None:
-        interval(self.low, self.high)
+        if self.total not in ("sum", "mean", "query"):
+            raise InvalidInput(f"values are added up to a sum, a mean or a query; got {self.total!r}. Choose one.")
+        if self.total == "query" and (self.low, self.high) != (0.0, 1.0):
+            raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
         if not self.gamma < 1:
             raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
+        RealRange(self.low, self.high)
+
+    @property
+    def domain(self) -> RealRange:
+        """The range of values."""
+        return RealRange(self.low, self.high)
 
     @property
     def precision(self) -> int:
@@ -47,47 +69,32 @@ class Summation:
     @property
     def gamma(self) -> float:
         """The blanket probability that is actually sampled."""
-        return self.randomizer.threshold / 2**64
+        return self.randomizer.sampled_gamma
 
-    def encode(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
+    def sentence(self) -> str:
+        """Rounding and randomized response in words."""
+        return f"each user rounds the value at random to a grid of {self.precision:,} steps; {self.randomizer.sentence()}"
+
+    def encode(self, values: Reals, words: WordSource, *, first_row: int) -> Symbols:
         """Grid points, rounded up with the probability that keeps the mean, to within 2^-136.
 
         A value outside the range is refused.
         """
         return to_grid(values, words, low=self.low, high=self.high, steps=self.precision, first_row=first_row)
 
-    def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
-        """The sum and the mean of the values, unbiased, as entries 0 and 1; standard errors at the worst-case variance."""
-        if counts.size != self.randomizer.size:
-            raise InvalidInput(
-                f"counts of {counts.size} messages for {self.randomizer.size} grid points. Another protocol's?"
-            )
-        n = counts.total
-        if n == 0:
-            raise InvalidInput("there are no reports to estimate from. Collect some first.")
-        value = float(self.debias(counts.values))
-        error = math.sqrt(self.mean_squared_error(n))
-        return Estimate(
-            value=np.array([value, value / n]), standard_error=np.array([error, error / n]), n=n, guarantee=guarantee
-        )
-
-    def debias(self, counts: NDArray[np.int64]) -> Reals:
-        """The unbiased sum for counts of messages, one run a row."""
-        n, g = counts.sum(axis=-1), self.gamma
+    def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """The unbiased sum for counts of messages."""
+        g = self.gamma
         total = counts @ np.arange(self.precision + 1) / self.precision
         return np.asarray(n * self.low + (self.high - self.low) * (total - n * g / 2) / (1 - g))
 
     def user_error(self, value: Reals | float) -> Reals:
         """What one user with this value adds to the mean squared error of the sum."""
         g, k = self.gamma, self.precision
-        x = (np.asarray(value, dtype=np.float64) - self.low) / (self.high - self.low)
+        x = self.domain.share(value)
         f = x * k - np.floor(x * k)
         variance = (1 - g) * f * (1 - f) / k**2 + g * (k + 2) / (12 * k) + g * (1 - g) * (x - 0.5) ** 2
         return np.asarray((self.high - self.low) ** 2 * variance / (1 - g) ** 2)
-
-    def error_at(self, values: Reals) -> float:
-        """The exact mean squared error of the sum of these very values; data-dependent, so itself private."""
-        return float(self.user_error(values).sum())
 
     @property
     def worst_value(self) -> float:
@@ -96,19 +103,98 @@ class Summation:
         share = min(1.0, max(0.0, (1 - g * k) / (2 * (1 - g)))) / k
         return self.low + share * (self.high - self.low)
 
-    def mean_squared_error(self, n: int) -> float:
-        """The worst-case mean squared error of the sum of n values: everybody at the worst value."""
-        return n * float(self.user_error(self.worst_value))
+    def paper_error(self, n: int) -> float:
+        """The bound on the mean squared error in the proof of Theorem 4.1."""
+        g, k = self.gamma, self.precision
+        error = n / (1 - g) ** 2 * ((1 - g) / (4 * k**2) + g / 2) * (self.high - self.low) ** 2
+        return error / self.scale(n) ** 2
 
-    def simulate(
-        self, values: Reals, users: NDArray[np.int64], generator: np.random.Generator, trials: int = 1
+    def max_shift(self, n: int) -> float:
+        """(high - low) / (1 - gamma): from one end of the grid to the other."""
+        return (self.high - self.low) / (1 - self.gamma) / self.scale(n)
+
+    def sums(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """From how many users hold each value."""
+        counts = self.simulated_counts(population, generator, runs)
+        return self.debias_sum(counts, population.n)
+
+    def simulated_counts(
+        self, population: Population, generator: np.random.Generator, runs: int
     ) -> NDArray[np.int64]:
-        """Counts of runs, exact in law, from how many users hold each value, one run a row. No guarantee."""
-        scaled = (np.asarray(values, dtype=np.float64) - self.low) / (self.high - self.low) * self.precision
+        """Counts of messages of runs, exact in law, one run per row."""
+        scaled, users = self.domain.share(population.values) * self.precision, population.users
         floor = np.minimum(np.floor(scaled), self.precision - 1)
-        up = generator.binomial(users, scaled - floor, size=(trials, len(users)))
+        up = generator.binomial(users, scaled - floor, size=(runs, len(users)))
         at = floor.astype(np.int64)
-        rounded = np.zeros((self.precision + 1, trials), dtype=np.int64)
+        rounded = np.zeros((self.precision + 1, runs), dtype=np.int64)
         np.add.at(rounded, at, (users - up).T)  # several values may share a grid point
         np.add.at(rounded, at + 1, up.T)
-        return Histogram(self.randomizer).simulate(rounded.T, generator)
+        return Histogram(self.randomizer).simulated_counts(rounded.T, generator)
+
+    @property
+    def cells_per_run(self) -> int:
+        """A number per grid point."""
+        return self.precision + 1
+
+    def document(self) -> dict[str, Any]:
+        """Randomizer, range, and what is made of the sum."""
+        return {
+            "kind": self.kind, "total": self.total, "domain": self.domain.document(),
+            "randomizer": self.randomizer.document(),
+        }  # fmt: skip
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Of a randomized response and a range of numbers."""
+        range_, randomizer = domain_of(document.pop("domain")), randomizer_of(document.pop("randomizer"))
+        if not (isinstance(randomizer, RandomizedResponse) and isinstance(range_, RealRange)):
+            raise InvalidInput("a summation has a range of numbers and a randomized response. Make the plan again.")
+        return cls(randomizer=randomizer, low=range_.low, high=range_.high, **document)
+
+
+class SummationFamily(BlanketFamily):
+    """Sums, means and queries on the grid with the least error."""
+
+    questions = ("sum", "mean", "query")
+    options = (LOW, HIGH, PRECISION)
+
+    def check(self, question: Question) -> None:
+        """A query has its range already."""
+        if question.name == "query" and (question.option("low") is not None or question.option("high") is not None):
+            raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
+        if question.option("precision") is not None:
+            checks.size(question.option("precision") + 1, name="precision + 1")
+        span(question)
+
+    def build(self, question: Question, randomizer: RandomizedResponse) -> Summation:
+        """On the range that was asked for."""
+        low, high = span(question)
+        return Summation(randomizer=randomizer, low=low, high=high, total=question.name)  # type: ignore[arg-type]
+
+    def steps(self, question: Question) -> int | range:
+        """The steps of the grid: as asked, as Theorem 4.1 says, or the best."""
+        n, epsilon = question.n, question.epsilon
+        if question.option("precision") is not None:
+            return int(question.option("precision"))
+        if question.bound == PAPER_BOUND:
+            per_symbol = max(14 * math.log(2 / question.delta) / epsilon**2, 27 / epsilon)
+            return max(1, round((n / per_symbol) ** (1 / 3)))
+        return range(2, round(8 * n ** (1 / 3) + 8) + 1)
+
+    def steps_for_error(self, question: Question, mean_squared_error: float) -> int | range:
+        """Below the coarsest grid the rounding alone errs too much."""
+        if question.option("precision") is not None:
+            return int(question.option("precision"))
+        low, high = span(question)
+        n = question.n
+        share = mean_squared_error if question.name == "sum" else mean_squared_error * n**2
+        coarsest = math.floor((high - low) * math.sqrt(n / share) / 2) + 1
+        if coarsest > 1e6:
+            raise too_small()
+        return range(coarsest + 1, 30 * coarsest + 31)
+
+
+def span(question: Question) -> tuple[float, float]:
+    """The range of values that a question is about, [0, 1] unless told."""
+    range_ = RealRange(float(question.option("low", 0.0)), float(question.option("high", 1.0)))
+    return range_.low, range_.high

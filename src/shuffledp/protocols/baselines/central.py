@@ -2,23 +2,35 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.counts import Counts
+from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
+from shuffledp.domains.reals import RealRange
+from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.baselines.noise import DiscreteLaplace
-from shuffledp.protocols.bins import interval
+from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.family import Family, Trust
+from shuffledp.protocols.histogram import listed
+from shuffledp.protocols.options import HIGH, LOW, SIZE
+from shuffledp.protocols.question import Question
 from shuffledp.protocols.rounding import grid_counts, to_grid
+from shuffledp.protocols.summation import span
+from shuffledp.protocols.summing import Summing, Total
 from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisySum:
+class NoisySum(Summing, Fields):
     """The sum of values in [low, high], rounded to a grid of `steps`, plus discrete Laplace noise of scale steps / epsilon.
 
     Added once by a curator (`local=False`) or by every user (`local=True`). Worst-case squared error, in grid units: n/4
@@ -30,18 +42,29 @@ class NoisySum:
     low: float = 0.0
     high: float = 1.0
     local: bool = False
-    reference = cite("DMNS06")
+    total: Total = "sum"
+    kind = "noisy-sum"
+    reference: ClassVar[str] = cite("DMNS06")
 
     def __post_init__(self) -> None:
         checks.epsilon(self.epsilon, positive=True)
-        interval(self.low, self.high)
+        RealRange(self.low, self.high)
         if type(self.steps) is not int or self.steps < 1:
             raise InvalidInput(f"a grid has at least one step; got {self.steps!r}. Give more.")
+
+    @property
+    def domain(self) -> RealRange:
+        """The range of values."""
+        return RealRange(self.low, self.high)
 
     @property
     def noise(self) -> DiscreteLaplace:
         """What is added: one value moves the sum by at most `steps`."""
         return DiscreteLaplace(math.nextafter(self.steps / self.epsilon, math.inf))
+
+    def sentence(self) -> str:
+        """Who adds the noise."""
+        return f"{'each user' if self.local else 'the curator'} adds discrete Laplace noise of scale {self.noise.scale:.6g} steps"
 
     @property
     def epsilon0(self) -> float | None:
@@ -60,27 +83,52 @@ class NoisySum:
         )
         return self.noise.add_to(points) if self.local else points
 
-    def estimate(self, messages: NDArray[np.int64]) -> float:
+    @property
+    def counters(self) -> int:
+        """What is above zero, what is below, and of how many."""
+        return 3
+
+    def count(self, messages: NDArray[np.int64]) -> Counts:
+        """Counts are not negative, so both signs are added up apart."""
+        return Counts(np.array([messages[messages > 0].sum(), -messages[messages < 0].sum(), len(messages)]))
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The last counter."""
+        return int(counts[-1])
+
+    def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
         """The unbiased sum; here a curator adds the noise."""
-        total = np.array([messages.sum()])
-        return self._scaled(total if self.local else self.noise.add_to(total), len(messages)).item()
+        total = np.atleast_1d(counts[..., 0] - counts[..., 1])
+        noisy = total if self.local else self.noise.add_to(total)
+        return self._scaled(noisy.reshape(counts.shape[:-1]), n)
 
-    def mean_squared_error(self, n: int) -> float:
-        """At the worst data: everybody between two grid points."""
-        return (n / 4 + self.noise.variance * (n if self.local else 1)) * ((self.high - self.low) / self.steps) ** 2
-
-    def error_at(self, value: float, n: int) -> float:
-        """The mean squared error when all n hold this value."""
-        scaled = (value - self.low) / (self.high - self.low) * self.steps
+    def user_error(self, value: Reals | float) -> Reals:
+        """What one user's rounding and own noise add; the curator's noise is nobody's."""
+        scaled = self.domain.share(value) * self.steps
         part = scaled - np.floor(scaled)
-        return float(
-            self.mean_squared_error(n) + n * (part * (1 - part) - 0.25) * ((self.high - self.low) / self.steps) ** 2
-        )
+        own = self.noise.variance if self.local else 0.0
+        return np.asarray((part * (1 - part) + own) * ((self.high - self.low) / self.steps) ** 2)
 
-    def simulate(self, values: Reals, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
-        """Estimates of runs, exact in law."""
-        points = grid_counts(values, users, generator, low=self.low, high=self.high, steps=self.steps, runs=runs)
-        n = int(users.sum())
+    def expected_error(self, population: Population) -> float:
+        """Users' errors and, once, the curator's noise."""
+        once = 0.0 if self.local else self.noise.variance * ((self.high - self.low) / self.steps) ** 2
+        return (float(self.user_error(population.values) @ population.users) + once) / self.scale(population.n) ** 2
+
+    @property
+    def worst_value(self) -> float:
+        """Between two grid points."""
+        return self.low + (self.high - self.low) / (2 * self.steps)
+
+    def max_shift(self, n: int) -> float:
+        """A user who adds noise can send anything; the curator rounds to the range."""
+        return math.inf if self.local else (self.high - self.low) / self.scale(n)
+
+    def sums(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Exact in law."""
+        points = grid_counts(
+            population.values, population.users, generator, low=self.low, high=self.high, steps=self.steps, runs=runs
+        )
+        n = population.n
         return self._scaled(points + self.noise.simulate(generator, runs, n if self.local else 1), n)
 
     def _scaled(self, total: NDArray[np.int64], n: int) -> Reals:
@@ -88,17 +136,27 @@ class NoisySum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CuratorHistogram:
+class CuratorHistogram(Counting, Fields):
     """Exact counts plus discrete Laplace noise of scale 2 / epsilon in each bin: replacing a user changes two of them by 1."""
 
     size: int
     epsilon: float
-    reference = cite("DMNS06")
+    kind = "curator-histogram"
+    reference: ClassVar[str] = cite("DMNS06")
+
+    @property
+    def domain(self) -> WholeNumbers:
+        """The bins."""
+        return WholeNumbers(self.size)
 
     @property
     def noise(self) -> DiscreteLaplace:
         """What is added to a bin."""
         return DiscreteLaplace(math.nextafter(2 / self.epsilon, math.inf))
+
+    def sentence(self) -> str:
+        """The curator does it."""
+        return f"the curator adds discrete Laplace noise of scale {self.noise.scale:.6g} to each count"
 
     @property
     def epsilon0(self) -> None:
@@ -110,21 +168,74 @@ class CuratorHistogram:
         """Of one report: the value itself."""
         return (self.size - 1).bit_length()
 
-    def randomize(
-        self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
-    ) -> NDArray[np.unsignedinteger]:
+    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
         """The values themselves: the curator is trusted."""
         del words, first_row
-        return checks.symbols(symbols, self.size)
+        return checks.symbols(values, self.size)
 
-    def estimate(self, messages: NDArray[np.unsignedinteger]) -> Reals:
+    @property
+    def counters(self) -> int:
+        """One per bin."""
+        return self.size
+
+    def count(self, messages: NDArray[np.unsignedinteger]) -> Counts:
+        """The true histogram."""
+        return Counts.of(messages, self.size)
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """Everybody is in one bin."""
+        return int(counts.sum())
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:  # noqa: ARG002
         """Noisy counts."""
-        return self.noise.add_to(np.bincount(messages, minlength=self.size).astype(np.int64)).astype(np.float64)
+        return self.noise.add_to(counts.ravel()).reshape(counts.shape).astype(np.float64)
 
-    def variance(self, users: NDArray[np.integer]) -> Reals:
+    def variance(self, users: Reals, n: int) -> Reals:  # noqa: ARG002
         """Of each count."""
-        return np.full(len(users), self.noise.variance)
+        return np.full(np.shape(users), self.noise.variance)
 
-    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
-        """Estimates of runs, exact in law."""
-        return np.asarray(users + self.noise.simulate(generator, (runs, self.size)), dtype=np.float64)
+    def max_shift(self, n: int) -> float:  # noqa: ARG002
+        """One user is one."""
+        return 1.0
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Exact in law."""
+        noise = self.noise.simulate(generator, (runs, self.size))
+        return np.asarray(self.held(population) + noise, dtype=np.float64)
+
+
+class Curator(Family):
+    """A curator's histogram."""
+
+    name, trust, accounted_by = "discrete Laplace", "the curator", "sensitivity"
+    questions, options = ("histogram",), (SIZE,)
+
+    def propose(self, question: Question) -> CuratorHistogram:
+        """Only epsilon matters."""
+        return CuratorHistogram(size=listed(question).size, epsilon=question.epsilon)
+
+
+class LaplaceSum(Family):
+    """A sum with Laplace noise."""
+
+    accounted_by = "sensitivity"
+    questions, options = ("sum", "mean", "query"), (LOW, HIGH)
+
+    def __init__(self, *, local: bool) -> None:
+        self._local = local
+        self.name, self.trust = ("local Laplace", "nobody") if local else ("discrete Laplace", "the curator")
+
+    trust: Trust
+
+    def propose(self, question: Question) -> NoisySum:
+        """On a grid so fine that rounding costs next to nothing."""
+        low, high = span(question)
+        return NoisySum(
+            epsilon=question.epsilon, steps=fine_steps(question.n), low=low, high=high, local=self._local,
+            total=question.name,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+def fine_steps(n: int) -> int:
+    """Steps of a grid so fine that rounding costs next to nothing."""
+    return max(1, math.ceil(10 * math.sqrt(n)))

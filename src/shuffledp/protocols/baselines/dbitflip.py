@@ -1,21 +1,28 @@
 """Microsoft's dBitFlip: each user answers about a few random buckets only."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.counts import Counts
+from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from, uniform_below
+from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.baselines.flip import Flip
+from shuffledp.protocols.baselines.local import LocalHistogram
+from shuffledp.protocols.counting import Counting
 from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DBitFlip:
+class DBitFlip(Counting, Fields):
     """dBitFlip (Ding, Kulkarni, Yekhanin 2017): d of K buckets without replacement, one lying bit for each.
 
     Formula: c_v = (K / d) sum over reports on v of (b - s) / (1 - 2 s); with r = s (1 - s) / (1 - 2 s)^2,
@@ -26,6 +33,8 @@ class DBitFlip:
     size: int
     asked: int
     flip: Flip
+    kind = "dbitflip"
+    reference: ClassVar[str] = cite("DKY17")
 
     def __post_init__(self) -> None:
         checks.size(self.size)
@@ -37,7 +46,17 @@ class DBitFlip:
         """The most accurate one that is epsilon0-LDP: two bits change, or one if only one is asked for."""
         return cls(size=size, asked=asked, flip=Flip.private(epsilon0 / min(2, asked)))
 
-    reference = cite("DKY17")
+    @property
+    def domain(self) -> WholeNumbers:
+        """The buckets."""
+        return WholeNumbers(self.size)
+
+    def sentence(self) -> str:
+        """What one user does."""
+        return (
+            f"each user is asked about {self.asked:,} random buckets and lies about each with probability "
+            f"{self.flip.probability:.6g}"
+        )
 
     @property
     def epsilon0(self) -> float:
@@ -50,10 +69,10 @@ class DBitFlip:
         return self.asked * ((self.size - 1).bit_length() + 1)
 
     def randomize(
-        self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, values: NDArray[np.integer], words: WordSource, *, first_row: int
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The buckets and bits of each user: two matrices of shape (users, asked)."""
-        held, rows = checks.symbols(symbols, self.size), rows_from(first_row, len(symbols))
+        held, rows = checks.symbols(values, self.size), rows_from(first_row, len(values))
         everyone = np.arange(len(held))
         order = np.tile(np.arange(self.size), (len(held), 1))
         for j in range(self.asked):  # Fisher and Yates, as far as needed
@@ -69,24 +88,50 @@ class DBitFlip:
         buckets = order[:, : self.asked]
         return buckets, self.flip.apply(buckets == held[:, None], rows, words, self.asked << 16)
 
-    def estimate(self, messages: tuple[NDArray[np.int64], NDArray[np.bool_]]) -> Reals:
-        """Unbiased counts of users."""
-        buckets, bits = messages
-        reports = np.bincount(buckets.ravel(), minlength=self.size)
-        ones = np.bincount(buckets.ravel(), weights=bits.ravel(), minlength=self.size)
-        return self._debias(ones, reports)
+    @property
+    def counters(self) -> int:
+        """Ones and reports of each bucket."""
+        return 2 * self.size
 
-    def variance(self, users: NDArray[np.integer]) -> Reals:
+    def count(self, messages: tuple[NDArray[np.int64], NDArray[np.bool_]]) -> Counts:
+        """Ones first, then all reports."""
+        buckets, bits = messages
+        ones = np.bincount(buckets[bits], minlength=self.size)
+        return Counts(np.concatenate([ones, np.bincount(buckets.ravel(), minlength=self.size)]))
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """Each user is asked about so many buckets."""
+        return int(counts[self.size :].sum()) // self.asked
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:  # noqa: ARG002
+        """Unbiased counts of users."""
+        return self._unbiased(counts[..., : self.size], counts[..., self.size :])
+
+    def variance(self, users: Reals, n: int) -> Reals:
         """Of each count."""
         share, s = self.size / self.asked, self.flip.probability
-        return np.asarray(share * float(users.sum()) * s * (1 - s) * self.flip.gain**2 + users * (share - 1))
+        return np.asarray(share * float(n) * s * (1 - s) * self.flip.gain**2 + users * (share - 1))
 
-    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
-        """Estimates of runs, one a row; each count is exact in law (their dependence through who is asked what is not kept)."""
-        held, n = np.tile(users, (runs, 1)), int(users.sum())
+    def max_shift(self, n: int) -> float:  # noqa: ARG002
+        """One bit about one bucket."""
+        return self.size / self.asked * self.flip.gain * (1 - self.flip.probability)
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Each count is exact in law (their dependence through who is asked what is not kept)."""
+        held, n = np.tile(self.held(population), (runs, 1)), population.n
         true = generator.binomial(held, self.asked / self.size)
         false = generator.binomial(n - held, self.asked / self.size)
-        return self._debias(self.flip.count(true, false, generator), true + false)
+        return self._unbiased(self.flip.count(true, false, generator), true + false)
 
-    def _debias(self, ones: NDArray[np.int64] | Reals, reports: NDArray[np.int64]) -> Reals:
+    def _unbiased(self, ones: NDArray[np.int64], reports: NDArray[np.int64]) -> Reals:
         return np.asarray(self.size / self.asked * (ones - reports * self.flip.probability) * self.flip.gain)
+
+
+class DBitFlips(LocalHistogram):
+    """A quarter of the buckets is asked about."""
+
+    name = "dBitFlip"
+
+    def private(self, size: int, epsilon0: float) -> DBitFlip:
+        """The most accurate one that is epsilon0-LDP."""
+        return DBitFlip.private(size=size, asked=max(1, size // 4), epsilon0=epsilon0)

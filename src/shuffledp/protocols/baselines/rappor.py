@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from flint import arb, ctx
@@ -10,9 +11,15 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.counts import Counts
 from shuffledp.core.pair import Pair, doubles
+from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from
+from shuffledp.domains.whole_numbers import WholeNumbers
+from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.baselines.flip import Flip
+from shuffledp.protocols.baselines.local import LocalHistogram
+from shuffledp.protocols.counting import Counting
 from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
@@ -86,7 +93,7 @@ class RapporBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rappor:
+class Rappor(Counting, Fields):
     """Basic one-time RAPPOR (Erlingsson, Pihur, Korolova 2014): the users' unary vectors, every bit flipped independently.
 
     Formula: c_j = (ones_j - n s) / (1 - 2 s), Var c_j = n s (1 - s) / (1 - 2 s)^2 for any data; eps0 = 2 log((1 - s) / s).
@@ -95,6 +102,8 @@ class Rappor:
 
     size: int
     flip: Flip
+    kind = "rappor"
+    reference: ClassVar[str] = cite("RAPPOR14")
 
     @classmethod
     def private(cls, *, size: int, epsilon0: float) -> "Rappor":
@@ -112,7 +121,14 @@ class Rappor:
             more_private="smaller",
         )
 
-    reference = cite("RAPPOR14")
+    @property
+    def domain(self) -> WholeNumbers:
+        """The bits of the vector."""
+        return WholeNumbers(self.size)
+
+    def sentence(self) -> str:
+        """What one user does."""
+        return f"each user flips every bit of a unary vector with probability {self.flip.probability:.6g}"
 
     @property
     def epsilon0(self) -> float:
@@ -128,28 +144,58 @@ class Rappor:
         """The privacy blanket."""
         return RapporBlanket(size=self.size, flip=self.flip)
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[np.bool_]:
-        """One row of bits a user."""
-        truth = np.arange(self.size) == checks.symbols(symbols, self.size)[:, None]
-        return self.flip.apply(truth, rows_from(first_row, len(symbols)), words, 0)
+    def randomize(self, values: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[np.bool_]:
+        """One row of bits per user."""
+        truth = np.arange(self.size) == checks.symbols(values, self.size)[:, None]
+        return self.flip.apply(truth, rows_from(first_row, len(values)), words, 0)
 
-    def estimate(self, messages: NDArray[np.bool_]) -> Reals:
+    @property
+    def counters(self) -> int:
+        """The ones of each bit, and of how many users."""
+        return self.size + 1
+
+    def count(self, messages: NDArray[np.bool_]) -> Counts:
+        """Ones of each bit."""
+        return Counts(np.append(messages.sum(axis=0, dtype=np.int64), len(messages)))
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The last counter."""
+        return int(counts[-1])
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """Unbiased counts of users."""
-        return self._debias(messages.sum(axis=0), len(messages))
+        return self._unbiased(counts[..., :-1], n)
 
-    def variance(self, users: NDArray[np.integer]) -> Reals:
+    def variance(self, users: Reals, n: int) -> Reals:
         """Of each count: the same for all data."""
         s = self.flip.probability
-        return np.full(self.size, float(users.sum()) * s * (1 - s) * self.flip.gain**2)
+        return np.full(np.shape(users), float(n) * s * (1 - s) * self.flip.gain**2)
 
-    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
-        """Estimates of runs, one a row, exact in law."""
-        held = np.tile(users, (runs, 1))
-        n = int(users.sum())
-        return self._debias(self.flip.count(held, n - held, generator), n)
+    def max_shift(self, n: int) -> float:  # noqa: ARG002
+        """One bit."""
+        return self.flip.gain * (1 - self.flip.probability)
 
-    def _debias(self, ones: NDArray[np.int64], n: int) -> Reals:
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Exact in law."""
+        held, n = np.tile(self.held(population), (runs, 1)), population.n
+        return self._unbiased(self.flip.count(held, n - held, generator), n)
+
+    def _unbiased(self, ones: NDArray[np.int64], n: int) -> Reals:
         return np.asarray((ones - n * self.flip.probability) * self.flip.gain)
+
+
+class Rappors(LocalHistogram):
+    """Accounted by its own blanket when shuffled."""
+
+    name, shuffled_by = "RAPPOR", "its blanket"
+
+    def private(self, size: int, epsilon0: float) -> Rappor:
+        """The most accurate one that is epsilon0-LDP."""
+        return Rappor.private(size=size, epsilon0=epsilon0)
+
+    def family(self, size: int) -> Family:
+        """With epsilon0 left open."""
+        return Rappor.family(size=size)
 
 
 def _pair(atoms: list[tuple[arb, arb, arb]]) -> Pair:

@@ -1,22 +1,59 @@
 """Apple's count mean sketch, and its one-bit Hadamard form: for domains too large to list."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.counts import Counts
+from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, coins, rows_from, uniform_below
+from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.baselines.flip import Flip
+from shuffledp.protocols.baselines.local import LocalHistogram
+from shuffledp.protocols.counting import Counting
 from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
 Messages = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 
+class Sketch(Counting, Fields):
+    """What both sketches have in common: hash functions, and agreements with each value counted."""
+
+    __slots__ = ()
+    size: int
+    hashes: int
+    width: int
+    flip: Flip
+    seed: int
+
+    @property
+    def domain(self) -> WholeNumbers:
+        """The values that are asked about."""
+        return WholeNumbers(self.size)
+
+    @property
+    def counters(self) -> int:
+        """Agreements with each value, and of how many users."""
+        return self.size + 1
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The last counter."""
+        return int(counts[-1])
+
+    @property
+    def cells_per_run(self) -> int:
+        """Every pair of values may collide."""
+        return self.size**2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountMeanSketch:
+class CountMeanSketch(Sketch):
     """CMS (Apple 2017): a random one of k hash functions, the unary vector of the hash in m bits, every bit of it flipped.
 
     Formula: f(d) = m / (m - 1) (S - n / m) with S = sum over users of (c v / 2 + 1/2), v = +-1 the user's bit at h_j(d), c
@@ -30,6 +67,8 @@ class CountMeanSketch:
     width: int
     flip: Flip
     seed: int = 0
+    kind = "count-mean-sketch"
+    reference: ClassVar[str] = cite("Apple17")
 
     def __post_init__(self) -> None:
         _check(self.size, self.hashes, self.width)
@@ -41,7 +80,12 @@ class CountMeanSketch:
         """The most accurate one that is epsilon0-LDP."""
         return cls(size=size, hashes=hashes, width=width, flip=Flip.private(epsilon0 / 2), seed=seed)
 
-    reference = cite("Apple17")
+    def sentence(self) -> str:
+        """What one user does."""
+        return (
+            f"each user hashes the value to {self.width:,} bits by one of {self.hashes:,} functions and flips every bit "
+            f"with probability {self.flip.probability:.6g}"
+        )
 
     @property
     def epsilon0(self) -> float:
@@ -53,38 +97,47 @@ class CountMeanSketch:
         """Of one report: which hash function, and the vector."""
         return (self.hashes - 1).bit_length() + self.width
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Messages:
+    def randomize(self, values: NDArray[np.integer], words: WordSource, *, first_row: int) -> Messages:
         """Each user's hash function and row of bits."""
-        held, rows = checks.symbols(symbols, self.size), rows_from(first_row, len(symbols))
+        held, rows = checks.symbols(values, self.size), rows_from(first_row, len(values))
         chosen = uniform_below(self.hashes, rows, words, words.blocks(rows, 0), 0).astype(np.int64)
         truth = np.arange(self.width) == _table(self)[chosen, held][:, None]
         return chosen, self.flip.apply(truth, rows, words, 1 << 16)
 
-    def estimate(self, messages: Messages) -> Reals:
-        """Unbiased counts of users, over random hash functions."""
+    def count(self, messages: Messages) -> Counts:
+        """How many users have a one where the value's hash is."""
         chosen, bits = messages
         table, everyone = _table(self), np.arange(len(chosen))
-        pluses = np.array([bits[everyone, table[chosen, d]].sum() for d in range(self.size)])
-        return self._debias(pluses, len(chosen))
+        pluses = [int(bits[everyone, table[chosen, d]].sum()) for d in range(self.size)]
+        return Counts(np.array([*pluses, len(chosen)], dtype=np.int64))
 
-    def variance(self, users: NDArray[np.integer]) -> Reals:
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """Unbiased counts of users, over random hash functions."""
+        return self._unbiased(counts[..., :-1], n)
+
+    def variance(self, users: Reals, n: int) -> Reals:
         """Of each count, over random hash functions too."""
-        n, m, k, c = float(users.sum()), self.width, self.hashes, self.flip.gain
+        m, k, c = self.width, self.hashes, self.flip.gain
         clash = users + users * (users - 1.0) / k
-        return np.asarray((m / (m - 1)) ** 2 * (n * (c**2 - 1) / 4 + (clash.sum() - clash) / m * (1 - 1 / m)))
+        others = clash.sum(axis=-1, keepdims=True) - clash
+        return np.asarray((m / (m - 1)) ** 2 * (float(n) * (c**2 - 1) / 4 + others / m * (1 - 1 / m)))
 
-    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
-        """Estimates of runs with new hash functions each, one a row; each count is exact in law."""
-        n, ones = int(users.sum()), _agreeing(users, self.hashes, self.width, generator, runs)
-        return self._debias(self.flip.count(ones, n - ones, generator), n)
+    def max_shift(self, n: int) -> float:  # noqa: ARG002
+        """One bit, in the scale of a count."""
+        return self.width / (self.width - 1) * ((1 + self.flip.gain) / 2 - 1 / self.width)
 
-    def _debias(self, pluses: NDArray[np.int64], n: int) -> Reals:
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """New hash functions in each run; each count is exact in law."""
+        n, ones = population.n, _agreeing(self.held(population), self.hashes, self.width, generator, runs)
+        return self._unbiased(self.flip.count(ones, n - ones, generator), n)
+
+    def _unbiased(self, pluses: NDArray[np.int64], n: int) -> Reals:
         total = self.flip.gain * (2.0 * pluses - n) / 2 + n / 2
         return np.asarray(self.width / (self.width - 1) * (total - n / self.width))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HadamardSketch:
+class HadamardSketch(Sketch):
     """HCMS (Apple 2017): one random entry of the Hadamard transform of the hash's unary vector, as one lying bit.
 
     Formula: f(d) = m / (m - 1) (c sum over users of w H[l, h_j(d)] - n / m), c = 1 / (1 - 2 s). Over random hash functions
@@ -97,6 +150,8 @@ class HadamardSketch:
     width: int
     flip: Flip
     seed: int = 0
+    kind = "hadamard-sketch"
+    reference: ClassVar[str] = cite("Apple17")
 
     def __post_init__(self) -> None:
         _check(self.size, self.hashes, self.width)
@@ -110,7 +165,12 @@ class HadamardSketch:
         """The most accurate one that is epsilon0-LDP."""
         return cls(size=size, hashes=hashes, width=width, flip=Flip.private(epsilon0), seed=seed)
 
-    reference = cite("Apple17")
+    def sentence(self) -> str:
+        """What one user does."""
+        return (
+            f"each user hashes the value to {self.width:,} bits by one of {self.hashes:,} functions and lies about one Hadamard coefficient "
+            f"with probability {self.flip.probability:.6g}"
+        )
 
     @property
     def epsilon0(self) -> float:
@@ -123,41 +183,70 @@ class HadamardSketch:
         return (self.hashes - 1).bit_length() + (self.width - 1).bit_length() + 1
 
     def randomize(
-        self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, values: NDArray[np.integer], words: WordSource, *, first_row: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Each user's hash function, entry, and whether the sign is plus."""
-        held, rows = checks.symbols(symbols, self.size), rows_from(first_row, len(symbols))
+        held, rows = checks.symbols(values, self.size), rows_from(first_row, len(values))
         chosen = uniform_below(self.hashes, rows, words, words.blocks(rows, 0), 0).astype(np.int64)
         entry = uniform_below(self.width, rows, words, words.blocks(rows, 1 << 16), 1 << 16).astype(np.int64)
         plus = _is_plus(entry, _table(self)[chosen, held])
         return chosen, entry, plus ^ coins(self.flip.threshold, 1, rows, words, 2 << 16)[:, 0]
 
-    def estimate(self, messages: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]) -> Reals:
-        """Unbiased counts of users, over random hash functions."""
+    def count(self, messages: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]) -> Counts:
+        """How many users' signs agree with the value's."""
         chosen, entry, plus = messages
         table = _table(self)
-        agree = np.array([(_is_plus(entry, table[chosen, d]) == plus).sum() for d in range(self.size)])
-        return self._debias(agree, len(chosen))
+        agree = [int((_is_plus(entry, table[chosen, d]) == plus).sum()) for d in range(self.size)]
+        return Counts(np.array([*agree, len(chosen)], dtype=np.int64))
 
-    def variance(self, users: NDArray[np.integer]) -> Reals:
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """Unbiased counts of users, over random hash functions."""
+        return self._unbiased(counts[..., :-1], n)
+
+    def variance(self, users: Reals, n: int) -> Reals:
         """Of each count, over random hash functions too."""
-        n, m, k, c = float(users.sum()), self.width, self.hashes, self.flip.gain
+        m, k, c = self.width, self.hashes, self.flip.gain
         clash = users * (users - 1.0) / k
-        noise = users * (c**2 - 1) + (n - users) * (c**2 - 1 / m**2)
-        return np.asarray((m / (m - 1)) ** 2 * (noise + (clash.sum() - clash) / m * (1 - 1 / m)))
+        noise = users * (c**2 - 1) + (float(n) - users) * (c**2 - 1 / m**2)
+        others = clash.sum(axis=-1, keepdims=True) - clash
+        return np.asarray((m / (m - 1)) ** 2 * (noise + others / m * (1 - 1 / m)))
 
-    def simulate(self, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
-        """Estimates of runs with new hash functions each, one a row; each count is exact in law.
+    def max_shift(self, n: int) -> float:  # noqa: ARG002
+        """One sign, in the scale of a count."""
+        return self.width / (self.width - 1) * (self.flip.gain + 1 / self.width)
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """New hash functions in each run; each count is exact in law.
 
         A user whose hash differs agrees with a random entry's sign half of the time, because rows of H are orthogonal.
         """
-        n, same = int(users.sum()), _agreeing(users, self.hashes, self.width, generator, runs)
+        n, same = population.n, _agreeing(self.held(population), self.hashes, self.width, generator, runs)
         agree = generator.binomial(same, 1 - self.flip.probability) + generator.binomial(n - same, 0.5)
-        return self._debias(agree, n)
+        return self._unbiased(agree, n)
 
-    def _debias(self, agree: NDArray[np.int64], n: int) -> Reals:
+    def _unbiased(self, agree: NDArray[np.int64], n: int) -> Reals:
         total = self.flip.gain * (2.0 * agree - n)
         return np.asarray(self.width / (self.width - 1) * (total - n / self.width))
+
+
+class CountMeanSketches(LocalHistogram):
+    """With Apple's numbers of hash functions and bits."""
+
+    name = "Apple CMS"
+
+    def private(self, size: int, epsilon0: float) -> CountMeanSketch:
+        """The most accurate one that is epsilon0-LDP."""
+        return CountMeanSketch.private(size=size, epsilon0=epsilon0)
+
+
+class HadamardSketches(LocalHistogram):
+    """With Apple's numbers of hash functions and bits."""
+
+    name = "Apple HCMS"
+
+    def private(self, size: int, epsilon0: float) -> HadamardSketch:
+        """The most accurate one that is epsilon0-LDP."""
+        return HadamardSketch.private(size=size, epsilon0=epsilon0)
 
 
 def _check(size: int, hashes: int, width: int) -> None:
@@ -167,7 +256,7 @@ def _check(size: int, hashes: int, width: int) -> None:
         raise InvalidInput(f"a sketch has at least one hash function; got {hashes}. Use e.g. 1024.")
 
 
-def _table(sketch: CountMeanSketch | HadamardSketch) -> NDArray[np.int64]:
+def _table(sketch: Sketch) -> NDArray[np.int64]:
     """The public hash functions h_j(d), from the public seed."""
     generator = np.random.default_rng(sketch.seed)
     return generator.integers(0, sketch.width, size=(sketch.hashes, sketch.size))

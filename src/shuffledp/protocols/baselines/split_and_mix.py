@@ -2,18 +2,27 @@
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.counts import Counts
+from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from
+from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.baselines.central import fine_steps
+from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.baselines.noise import DiscreteLaplace, PolyaShare
-from shuffledp.protocols.bins import interval
+from shuffledp.protocols.family import Family
+from shuffledp.protocols.options import HIGH, LOW
+from shuffledp.protocols.question import Question
 from shuffledp.protocols.rounding import grid_counts, to_grid
+from shuffledp.protocols.summation import span
+from shuffledp.protocols.summing import Summing, Total
 from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
@@ -23,7 +32,7 @@ _NOISE_DRAWS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitAndMix:
+class SplitAndMix(Summing, Fields):
     """The sum of grid points and noise modulo q, each user's term cut into m shares of which any m - 1 are uniform.
 
     Each user adds Polya(1/h, a) - Polya(1/h, a), a = e^(-epsilon / steps): those of h honest users sum to discrete Laplace
@@ -44,15 +53,17 @@ class SplitAndMix:
     low: float = 0.0
     high: float = 1.0
     honest_fraction: float = 1.0
-    reference = cite("IKOS06")
+    total: Total = "sum"
+    kind = "split-and-mix"
+    reference: ClassVar[str] = cite("IKOS06")
 
     def __post_init__(self) -> None:
         checks.users(self.n)
         checks.epsilon(self.epsilon, positive=True)
         checks.probability(self.delta, "delta")
-        interval(self.low, self.high)
-        if not (0 < self.honest_fraction <= 1 and type(self.steps) is int and self.steps >= 1):
-            raise InvalidInput("split and mix needs an honest_fraction above 0 and at most 1, and at least one step.")
+        RealRange(self.low, self.high)
+        if type(self.steps) is not int or self.steps < 1:
+            raise InvalidInput(f"a grid has at least one step; got {self.steps!r}. Give more.")
         if self.honest < 19:
             raise InvalidInput(f"split and mix needs at least 19 honest users; got {self.honest}. Collect more.")
         if not math.isfinite(self.sigma):
@@ -63,7 +74,16 @@ class SplitAndMix:
     @property
     def honest(self) -> int:
         """Users relied on."""
-        return int(Fraction(repr(float(self.honest_fraction))) * self.n)
+        return checks.honest_reports(self.n, self.honest_fraction)
+
+    @property
+    def domain(self) -> RealRange:
+        """The range of values."""
+        return RealRange(self.low, self.high)
+
+    def sentence(self) -> str:
+        """What one user does."""
+        return f"each user cuts the value and a little noise into {self.messages:,} shares modulo 2^{self.modulus_bits}"
 
     @property
     def noise(self) -> DiscreteLaplace:
@@ -97,6 +117,11 @@ class SplitAndMix:
         return shares_needed(sigma=self.sigma, modulus=2**self.modulus_bits, honest=self.honest)
 
     @property
+    def messages_per_user(self) -> int:
+        """One per share."""
+        return self.messages
+
+    @property
     def bits(self) -> int:
         """Of all shares of a user."""
         return self.messages * self.modulus_bits
@@ -123,26 +148,49 @@ class SplitAndMix:
         shares[:, -1] = (terms.astype(np.uint64) - shares[:, :-1].sum(axis=1, dtype=np.uint64)) & mask
         return shares
 
-    def estimate(self, messages: NDArray[np.uint64]) -> float:
-        """The unbiased sum, from the shares in any order; `messages` may have any shape."""
-        residue = int(messages.sum(dtype=np.uint64)) % 2**self.modulus_bits
-        total = residue if residue < 2**self.modulus_bits - self.reach else residue - 2**self.modulus_bits
-        return self._scaled(np.array([total])).item()
+    @property
+    def counters(self) -> int:
+        """The sums of the shares' lower and upper halves, which do not overflow."""
+        return 2
 
-    def mean_squared_error(self, n: int) -> float:
-        """At the worst data, of a batch of exactly self.n users."""
-        return self.error_at(self.low + (self.high - self.low) / (2 * self.steps), n)
+    def count(self, messages: NDArray[np.uint64]) -> Counts:
+        """From the shares in any order; `messages` may have any shape."""
+        lower, upper = messages & np.uint64(0xFFFFFFFF), messages >> np.uint64(32)
+        return Counts(np.array([lower.sum(dtype=np.int64), upper.sum(dtype=np.int64)]))
 
-    def error_at(self, value: float, n: int) -> float:
-        """The mean squared error when all hold this value."""
-        scaled = (value - self.low) / (self.high - self.low) * self.steps
-        part = scaled - math.floor(scaled)
-        variance = n * part * (1 - part) + self.noise.variance * n / self.honest
-        return variance * ((self.high - self.low) / self.steps) ** 2
+    def reports(self, counts: NDArray[np.int64]) -> int:  # noqa: ARG002
+        """Shares do not say how many users sent them: a batch is of exactly self.n."""
+        return self.n
 
-    def simulate(self, values: Reals, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
-        """Estimates of runs, exact in law if all users are honest."""
-        points = grid_counts(values, users, generator, low=self.low, high=self.high, steps=self.steps, runs=runs)
+    def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:  # noqa: ARG002
+        """The unbiased sum."""
+        modulus = 2**self.modulus_bits
+        residues = [(int(lower) + (int(upper) << 32)) % modulus for lower, upper in counts.reshape(-1, 2)]
+        total = [residue if residue < modulus - self.reach else residue - modulus for residue in residues]
+        return self._scaled(np.array(total, dtype=np.int64).reshape(counts.shape[:-1]))
+
+    def user_error(self, value: Reals | float) -> Reals:
+        """What one user with this value adds to the mean squared error."""
+        scaled = self.domain.share(value) * self.steps
+        part = scaled - np.floor(scaled)
+        return np.asarray(
+            (part * (1 - part) + self.noise.variance / self.honest) * ((self.high - self.low) / self.steps) ** 2
+        )
+
+    @property
+    def worst_value(self) -> float:
+        """Between two grid points."""
+        return self.low + (self.high - self.low) / (2 * self.steps)
+
+    def max_shift(self, n: int) -> float:
+        """One share can be anything below the modulus."""
+        return (self.high - self.low) / self.steps * 2**self.modulus_bits / self.scale(n)
+
+    def sums(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Exact in law if all users are honest."""
+        points = grid_counts(
+            population.values, population.users, generator, low=self.low, high=self.high, steps=self.steps, runs=runs
+        )
         shape = self.n / self.honest
         noise = [generator.negative_binomial(shape, self.noise.stop, runs) for _ in range(2)]
         return self._scaled(points + noise[0] - noise[1])
@@ -157,6 +205,21 @@ class SplitAndMix:
 def shares_needed(*, sigma: float, modulus: int, honest: int) -> int:
     """Messages a user for statistical security 2^-sigma."""
     return math.ceil(2 + (2 * sigma + math.log2(modulus)) / (math.log2(honest) - math.log2(math.e)))
+
+
+class SplitAndMixes(Family):
+    """IKOS."""
+
+    name, trust, accounted_by = "IKOS split and mix", "the shuffler", "quoted (see its docs)"
+    questions, options = ("sum", "mean", "query"), (LOW, HIGH)
+
+    def propose(self, question: Question) -> SplitAndMix:
+        """On a grid so fine that rounding costs next to nothing."""
+        low, high = span(question)
+        return SplitAndMix(
+            n=question.n, epsilon=question.epsilon, delta=question.delta, steps=fine_steps(question.n), low=low, high=high,
+            total=question.name,  # type: ignore[arg-type]
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=8)

@@ -2,22 +2,37 @@
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
+from statistics import NormalDist
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.words import WordSource
-from shuffledp.protocols.bins import interval
+from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.composition import SMALLEST_DELTA, Collection, compose
+from shuffledp.arithmetic.inversion import last_double
+from shuffledp.core.counts import Counts
+from shuffledp.core.population import Population
+from shuffledp.core.words import WORD, WordSource
+from shuffledp.domains.reals import RealRange
+from shuffledp.errors import NoClaim
+from shuffledp.protocols.baselines.fields import Fields
+from shuffledp.protocols.family import Family
+from shuffledp.protocols.options import HIGH, LOW
+from shuffledp.protocols.question import Question
 from shuffledp.protocols.rounding import grid_counts, to_grid
+from shuffledp.protocols.summation import span
+from shuffledp.protocols.summing import Summing, Total
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
+_NORMAL = NormalDist()
+_TRIES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnaryBits:
+class UnaryBits(Summing, Fields):
     """A value of [low, high] as r bits, the first floor(x r) + Bernoulli of them 1, each sent by randomized response on its own.
 
     Formula: sum of x = (sum y / r - n g / 2) / (1 - g), with squared error n (g/2)(1 - g/2) / (r (1 - g)^2) + sum f (1 - f)
@@ -30,20 +45,36 @@ class UnaryBits:
     threshold: int
     low: float = 0.0
     high: float = 1.0
-    reference = cite("CSUZZ19")
+    total: Total = "sum"
+    kind = "unary-bits"
+    reference: ClassVar[str] = cite("CSUZZ19")
 
     def __post_init__(self) -> None:
-        interval(self.low, self.high)
+        RealRange(self.low, self.high)
+
+    @property
+    def domain(self) -> RealRange:
+        """The range of values."""
+        return RealRange(self.low, self.high)
 
     @property
     def randomizer(self) -> RandomizedResponse:
         """Of one bit."""
-        return RandomizedResponse(size=2, gamma=Fraction(self.threshold, 1 << 64))
+        return RandomizedResponse.of_threshold(size=2, threshold=self.threshold)
 
     @property
     def gamma(self) -> float:
         """The blanket probability of a bit."""
-        return self.threshold / 2**64
+        return self.threshold / WORD
+
+    def sentence(self) -> str:
+        """What one user does."""
+        return f"each user sends {self.messages:,} bits, each of them random with probability {self.gamma:.6g}"
+
+    @property
+    def messages_per_user(self) -> int:
+        """One per bit."""
+        return self.messages
 
     @property
     def epsilon0(self) -> float:
@@ -62,30 +93,109 @@ class UnaryBits:
         sent = self.randomizer.randomize(bits.ravel(), words, first_row=first_row * self.messages)
         return sent.reshape(bits.shape)
 
-    def estimate(self, messages: NDArray[np.unsignedinteger]) -> float:
+    @property
+    def counters(self) -> int:
+        """Ones, and of how many users."""
+        return 2
+
+    def count(self, messages: NDArray[np.unsignedinteger]) -> Counts:
+        """Ones."""
+        return Counts(np.array([messages.sum(dtype=np.int64), len(messages)], dtype=np.int64))
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The last counter."""
+        return int(counts[-1])
+
+    def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
         """The unbiased sum."""
-        return self._debias(np.array([messages.sum(dtype=np.int64)]), len(messages)).item()
+        return self._unbiased(counts[..., 0], n)
 
-    def mean_squared_error(self, n: int) -> float:
-        """At the worst data: everybody between two grid points."""
-        return self.error_at(self.low + (self.high - self.low) / (2 * self.messages), n)
-
-    def error_at(self, value: float, n: int) -> float:
-        """The mean squared error when all n hold this value."""
+    def user_error(self, value: Reals | float) -> Reals:
+        """What one user with this value adds to the mean squared error."""
         r, g = self.messages, self.gamma
-        scaled = (value - self.low) / (self.high - self.low) * r
+        scaled = self.domain.share(value) * r
         f = scaled - np.floor(scaled)
         noise = (g / 2) * (1 - g / 2) / (r * (1 - g) ** 2)
-        return float((self.high - self.low) ** 2 * n * (noise + f * (1 - f) / r**2))
+        return np.asarray((self.high - self.low) ** 2 * (noise + f * (1 - f) / r**2))
 
-    def simulate(self, values: Reals, users: NDArray[np.int64], generator: np.random.Generator, runs: int) -> Reals:
-        """Estimates of runs, exact in law."""
-        n = int(users.sum())
-        ones = grid_counts(values, users, generator, low=self.low, high=self.high, steps=self.messages, runs=runs)
-        g = self.gamma
+    @property
+    def worst_value(self) -> float:
+        """Between two grid points."""
+        return self.low + (self.high - self.low) / (2 * self.messages)
+
+    def max_shift(self, n: int) -> float:
+        """All bits of a user."""
+        return (self.high - self.low) / (1 - self.gamma) / self.scale(n)
+
+    def sums(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Exact in law."""
+        n, g = population.n, self.gamma
+        ones = grid_counts(
+            population.values, population.users, generator, low=self.low, high=self.high, steps=self.messages, runs=runs
+        )
         total = generator.binomial(ones, 1 - g / 2) + generator.binomial(n * self.messages - ones, g / 2)
-        return self._debias(total, n)
+        return self._unbiased(total, n)
 
-    def _debias(self, total: NDArray[np.int64], n: int) -> Reals:
+    def _unbiased(self, total: NDArray[np.int64], n: int) -> Reals:
         g = self.gamma
         return np.asarray(n * self.low + (self.high - self.low) * (total / self.messages - n * g / 2) / (1 - g))
+
+
+class ManyMessages(Family):
+    """Cheu et al.'s bits, certified by composition."""
+
+    name, trust, accounted_by = "Cheu et al., many messages", "the shuffler", "composition"
+    questions, options = ("sum", "mean", "query"), (LOW, HIGH)
+
+    def propose(self, question: Question) -> UnaryBits:
+        """The fewest messages within 5 % of the least error, and the least gamma for them that composition certifies (to 2 %).
+
+        A first guess takes the shuffled bits for Gaussian; it is then proved, with a little more blanket as long as it is not.
+        """
+        n, epsilon, delta = question.n, question.epsilon, question.delta
+        if not SMALLEST_DELTA < delta < 0.1:
+            raise NoClaim("composition is certified for deltas from 1e-12 to 0.1 only. Use one of these.")
+        mu = _gaussian_mu(epsilon, delta)
+        guesses = [guess for guess in (_guess(question, 2 ** (j / 2), mu) for j in range(60)) if guess is not None]
+        if not guesses:
+            raise NoClaim("no blanket makes such messages private enough. Use more users or a larger epsilon.")
+        least = min(guess.mean_squared_error(n) for guess in guesses)
+        best = next(guess for guess in guesses if guess.mean_squared_error(n) <= 1.05**2 * least)
+        for _ in range(_TRIES):
+            collection = Collection(
+                blanket=best.randomizer.blanket(), n=n, rounds=best.messages, bound=bound_named("best")
+            )
+            if compose([collection]).delta(epsilon) <= delta:
+                return best
+            more = math.ceil(best.threshold * 1.02)
+            if more >= WORD:
+                break
+            best = _bits(question, best.messages, more)
+        raise NoClaim(
+            f"composition did not certify a blanket near the Gaussian one in {_TRIES} attempts. Use a larger epsilon."
+        )
+
+
+def _bits(question: Question, messages: int, threshold: int) -> UnaryBits:
+    low, high = span(question)
+    return UnaryBits(messages=messages, threshold=threshold, low=low, high=high, total=question.name)  # type: ignore[arg-type]
+
+
+def _guess(question: Question, messages: float, mu: float) -> UnaryBits | None:
+    """The gamma with r (1-g)^2 = mu^2 n (g/2)(1 - g/2): with u = (1-g)^2, r u = mu^2 n (1 - u) / 4."""
+    r, n = round(messages), question.n
+    if r > 2 * math.sqrt(n) + 1:
+        return None
+    u = mu**2 * n / (4 * r + mu**2 * n)
+    threshold = math.ceil((1 - math.sqrt(u)) * WORD)
+    return _bits(question, r, threshold) if 0 < threshold < WORD else None
+
+
+def _gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest mu for which a shift of a normal variable by mu standard deviations is (epsilon, delta)-DP."""
+
+    def private(mu: float) -> bool:
+        reached = _NORMAL.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * _NORMAL.cdf(-mu / 2 - epsilon / mu)
+        return reached <= delta
+
+    return last_double(private, 1e-9, 100.0)

@@ -1,0 +1,94 @@
+"""Raw columns, whatever they are made of, as numbers or as positions in a list. Nothing here shows a value.
+
+Arrow is imported only if a column is Arrow's: a client that reports one value needs none of it.
+"""
+
+import contextlib
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import checks
+from shuffledp.domains.domain import Mask, refusal
+from shuffledp.errors import InvalidInput
+
+Reals = NDArray[np.float64]
+NOT_A_NUMBER = "is not a number"
+
+
+def is_arrow(raw: Any) -> bool:
+    """Whether this is an Arrow array."""
+    return type(raw).__module__.split(".")[0] == "pyarrow"
+
+
+def numbers(raw: Any, first_row: int | None) -> Reals:
+    """Doubles; missing values are NaN. Texts are read as numbers, as the cells of a CSV file must be."""
+    if is_arrow(raw):
+        return _arrow_numbers(raw, first_row)
+    if isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], str):
+        with contextlib.suppress(ValueError):
+            return np.array([float(raw[0])])
+        raise refusal(NOT_A_NUMBER, np.ones(1, dtype=np.bool_), first_row, "Use another column")
+    return checks.numbers(raw)
+
+
+def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.int64], Mask | None]:
+    """Where each text is in the list, -1 for none; and which are missing, None if none is."""
+    if is_arrow(raw):
+        return _arrow_positions(raw, names)
+    where = {name: j for j, name in enumerate(names)}
+    found = np.array([where.get(value, -1) if isinstance(value, str) else -1 for value in raw], dtype=np.int64)
+    if found.size == 0 or found.min() >= 0:
+        return found, None
+    missing = np.array([value is None or (isinstance(value, float) and math.isnan(value)) for value in raw])
+    return found, missing if missing.any() else None
+
+
+def _arrow_numbers(column: Any, first_row: int | None) -> Reals:
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.dictionary_decode()
+        kind = column.type
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.uint8())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        parsed = _cast(column)
+        if parsed is None:
+            bad = np.array([_cast(column[j : j + 1]) is None for j in range(len(column))])
+            raise refusal(NOT_A_NUMBER, bad, first_row, "Fix the file, or use another column")
+        column = parsed
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
+              or pa.types.is_boolean(kind)):  # fmt: skip
+        raise InvalidInput(
+            f"a column of type {kind} has no numbers. Use another column, or a query that makes numbers."
+        )
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _cast(column: Any) -> Any:
+    """Texts as doubles, None if one is no number: Arrow's own message would quote it."""
+    import pyarrow as pa
+
+    with contextlib.suppress(pa.ArrowException):
+        return column.cast(pa.float64())
+    return None
+
+
+def _arrow_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.int64], Mask | None]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+    texts = None
+    with contextlib.suppress(pa.ArrowException):
+        texts = column.cast(pa.string())
+    if texts is None:
+        raise InvalidInput(f"a column of type {column.type} has no labels. Use one of texts or whole numbers.")
+    found = pc.index_in(texts, value_set=pa.array(names, type=pa.string()))
+    missing = texts.is_null().to_numpy(zero_copy_only=False) if texts.null_count else None
+    return found.fill_null(-1).to_numpy(zero_copy_only=False), missing

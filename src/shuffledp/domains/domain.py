@@ -1,0 +1,122 @@
+"""The interface of a domain: which values a protocol understands, and what becomes of the others."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.errors import InvalidInput
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What to do with awkward values.
+
+    Attributes:
+        missing: refuse the data, or skip the person. Who is skipped is then not protected: only their value would be.
+        missing_as: or let them count as this bin or number.
+        outside: refuse numbers outside the range, or clamp them to it.
+        other: let values that the plan does not list count as this one.
+    """
+
+    missing: Literal["refuse", "skip"] = "refuse"
+    missing_as: str | None = None
+    outside: Literal["refuse", "clamp"] = "refuse"
+    other: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.missing == "skip" and self.missing_as is not None:
+            raise InvalidInput(
+                "missing values are skipped or counted as something. Give one of --missing, --missing-as."
+            )
+
+
+STRICT: Final = Policy()
+"""Refuse whatever does not fit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clean:
+    """Clean values, one per row.
+
+    Attributes:
+        values: what the protocol encodes; a row that is not kept has a stand-in.
+        keep: which rows take part; None for all.
+        rejected: rows that do not, by reason.
+        adjusted: values that were changed to fit, by reason.
+    """
+
+    values: NDArray[Any] = field(repr=False)
+    keep: Mask | None = field(default=None, repr=False)
+    rejected: Counter[str] = field(default_factory=Counter)
+    adjusted: Counter[str] = field(default_factory=Counter)
+
+
+class Domain(ABC):
+    """Values that users may hold."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    """Its name in documents and in the registry."""
+
+    @abstractmethod
+    def check(self, policy: Policy) -> None:
+        """Refuse a policy that makes no sense here, before anything is read."""
+
+    @abstractmethod
+    def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
+        """Clean values of a list, an array or an Arrow column; what does not fit is settled by the policy.
+
+        Values are never shown. `first_row` is the row of the first one in a file, for errors; None for values in memory.
+        """
+
+    def read(self, texts: Sequence[str]) -> NDArray[Any]:
+        """Clean values that people wrote down, e.g. in a table of how many users hold which."""
+        return self.clean(list(texts)).values
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Texts that are values even if they look like "missing"."""
+        return ()
+
+    @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """The domain as JSON data, its kind included."""
+
+    @classmethod
+    @abstractmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """The domain of such a document, without its kind; raises TypeError or InvalidInput if it is none."""
+
+
+def settle_missing(
+    values: NDArray[Any], missing: Mask | None, policy: Policy, *, stand_in: Any, blank: Any, first_row: int | None
+) -> Clean:
+    """Replace, skip or refuse what is missing. `stand_in` is the policy's missing_as as a clean value; `blank` is any."""
+    if missing is None or not missing.any():
+        return Clean(values=values)
+    count = int(missing.sum())
+    if policy.missing_as is None and policy.missing == "refuse":
+        raise refusal("is missing", missing, first_row, "Use --missing skip or --missing-as VALUE")
+    skipped = policy.missing_as is None
+    return Clean(
+        values=np.where(missing, blank if skipped else stand_in, values).astype(values.dtype, copy=False),
+        keep=~missing if skipped else None,
+        rejected=Counter(missing=count) if skipped else Counter(),
+        adjusted=Counter() if skipped else Counter(missing=count),
+    )
+
+
+def refusal(what: str, where: Mask, first_row: int | None, remedy: str) -> InvalidInput:
+    """An error about the first of the marked rows that does not show its value."""
+    if first_row is None:
+        subject = "the value" if len(where) == 1 else "a value"
+        return InvalidInput(f"{subject} {what}. Fix it or leave it out, or choose a policy for such values.")
+    first = int(np.argmax(where)) if where.any() else 0
+    return InvalidInput(f"in data row {first_row + first + 1:,} the value {what}. {remedy}.")

@@ -1,0 +1,93 @@
+"""A range of numbers, cut into equal intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import checks
+from shuffledp.domains.domain import STRICT, Clean, Mask, Policy
+from shuffledp.domains.listed import Listed, Reals, Symbols
+from shuffledp.domains.reals import RealRange
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals(Listed):
+    """One of `size` equal intervals of [low, high].
+
+    >>> Intervals(4, 0.0, 1.0).names
+    ('[0, 0.25)', '[0.25, 0.5)', '[0.5, 0.75)', '[0.75, 1]')
+    """
+
+    size: int
+    low: float
+    high: float
+    kind = "intervals"
+
+    def __post_init__(self) -> None:
+        checks.size(self.size)
+        RealRange(self.low, self.high)
+
+    @property
+    def range(self) -> RealRange:
+        """The numbers that are in some interval."""
+        return RealRange(self.low, self.high)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Both ends of each, with as many digits as tell them apart."""
+        edges = next(
+            texts
+            for digits in range(6, 18)
+            if len(set(texts := [f"{edge:.{digits}g}" for edge in self.edges])) == len(texts) or digits == 17
+        )
+        ends = [")"] * (self.size - 1) + ["]"]
+        return tuple(f"[{edges[j]}, {edges[j + 1]}{ends[j]}" for j in range(self.size))
+
+    @property
+    def edges(self) -> Reals:
+        """The size + 1 ends of the intervals."""
+        j = np.arange(self.size + 1, dtype=np.float64)
+        edges = np.asarray((self.low * (self.size - j) + self.high * j) / self.size)
+        edges[0], edges[-1] = self.low, self.high  # rounding must not leave an end outside
+        return edges
+
+    def check(self, policy: Policy) -> None:
+        """As for the numbers."""
+        self.range.check(policy)
+
+    def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
+        """The intervals that the numbers are in."""
+        clean = self.range.clean(raw, policy, first_row)
+        return Clean(
+            values=self._place(clean.values), keep=clean.keep, rejected=clean.rejected, adjusted=clean.adjusted
+        )
+
+    def read(self, texts: Sequence[str]) -> NDArray[Any]:
+        """An interval by its name, or by a number in it."""
+        names = {name: j for j, name in enumerate(self.names)}
+        return np.array(
+            [names[text] if text in names else int(self.clean([text]).values[0]) for text in texts], dtype=np.int64
+        )
+
+    def _place(self, values: Reals) -> Symbols:
+        edges = self.edges
+        found = np.minimum((values - self.low) / (self.high - self.low) * self.size, self.size - 1).astype(np.int64)
+        # rounding may be off by one interval: the edges decide
+        found -= values < edges[found]
+        found += (values >= edges[found + 1]) & (found < self.size - 1)
+        return found.astype(np.min_scalar_type(self.size - 1))
+
+    def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
+        return self.clean(raw, STRICT, first_row).values, None, None
+
+    def document(self) -> dict[str, Any]:
+        """How many, and of which range."""
+        return {"kind": self.kind, "size": self.size, "low": self.low, "high": self.high}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Of a size and two numbers."""
+        return cls(**document)

@@ -1,0 +1,56 @@
+"""Texts from a list."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import checks
+from shuffledp.domains.columns import positions
+from shuffledp.domains.domain import Mask
+from shuffledp.domains.listed import Listed
+from shuffledp.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Labels(Listed):
+    """One of these texts.
+
+    >>> Labels(("no", "yes")).clean(["yes", "no", "yes"]).values.tolist()
+    [1, 0, 1]
+    """
+
+    names: tuple[str, ...]
+    kind = "labels"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.names, tuple) and all(isinstance(name, str) for name in self.names)):
+            raise InvalidInput("labels must be texts. Give a list of them.")
+        checks.size(self.size)
+        if len(set(self.names)) < self.size:
+            raise InvalidInput(f"labels must be {self.size} different texts. Say each one once.")
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.names)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A label may look like "missing"."""
+        return self.names
+
+    def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:  # noqa: ARG002
+        found, missing = positions(raw, self.names)
+        unknown = found < 0 if missing is None else (found < 0) & ~missing
+        return found, unknown, missing
+
+    def document(self) -> dict[str, Any]:
+        """The labels, in their order."""
+        return {"kind": self.kind, "labels": list(self.names)}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Of a list of labels."""
+        return cls(**{("names" if key == "labels" else key): tuple(value) for key, value in document.items()})

@@ -1,0 +1,78 @@
+"""Domains with finitely many values, each with a name: their clean values are the symbols 0 ... size - 1."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal, settle_missing
+from shuffledp.errors import InvalidInput
+
+Reals = NDArray[np.float64]
+Symbols = NDArray[np.unsignedinteger]
+
+
+class Listed(Domain):
+    """A list of values. It is public: it comes from the plan, never from the data."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many there are."""
+        raise NotImplementedError
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """One name per value."""
+
+    @property
+    def edges(self) -> Reals:
+        """The size + 1 ends of the values on an axis."""
+        return np.arange(self.size + 1, dtype=np.float64) - 0.5
+
+    @abstractmethod
+    def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
+        """Symbols; which values are not in the list; which are missing. Symbols there are of no account."""
+
+    def index(self, name: str) -> int:
+        """The symbol of that name."""
+        if name not in self.names:
+            raise InvalidInput(f"{name!r} is not a bin of the plan. Its bins are {_some(self.names)}.")
+        return self.names.index(name)
+
+    def check(self, policy: Policy) -> None:
+        """Numbers are clamped; what a list does not have can only count as something it has."""
+        if policy.outside == "clamp":
+            raise InvalidInput("--outside clamp is for numbers; for labels use --other LABEL.")
+        for name in (policy.other, policy.missing_as):
+            if name is not None:
+                self.index(name)
+
+    def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
+        """The symbols of the values."""
+        self.check(policy)
+        found, unknown, missing = self._find(raw, first_row)
+        others = 0 if unknown is None else int(unknown.sum())
+        if unknown is not None and others:
+            if policy.other is None:
+                raise refusal(
+                    "is none of the plan's bins", unknown, first_row, "Use --other LABEL, or another plan"
+                )
+            found = np.where(unknown, self.index(policy.other), found)
+        if missing is not None:
+            found = np.where(missing, 0, found)
+        stand_in = None if policy.missing_as is None else self.index(policy.missing_as)
+        symbols = found.astype(np.min_scalar_type(self.size - 1), copy=False)
+        clean = settle_missing(symbols, missing, policy, stand_in=stand_in, blank=0, first_row=first_row)
+        if others:
+            clean.adjusted["other"] += others
+        return clean
+
+
+def _some(names: tuple[str, ...]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown}, ... ({len(names)} in all)"

@@ -1,0 +1,51 @@
+"""The whole numbers below a size."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import checks
+from shuffledp.domains.columns import numbers
+from shuffledp.domains.domain import Mask
+from shuffledp.domains.listed import Listed
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNumbers(Listed):
+    """One of 0 ... size - 1.
+
+    >>> WholeNumbers(3).clean([2, 0]).values.tolist()
+    [2, 0]
+    """
+
+    size: int
+    kind = "whole-numbers"
+
+    def __post_init__(self) -> None:
+        checks.size(self.size)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The numbers themselves."""
+        return tuple(str(j) for j in range(self.size))
+
+    def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
+        if isinstance(raw, np.ndarray) and np.issubdtype(raw.dtype, np.integer) and raw.ndim == 1:
+            inside = len(raw) == 0 or (raw.min() >= 0 and raw.max() < self.size)
+            return raw, None if inside else (raw < 0) | (raw >= self.size), None
+        found = numbers(raw, first_row)
+        missing = np.isnan(found)
+        unknown = ~missing & ~((found >= 0) & (found < self.size) & (np.floor(found) == found))
+        symbols = np.where(missing | unknown, 0, found).astype(np.int64)
+        return symbols, unknown, missing if missing.any() else None
+
+    def document(self) -> dict[str, Any]:
+        """How many there are."""
+        return {"kind": self.kind, "size": self.size}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Of a size."""
+        return cls(**document)

@@ -1,0 +1,84 @@
+"""Families of protocols on randomized response: how many messages, and how much blanket."""
+
+from abc import abstractmethod
+from functools import cache
+
+from shuffledp.accounting.account import account, calibrate
+from shuffledp.arithmetic.inversion import first_integer
+from shuffledp.arithmetic.least import least_integer
+from shuffledp.core import checks
+from shuffledp.core.words import WORD
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.family import PlannedFamily, too_small
+from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.question import Question
+from shuffledp.randomizers.response import RandomizedResponse
+
+
+class BlanketFamily(PlannedFamily):
+    """For every number of messages the least blanket; the number is given, or the best of a range."""
+
+    @abstractmethod
+    def build(self, question: Question, randomizer: RandomizedResponse) -> OneMessage:
+        """The protocol on this randomizer."""
+
+    @abstractmethod
+    def steps(self, question: Question) -> int | range:
+        """The number of messages less one, or the range in which the best is to be found."""
+
+    def steps_for_error(self, question: Question, mean_squared_error: float) -> int | range:  # noqa: ARG002
+        """The same if the error is given instead of epsilon."""
+        return self.steps(question)
+
+    def propose(self, question: Question) -> OneMessage:
+        """The least blanket that the question's bound grants, on the number of messages with the least error."""
+
+        @cache
+        def at(steps: int) -> OneMessage:
+            return self._least_blanket(question, steps + 1)
+
+        steps = self.steps(question)
+        if isinstance(steps, range):
+            steps = least_integer(lambda steps: at(steps).mean_squared_error(question.n), steps)
+        return at(steps)
+
+    def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
+        """The most blanket with that error, on the number of messages with the least epsilon."""
+
+        @cache
+        def at(steps: int) -> OneMessage | None:
+            threshold = first_integer(
+                lambda t: self._with(question, steps + 1, t).mean_squared_error(question.n) > mean_squared_error, 0, WORD
+            )
+            return None if threshold == 1 else self._with(question, steps + 1, threshold - 1)
+
+        @cache
+        def epsilon(steps: int) -> float:
+            found = at(steps)
+            if found is None:
+                return float("inf")
+            return account(found.randomizer, n=question.honest, delta=question.delta, bound=question.bound).epsilon
+
+        steps = self.steps_for_error(question, mean_squared_error)
+        found = at(least_integer(epsilon, steps) if isinstance(steps, range) else steps)
+        if found is None:
+            raise too_small()
+        return found
+
+    def _least_blanket(self, question: Question, messages: int) -> OneMessage:
+        gamma = calibrate(
+            RandomizedResponse.family(size=messages, parameter="gamma"),
+            n=question.honest,
+            epsilon=question.epsilon,
+            delta=question.delta,
+            bound=question.bound,
+        )
+        threshold = RandomizedResponse(size=messages, gamma=gamma).threshold
+        if threshold >= WORD:
+            raise InvalidInput(
+                "only messages that say nothing would be private enough. Use more users or a larger epsilon."
+            )
+        return self._with(question, messages, threshold)
+
+    def _with(self, question: Question, messages: int, threshold: int) -> OneMessage:
+        return self.build(question, RandomizedResponse.of_threshold(size=checks.size(messages), threshold=threshold))

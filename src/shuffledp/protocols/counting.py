@@ -1,0 +1,81 @@
+"""What protocols that count users have in common: one entry per value of a list."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.population import Population
+from shuffledp.domains.listed import Listed
+from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+
+
+class Counting(ShuffleProtocol):
+    """How many users hold each value."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def domain(self) -> Listed:
+        """The values that are counted."""
+
+    @abstractmethod
+    def variance(self, users: Reals, n: int) -> Reals:
+        """The exact variance of each value's estimate when it is held by that many of the n users; one run per row."""
+
+    @property
+    def question(self) -> str:
+        """A histogram."""
+        return "histogram"
+
+    @property
+    def measure(self) -> str:
+        """Counts are of people."""
+        return "users"
+
+    @property
+    def error_scope(self) -> str:
+        """The error is summed."""
+        return "over all bins"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The values' names."""
+        return self.domain.names
+
+    def standard_error(self, value: Reals, n: int) -> Reals:
+        """By plugging the estimates, clipped to what is possible, into the variance."""
+        return np.sqrt(self.variance(np.clip(value, 0, n), n))
+
+    def mean_squared_error(self, n: int) -> float:
+        """Summed over all values; everybody holding the same is the worst, if the data matter at all."""
+        return self.expected_error(self.worst(n))
+
+    def expected_error(self, population: Population) -> float:
+        """Summed over all values."""
+        return float(self.variance(self.held(population).astype(np.float64), population.n).sum())
+
+    def worst(self, n: int) -> Population:
+        """Everybody holds the first value."""
+        return Population(values=np.array([0]), users=np.array([n]))
+
+    def held(self, population: Population) -> NDArray[np.int64]:
+        """How many users hold each value."""
+        users = np.zeros(self.domain.size, dtype=np.int64)
+        np.add.at(users, population.values, population.users)
+        return users
+
+    @property
+    def cells_per_run(self) -> int:
+        """A number per value."""
+        return self.domain.size
+
+    def truth(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The true histogram."""
+        return np.bincount(values, minlength=self.domain.size)
+
+    def true_answer(self, truth: NDArray[Any]) -> Reals:
+        """The true histogram."""
+        return np.asarray(truth, dtype=np.float64)

@@ -1,0 +1,77 @@
+"""The interface of a family of protocols: from a question to the one with the best parameters.
+
+The planner takes the most accurate of what the planned families propose and proves its guarantee; `compare` lists what all
+of them propose. So a family cannot claim too much: what it proposes is only a proposal.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+from shuffledp.arithmetic.inversion import first_double
+from shuffledp.core import checks
+from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.options import Option
+from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.protocols.question import Question
+
+Trust = Literal["the curator", "the shuffler", "nobody"]
+
+
+class Family(ABC):
+    """Protocols that differ in their parameters only."""
+
+    name: str
+    trust: Trust
+    """Whom users must trust."""
+    accounted_by: str
+    """What proves the privacy of what is proposed."""
+    questions: ClassVar[tuple[str, ...]]
+    """Names of the questions that it answers."""
+    options: ClassVar[tuple[Option, ...]]
+    """What may be said about them."""
+
+    def check(self, question: Question) -> None:
+        """Refuse options that make no sense, apart from the other numbers."""
+
+    @abstractmethod
+    def propose(self, question: Question) -> ShuffleProtocol:
+        """The most accurate protocol that is private enough; raises InvalidInput or NoClaim if there is none."""
+
+
+class PlannedFamily(Family):
+    """A family that `plan` chooses from."""
+
+    name = "shuffledp"
+    trust: Trust = "the shuffler"
+    accounted_by = "best"
+
+    @abstractmethod
+    def propose(self, question: Question) -> OneMessage:
+        """As above; one message per user, so that it can be deployed."""
+
+    def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
+        """The most private protocol whose error is at most this; the question's epsilon is not looked at.
+
+        Raises InvalidInput if there is none. Here by searching epsilon; a family that knows better does better.
+        """
+
+        def found(epsilon: float) -> OneMessage | None:
+            try:
+                proposal = self.propose(question.at(epsilon=epsilon))
+            except (InvalidInput, NoClaim):
+                return None
+            return proposal if proposal.mean_squared_error(question.n) <= mean_squared_error else None
+
+        most = checks.LARGEST_EPSILON
+        proposal = found(most)
+        if proposal is not None:
+            proposal = found(first_double(lambda epsilon: found(epsilon) is not None, 1e-9, most))
+        if proposal is None:
+            raise too_small()
+        return proposal
+
+
+def too_small() -> InvalidInput:
+    """What to say if no protocol errs so little."""
+    return InvalidInput("no epsilon gives an error that small. Allow a larger one.")

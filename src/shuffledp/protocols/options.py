@@ -1,0 +1,26 @@
+"""What can be said about an answer besides n, epsilon and delta. A family lists those that it takes; commands offer them all."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing that can be said.
+
+    Attributes:
+        name: as an argument in Python; on the command line with hyphens.
+        values: what is given: one whole number, one real number, or texts.
+        help: one line.
+    """
+
+    name: str
+    values: Literal["whole", "real", "texts"]
+    help: str
+
+
+SIZE: Final = Option("size", "whole", "Number of bins (histogram).")
+LABELS: Final = Option("labels", "texts", "Names of the bins, separated by commas (histogram).")
+LOW: Final = Option("low", "real", "Least value (sum, mean [default: 0]; histogram of numbers).")
+HIGH: Final = Option("high", "real", "Greatest value (sum, mean [default: 1]; histogram of numbers).")
+PRECISION: Final = Option("precision", "whole", "Steps of the grid (sum, mean, query) [default: the best].")

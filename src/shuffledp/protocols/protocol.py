@@ -1,0 +1,186 @@
+"""The interface of a protocol: how values become messages, and messages an estimate.
+
+Everything else in the package sees protocols through this file: engines count their messages, the service carries them, the
+planner compares their forecasts, reports print their names. What a new protocol must not be able to get wrong lives above:
+which guarantee is claimed, which words are used for whom, how many reports are released together.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.counts import Counts
+from shuffledp.core.estimate import Estimate
+from shuffledp.core.guarantee import Guarantee
+from shuffledp.core.population import Population
+from shuffledp.core.words import WordSource
+from shuffledp.domains.domain import Domain
+from shuffledp.errors import InvalidInput
+
+Reals = NDArray[np.float64]
+
+
+class ShuffleProtocol(ABC):
+    """A randomizer of values and the estimator for its messages."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    """Its name in documents and in the registry."""
+    reference: ClassVar[str]
+    """Where it comes from."""
+
+    # What it answers
+
+    @property
+    @abstractmethod
+    def question(self) -> str:
+        """What is asked, in a word: histogram, sum, ..."""
+
+    @property
+    @abstractmethod
+    def domain(self) -> Domain:
+        """The values that it takes."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What each entry of the estimate is."""
+
+    @property
+    def measure(self) -> str:
+        """What the numbers of the estimate are, for an axis or a heading."""
+        return self.question
+
+    @property
+    def averages(self) -> bool:
+        """Whether the answer is an average over users, not a total."""
+        return False
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """What one user does, in one sentence."""
+
+    # What a user sends
+
+    @property
+    @abstractmethod
+    def epsilon0(self) -> float | None:
+        """The local privacy parameter, rounded up; None if a user's messages are not private by themselves."""
+
+    @property
+    def messages_per_user(self) -> int:
+        """How many messages a user sends."""
+        return 1
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """How many bits all messages of a user have."""
+
+    @abstractmethod
+    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Any:
+        """The messages of clean values, one row per user: a pure function of the values and the words of their rows.
+
+        Under one key no row may be used for two people or two questions: they would share their coins.
+        """
+
+    # What they add up to
+
+    @property
+    @abstractmethod
+    def counters(self) -> int:
+        """Into how many numbers the messages of a batch are summed."""
+
+    @abstractmethod
+    def count(self, messages: Any) -> Counts:
+        """What is kept of messages: counts of a batch are the sum of the counts of its parts."""
+
+    @abstractmethod
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The number of users whose messages were counted."""
+
+    @abstractmethod
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """Unbiased estimates from counts of n users, one run per row."""
+
+    @abstractmethod
+    def standard_error(self, value: Reals, n: int) -> Reals:
+        """The standard deviation of each entry of such estimates, estimated from themselves; one run per row."""
+
+    def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
+        """What the counts of a batch say."""
+        if counts.size != self.counters:
+            raise InvalidInput(
+                f"got {counts.size} counts instead of {self.counters}: they belong to another protocol. Use its plan."
+            )
+        n = self.reports(counts.values)
+        if n == 0:
+            raise InvalidInput("there are no reports to estimate from. Collect some first.")
+        value = self.debias(counts.values, n)
+        return Estimate(
+            value=value, standard_error=self.standard_error(value, n), n=n, guarantee=guarantee, names=self.names
+        )
+
+    # How far off that is
+
+    @abstractmethod
+    def mean_squared_error(self, n: int) -> float:
+        """The expected squared error of the answer for n users, summed over its entries, at the worst data."""
+
+    @abstractmethod
+    def worst(self, n: int) -> Population:
+        """Data at which that is attained."""
+
+    @abstractmethod
+    def expected_error(self, population: Population) -> float:
+        """The expected squared error for these very data, summed over the entries; data-dependent, so itself private."""
+
+    def rmse(self, n: int) -> float:
+        """The root of the mean squared error."""
+        return math.sqrt(self.mean_squared_error(n))
+
+    @property
+    def error_scope(self) -> str:
+        """What the mean squared error is a sum or a maximum over."""
+        return "at the worst data"
+
+    def paper_error(self, n: int) -> float | None:  # noqa: ARG002
+        """The paper's bound on the mean squared error of this protocol, if it has one."""
+        return None
+
+    @abstractmethod
+    def max_shift(self, n: int) -> float:
+        """By how much one report that says what its sender likes, among n, moves an entry of the estimate at most."""
+
+    @abstractmethod
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Estimates of runs, one per row, exact in law for any number of users. They carry no guarantee."""
+
+    @property
+    def cells_per_run(self) -> int:
+        """How many numbers a simulated run draws, so that callers can bound memory."""
+        return 1
+
+    # The exact answer
+
+    @abstractmethod
+    def truth(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What clean values add up to, exactly: truths of parts are added with +."""
+
+    @abstractmethod
+    def true_answer(self, truth: NDArray[Any]) -> Reals:
+        """The exact answer, one entry per entry of the estimate. Not private."""
+
+    # As data
+
+    @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """The protocol as JSON data, its kind included: all that is needed to run the very same."""
+
+    @classmethod
+    @abstractmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """The protocol of such a document, without its kind; raises TypeError or InvalidInput if it is none."""

@@ -1,0 +1,110 @@
+"""Every family and every kind of protocol: what the planner, `compare`, the command line and the conformance tests read.
+
+A new protocol is one file with a class of `OneMessage` and a `PlannedFamily`, and one entry in each list here.
+"""
+
+from typing import Any
+
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.baselines.central import Curator, CuratorHistogram, LaplaceSum, NoisySum
+from shuffledp.protocols.baselines.dbitflip import DBitFlip, DBitFlips
+from shuffledp.protocols.baselines.local import LocalResponse, LocalSum
+from shuffledp.protocols.baselines.one_bit_mean import OneBitMean, OneBitMeans, ShuffledOneBitMeans
+from shuffledp.protocols.baselines.rappor import Rappor, Rappors
+from shuffledp.protocols.baselines.sketch import (
+    CountMeanSketch,
+    CountMeanSketches,
+    HadamardSketch,
+    HadamardSketches,
+)
+from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, SplitAndMixes
+from shuffledp.protocols.baselines.unary import ManyMessages, UnaryBits
+from shuffledp.protocols.family import Family, PlannedFamily
+from shuffledp.protocols.histogram import Histogram, HistogramFamily
+from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.options import Option
+from shuffledp.protocols.paper_family import PaperParameters
+from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.protocols.summation import Summation, SummationFamily
+
+PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
+    protocol.kind: protocol
+    for protocol in (
+        Histogram,
+        Summation,
+        NoisySum,
+        CuratorHistogram,
+        OneBitMean,
+        UnaryBits,
+        SplitAndMix,
+        Rappor,
+        DBitFlip,
+        CountMeanSketch,
+        HadamardSketch,
+    )
+}
+FAMILIES: list[Family] = [
+    LaplaceSum(local=False),
+    LaplaceSum(local=True),
+    LocalSum(),
+    OneBitMeans(),
+    ShuffledOneBitMeans(),
+    ManyMessages(),
+    SplitAndMixes(),
+    Curator(),
+    LocalResponse(),
+    *(
+        family(shuffled=shuffled)
+        for family in (Rappors, DBitFlips, CountMeanSketches, HadamardSketches)
+        for shuffled in (False, True)
+    ),
+    PaperParameters(SummationFamily()),
+    PaperParameters(HistogramFamily()),
+    HistogramFamily(),
+    SummationFamily(),
+]
+
+
+def questions() -> tuple[str, ...]:
+    """Names of all that can be planned."""
+    return tuple(dict.fromkeys(name for family in FAMILIES if isinstance(family, PlannedFamily) for name in family.questions))
+
+
+def options() -> tuple[Option, ...]:
+    """All that can be said about some question, each once."""
+    return tuple({option.name: option for family in FAMILIES for option in family.options}.values())
+
+
+def families(question: str) -> list[Family]:
+    """Those that answer a question; refused if there is none."""
+    found = [family for family in FAMILIES if question in family.questions]
+    if not found:
+        raise InvalidInput(f"there is no question {question!r}. Use one of {', '.join(questions())}.")
+    return found
+
+
+def planned(question: str) -> list[PlannedFamily]:
+    """Those of them that the planner chooses from."""
+    return [family for family in families(question) if isinstance(family, PlannedFamily)]
+
+
+def protocol_of(document: Any) -> ShuffleProtocol:
+    """The protocol that a document describes; anything else is refused."""
+    if not isinstance(document, dict) or document.get("kind") not in PROTOCOLS:
+        raise InvalidInput("this is no protocol that we know. Make the plan again with shuffledp plan.")
+    fields = {name: value for name, value in document.items() if name != "kind"}
+    try:
+        found = PROTOCOLS[document["kind"]].from_document(fields)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        found = None
+    if found is None or found.document() != document:
+        raise InvalidInput("this is no protocol that we know. Make the plan again with shuffledp plan.")
+    return found
+
+
+def one_message_of(document: Any) -> OneMessage:
+    """The same, for a protocol that can be deployed."""
+    found = protocol_of(document)
+    if not isinstance(found, OneMessage):
+        raise InvalidInput("this protocol is for comparison: it cannot be deployed. Plan one of ours.")
+    return found

@@ -1,0 +1,105 @@
+"""What protocols that add up users' numbers have in common: one entry, the sum or the mean."""
+
+from abc import abstractmethod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.arithmetic.exact import exact_sum
+from shuffledp.core.population import Population
+from shuffledp.domains.reals import RealRange
+from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+
+Total = Literal["sum", "mean", "query"]
+_MEASURES: dict[Total, str] = {
+    "sum": "Sum of the users' values",
+    "mean": "Mean of the users' values",
+    "query": "Mean of the users' answers",
+}
+
+
+class Summing(ShuffleProtocol):
+    """The sum of the users' values, or their mean; a query is the mean of answers in [0, 1]."""
+
+    __slots__ = ()
+    total: Total
+
+    @property
+    @abstractmethod
+    def domain(self) -> RealRange:
+        """The values that are added up."""
+
+    @abstractmethod
+    def user_error(self, value: Reals | float) -> Reals:
+        """What one user with this value adds to the mean squared error of the sum."""
+
+    @property
+    @abstractmethod
+    def worst_value(self) -> float:
+        """The value whose error is largest."""
+
+    @abstractmethod
+    def sums(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Estimated sums of runs, exact in law."""
+
+    @abstractmethod
+    def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """The unbiased sum, one run per row."""
+
+    @property
+    def question(self) -> str:
+        """Sum, mean or query."""
+        return self.total
+
+    @property
+    def measure(self) -> str:
+        """What is summed, and its range."""
+        return f"{_MEASURES[self.total]}, each from {self.domain.low:g} to {self.domain.high:g}"
+
+    @property
+    def averages(self) -> bool:
+        """A mean and a query do."""
+        return self.total != "sum"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A single number."""
+        return (self.total,)
+
+    def scale(self, n: int) -> float:
+        """What the sum is divided by."""
+        return n if self.averages else 1
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """The sum or the mean."""
+        return np.asarray(self.debias_sum(counts, n) / self.scale(n))[..., None]
+
+    def standard_error(self, value: Reals, n: int) -> Reals:
+        """At the worst-case variance."""
+        return np.full_like(value, self.rmse(n))
+
+    def mean_squared_error(self, n: int) -> float:
+        """Everybody at the worst value."""
+        return self.expected_error(self.worst(n))
+
+    def worst(self, n: int) -> Population:
+        """Everybody at the worst value."""
+        return Population(values=np.array([self.worst_value]), users=np.array([n]))
+
+    def expected_error(self, population: Population) -> float:
+        """Users' errors add up."""
+        return float(self.user_error(population.values) @ population.users) / self.scale(population.n) ** 2
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """The sum or the mean."""
+        return np.asarray(self.sums(population, generator, runs) / self.scale(population.n))[:, None]
+
+    def truth(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The exact sum, and of how many."""
+        return np.array([exact_sum(values), len(values)], dtype=object)
+
+    def true_answer(self, truth: NDArray[Any]) -> Reals:
+        """Correctly rounded."""
+        total, n = truth
+        return np.array([float(total / max(1, n) if self.averages else total)])
