@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from shuffledp.accounting.solve import Solution
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
-    from shuffledp.engines.answer import Answer
-    from shuffledp.engines.intake import Policy
+    from shuffledp.domains.domain import Policy
     from shuffledp.engines.run import run, run_file
     from shuffledp.errors import Contradiction, InvalidInput, NoClaim, NotDefined, ShuffledpError
     from shuffledp.planning.inverse import epsilon_possible, users_needed
     from shuffledp.planning.plan import Plan, plan
     from shuffledp.protocols.histogram import Histogram
-    from shuffledp.protocols.query import Query
     from shuffledp.protocols.statistics import Statistics
     from shuffledp.protocols.summation import Summation
     from shuffledp.randomizers.channel import Channel
@@ -29,11 +27,11 @@ if TYPE_CHECKING:
     from shuffledp.randomizers.laplace import Laplace
     from shuffledp.randomizers.lattice import LatticeChannel
     from shuffledp.randomizers.response import RandomizedResponse
+    from shuffledp.results.result import Result
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Answer": "engines.answer",
     "Channel": "randomizers.channel",
     "Collection": "accounting.composition",
     "Contradiction": "errors",
@@ -48,9 +46,9 @@ _HOME = {
     "NoClaim": "errors",
     "NotDefined": "errors",
     "Plan": "planning.plan",
-    "Policy": "engines.intake",
-    "Query": "protocols.query",
+    "Policy": "domains.domain",
     "RandomizedResponse": "randomizers.response",
+    "Result": "results.result",
     "ShuffledpError": "errors",
     "Solution": "accounting.solve",
     "Statistics": "protocols.statistics",
@@ -70,7 +68,6 @@ _HOME = {
 }
 
 __all__ = [
-    "Answer",
     "Channel",
     "Collection",
     "Contradiction",
@@ -86,8 +83,8 @@ __all__ = [
     "NotDefined",
     "Plan",
     "Policy",
-    "Query",
     "RandomizedResponse",
+    "Result",
     "ShuffledpError",
     "Solution",
     "Statistics",

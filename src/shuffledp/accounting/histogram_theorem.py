@@ -9,6 +9,8 @@ from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
 
+PAPER_BOUND = "histogram-theorem"
+
 
 @dataclass(frozen=True, slots=True)
 class HistogramTheorem:
@@ -21,7 +23,7 @@ class HistogramTheorem:
     Rounding: log delta up.
     """
 
-    name: str = "histogram-theorem"
+    name: str = PAPER_BOUND
     kind: Kind = "formula"
     reference: str = cite("BBGN19", "Theorem 3.1")
 

@@ -11,14 +11,12 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
 from shuffledp.core.words import KeyedWords
-from shuffledp.engines.intake import Intake, Policy
-from shuffledp.engines.table import Table
+from shuffledp.engines.file import File
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.client import Client
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.sender import ARRIVED, NotDelivered, Sender, submit
 from shuffledp.esa.task import Task
-from shuffledp.protocols.histogram import Histogram
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INNER = "Public keys of a shuffler after the first, from the analyzer out; once for each."
@@ -61,7 +59,7 @@ def submit_command(
         text = value_file.read().strip()
     except UnicodeDecodeError:
         raise InvalidInput("the value is not text in UTF-8.") from None
-    done = submit(client, _value(found, text), sender=sender, credential=tokens[0])
+    done = submit(client, text, sender=sender, credential=tokens[0])
     if done.outcome not in ARRIVED:
         raise InvalidInput(
             f"the shuffler did not take the report ({done.outcome}). Check that task and keys are current."
@@ -73,7 +71,7 @@ def submit_command(
 @click.command("simulate-clients")
 @click.argument("task", type=_FILE)
 @click.argument("data", type=_FILE)
-@click.option("--column", required=True, help="Column with the values; one client a row.")
+@click.option("--column", required=True, help="Column with the values; one client per row.")
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--analyzer-keys", type=_FILE, required=True, help="The analyzer's public list of keys.")
 @click.option("--shuffler-keys", type=_FILE, multiple=True, help=_INNER)
@@ -87,15 +85,11 @@ def simulate_clients(
     if len(lists) != found.hops:
         raise InvalidInput(f"this task has {found.hops} shufflers. Give the keys of all but the outermost.")
     credentials = read_tokens(tokens) if tokens is not None else None
-    table, words = Table(path=data, labels=found.plan.labels or ()), KeyedWords.fresh()
-    name, outcomes, row = table.column(column), Counter[str](), 0
-    intake = Intake(found.plan.protocol, Policy())
-    protocol = found.plan.protocol
-    plain = Histogram(protocol.randomizer) if isinstance(protocol, Histogram) else protocol
+    protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[str]()
     with progress(1000, "Reporting") as bar:
-        for batch, share in table.batches([name]):
-            values, _ = intake.take(batch.column(name), row)
-            messages = plain.randomizer.randomize(plain.encode(values, words, first_row=row), words, first_row=row)
+        for raw, row, _, share in File(data, column=column).pieces(protocol.domain):
+            values = protocol.domain.clean(raw, first_row=row).values
+            messages = protocol.randomize(values, words, first_row=row)
             inner = (announced.sealed(int(message), found, lists) for message in messages)
             sealed = [announced.wrapped(record, found) for record in inner]
             if credentials is not None:
@@ -106,7 +100,6 @@ def simulate_clients(
                 outcomes.update(sender.send(found, sealed))
             except NotDelivered as error:
                 raise InvalidInput(str(error)) from None
-            row += len(values)
             bar.update(int(1000 * share) - bar.pos)
     for outcome, count in sorted(outcomes.items()):
         click.echo(f"{outcome}: {count:,}")
@@ -131,20 +124,3 @@ def _analyzer(keys: Path | None, fingerprint: str | None, task: Task, sender: Se
     if not found:
         raise InvalidInput("the shuffler announces no key with this fingerprint. Ask the analyzer for the current one.")
     return KeyList(role=announced.role, keys=tuple(found))
-
-
-def _value(task: Task, text: str) -> Any:
-    """What the user typed, as the plan understands it; never shown."""
-    protocol = task.plan.protocol
-    if isinstance(protocol, Histogram) and protocol.bins.labels is not None:
-        return text
-    number = None
-    try:
-        number = float(text)
-    except ValueError:
-        number = None
-    if number is None:
-        raise InvalidInput("the value is not a number. This task takes numbers.")
-    return (
-        int(number) if isinstance(protocol, Histogram) and not protocol.bins.numeric and number.is_integer() else number
-    )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
 
 Mask = NDArray[np.bool_]
@@ -86,13 +87,13 @@ class Domain(ABC):
         return ()
 
     @abstractmethod
-    def document(self) -> dict[str, Any]:
-        """The domain as JSON data, its kind included."""
+    def document(self) -> Document:
+        """JSON data from which `from_document` builds the same domain."""
 
     @classmethod
     @abstractmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        """The domain of such a document, without its kind; raises TypeError or InvalidInput if it is none."""
+    def from_document(cls, document: object) -> Self:
+        """The domain of a document; anything unexpected in it is refused."""
 
 
 def settle_missing(

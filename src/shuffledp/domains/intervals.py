@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.document import Document, fields, number, whole
 from shuffledp.domains.domain import STRICT, Clean, Mask, Policy
 from shuffledp.domains.listed import Listed, Reals, Symbols
 from shuffledp.domains.reals import RealRange
@@ -15,20 +16,25 @@ from shuffledp.domains.reals import RealRange
 
 @dataclass(frozen=True, slots=True)
 class Intervals(Listed):
-    """One of `size` equal intervals of [low, high].
+    """One of `pieces` equal intervals of [low, high].
 
     >>> Intervals(4, 0.0, 1.0).names
     ('[0, 0.25)', '[0.25, 0.5)', '[0.5, 0.75)', '[0.75, 1]')
     """
 
-    size: int
+    pieces: int
     low: float
     high: float
     kind = "intervals"
 
     def __post_init__(self) -> None:
-        checks.size(self.size)
+        checks.size(self.pieces)
         RealRange(self.low, self.high)
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.pieces
 
     @property
     def range(self) -> RealRange:
@@ -83,11 +89,12 @@ class Intervals(Listed):
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
         return self.clean(raw, STRICT, first_row).values, None, None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """How many, and of which range."""
         return {"kind": self.kind, "size": self.size, "low": self.low, "high": self.high}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
+    def from_document(cls, document: object) -> Self:
         """Of a size and two numbers."""
-        return cls(**document)
+        found = fields(document, cls.kind, size=whole, low=number, high=number)
+        return cls(found["size"], found["low"], found["high"])

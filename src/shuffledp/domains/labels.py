@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.document import Document, fields, several, text
 from shuffledp.domains.columns import positions
 from shuffledp.domains.domain import Mask
 from shuffledp.domains.listed import Listed
@@ -21,36 +22,41 @@ class Labels(Listed):
     [1, 0, 1]
     """
 
-    names: tuple[str, ...]
+    texts: tuple[str, ...]
     kind = "labels"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.names, tuple) and all(isinstance(name, str) for name in self.names)):
+        if not (isinstance(self.texts, tuple) and all(isinstance(one, str) for one in self.texts)):
             raise InvalidInput("labels must be texts. Give a list of them.")
         checks.size(self.size)
-        if len(set(self.names)) < self.size:
+        if len(set(self.texts)) < self.size:
             raise InvalidInput(f"labels must be {self.size} different texts. Say each one once.")
 
     @property
     def size(self) -> int:
         """How many there are."""
-        return len(self.names)
+        return len(self.texts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The texts themselves."""
+        return self.texts
 
     @property
     def labels(self) -> tuple[str, ...]:
         """A label may look like "missing"."""
-        return self.names
+        return self.texts
 
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:  # noqa: ARG002
-        found, missing = positions(raw, self.names)
+        found, missing = positions(raw, self.texts)
         unknown = found < 0 if missing is None else (found < 0) & ~missing
         return found, unknown, missing
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The labels, in their order."""
-        return {"kind": self.kind, "labels": list(self.names)}
+        return {"kind": self.kind, "labels": list(self.texts)}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
+    def from_document(cls, document: object) -> Self:
         """Of a list of labels."""
-        return cls(**{("names" if key == "labels" else key): tuple(value) for key, value in document.items()})
+        return cls(fields(document, cls.kind, labels=several(text))["labels"])

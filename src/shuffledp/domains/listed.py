@@ -22,7 +22,6 @@ class Listed(Domain):
     @abstractmethod
     def size(self) -> int:
         """How many there are."""
-        raise NotImplementedError
 
     @property
     @abstractmethod
@@ -59,9 +58,7 @@ class Listed(Domain):
         others = 0 if unknown is None else int(unknown.sum())
         if unknown is not None and others:
             if policy.other is None:
-                raise refusal(
-                    "is none of the plan's bins", unknown, first_row, "Use --other LABEL, or another plan"
-                )
+                raise refusal("is none of the plan's bins", unknown, first_row, "Use --other LABEL, or another plan")
             found = np.where(unknown, self.index(policy.other), found)
         if missing is not None:
             found = np.where(missing, 0, found)

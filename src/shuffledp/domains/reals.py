@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.document import Document, fields, number
 from shuffledp.domains.columns import numbers
 from shuffledp.domains.domain import STRICT, Clean, Domain, Policy, refusal, settle_missing
 from shuffledp.errors import InvalidInput
@@ -31,9 +32,7 @@ class RealRange(Domain):
                     f"{name} must be a number from -1e100 to 1e100; got {value}. Give the range of the values."
                 )
         if not self.high - self.low >= 1e-100:
-            raise InvalidInput(
-                f"low must be below high; got {self.low} and {self.high}. Give the range of the values."
-            )
+            raise InvalidInput(f"low must be below high; got {self.low} and {self.high}. Give the range of the values.")
 
     @property
     def span(self) -> float:
@@ -82,11 +81,11 @@ class RealRange(Domain):
             raise InvalidInput(f"--missing-as must be a number in [{self.low:.6g}, {self.high:.6g}].")
         return number
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The ends of the range."""
         return {"kind": self.kind, "low": self.low, "high": self.high}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
+    def from_document(cls, document: object) -> Self:
         """Of two numbers."""
-        return cls(**document)
+        return cls(**fields(document, cls.kind, low=number, high=number))

@@ -1,6 +1,6 @@
-"""Every domain by its kind, and the domain of a document."""
+"""Every domain by the kind that its documents name."""
 
-from typing import Any
+from typing import Final
 
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.intervals import Intervals
@@ -9,20 +9,14 @@ from shuffledp.domains.reals import RealRange
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 
-DOMAINS: dict[str, type[Domain]] = {
+DOMAINS: Final[dict[str, type[Domain]]] = {
     domain.kind: domain for domain in (Labels, WholeNumbers, Intervals, RealRange)
 }
 
 
-def domain_of(document: Any) -> Domain:
-    """The domain that a document describes; anything else is refused."""
-    if not isinstance(document, dict) or document.get("kind") not in DOMAINS:
-        raise InvalidInput(f"this is no domain of values. Kinds are {', '.join(DOMAINS)}.")
-    fields = {name: value for name, value in document.items() if name != "kind"}
-    try:
-        found = DOMAINS[document["kind"]].from_document(fields)
-    except (KeyError, TypeError, ValueError):
-        found = None
-    if found is None or found.document() != document:
-        raise InvalidInput(f"this is no {document['kind']} domain. Make the plan again with shuffledp plan.")
-    return found
+def from_document(document: object) -> Domain:
+    """The domain that a document describes; an unknown kind or field, or a wrong type, is refused."""
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not isinstance(kind, str) or kind not in DOMAINS:
+        raise InvalidInput(f"there is no such kind of domain. Use one of {', '.join(DOMAINS)}.")
+    return DOMAINS[kind].from_document(document)

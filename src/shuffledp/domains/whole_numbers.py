@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.document import Document, fields, whole
 from shuffledp.domains.columns import numbers
 from shuffledp.domains.domain import Mask
 from shuffledp.domains.listed import Listed
@@ -14,17 +15,22 @@ from shuffledp.domains.listed import Listed
 
 @dataclass(frozen=True, slots=True)
 class WholeNumbers(Listed):
-    """One of 0 ... size - 1.
+    """One of 0 ... below - 1.
 
     >>> WholeNumbers(3).clean([2, 0]).values.tolist()
     [2, 0]
     """
 
-    size: int
+    below: int
     kind = "whole-numbers"
 
     def __post_init__(self) -> None:
-        checks.size(self.size)
+        checks.size(self.below)
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.below
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -41,11 +47,11 @@ class WholeNumbers(Listed):
         symbols = np.where(missing | unknown, 0, found).astype(np.int64)
         return symbols, unknown, missing if missing.any() else None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """How many there are."""
         return {"kind": self.kind, "size": self.size}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
+    def from_document(cls, document: object) -> Self:
         """Of a size."""
-        return cls(**document)
+        return cls(fields(document, cls.kind, size=whole)["size"])

@@ -5,26 +5,29 @@ booked, then it is written down which reports are opened, and only then is one o
 """
 
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
-from shuffledp.engines.answer import Answer, estimated
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.ledger import Balance, Ledger, Spend
+from shuffledp.esa.ledger import Ledger, Release
 from shuffledp.esa.opened import OpenedBefore, Remembered, first_of_each
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.released import Records, Released, key_ids, pieces, report_ids
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Reason, record_length
-from shuffledp.planning.plan import Plan, epsilon_at
+from shuffledp.planning.plan import Plan
+from shuffledp.planning.spend import Spend
+from shuffledp.results.balance import Balance
+from shuffledp.results.result import Provenance, Result
 
 NO_BUDGET: Final = "No budget is kept: no ledger was given, so what else these people were asked is not counted."
 _UNIT: Final = "one report = one person (clients report once a batch)"
@@ -46,9 +49,9 @@ class Opened:
 
 def analyze(
     batch: Released | bytes, task: Task, ring: KeyRing, *, ledger: Ledger | None = None,
-    opened_before: OpenedBefore | None = None, processes: int = 1, watch: Watch | None = None, confidence: float = 0.95,
-) -> dict[str, Any]:  # fmt: skip
-    """The result as JSON data; `watch` hears the share of reports that are opened.
+    opened_before: OpenedBefore | None = None, processes: int = 1, watch: Watch | None = None,
+) -> Result:  # fmt: skip
+    """What a batch says; `watch` hears the share of reports that are opened.
 
     A batch that is too small, names several keys or repeats too many reports is refused before anything is opened or booked.
     If too few of the opened reports are valid there is no result either, but what was booked stays booked.
@@ -59,11 +62,15 @@ def analyze(
     _check_keys(records, task.plan)
     with contextlib.nullcontext() if opened_before is None else opened_before.of(task.id) as remembered:
         fresh = _fresh(records, batch.sha256, task.plan, remembered)
-        balance = None if ledger is None else ledger.spend(_spend(task, batch.sha256))
+        balance = (
+            None
+            if ledger is None
+            else ledger.book(Release(task=task.id, batch=batch.sha256, spend=Spend.of(task.plan)))
+        )
         if remembered is not None:
             remembered.remember(fresh.ids, batch.sha256)
     opened = _open(records, task, ring, only=fresh.chosen, processes=processes, watch=watch)
-    return result_of(opened, task, digest=batch.sha256, balance=balance, confidence=confidence)
+    return result_of(opened, task, digest=batch.sha256, balance=balance)
 
 
 def open_batch(
@@ -74,37 +81,19 @@ def open_batch(
     return _open(_records(batch, ring), task, ring, processes=processes, watch=watch)
 
 
-def result_of(
-    opened: Opened, task: Task, *, digest: str, balance: Balance | None = None, confidence: float = 0.95
-) -> dict[str, Any]:
-    """What opened reports say, as JSON data; refused if fewer are valid than the guarantee relies on."""
+def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | None = None) -> Result:
+    """What opened reports say; refused if fewer are valid than the guarantee relies on."""
     plan, n = task.plan, opened.counts.total
     if n < plan.guarantee.n:
         raise InvalidInput(_too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
     honest = min(n, plan.honest_of(opened.received))
-    answer = Answer(
-        plan=plan, estimate=estimated(plan, opened.counts, plan.guarantee), guarantee=plan.guarantee,
-        realised_epsilon=epsilon_at(plan, honest), unit=_UNIT if task.hops == 1 else "one report",
-        rejected=opened.rejected, notes=() if balance is not None else (NO_BUDGET,),
+    return Result(
+        plan=plan, estimate=plan.protocol.estimate(opened.counts, guarantee=plan.guarantee), guarantee=plan.guarantee,
+        realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
+        unit=_UNIT if task.hops == 1 else "one report", received=opened.received, rejected=opened.rejected,
+        notes=() if balance is not None else (NO_BUDGET,),
+        provenance=Provenance(task=task.id, batch=digest, trust=task.trust, ledger=balance),
     )  # fmt: skip
-    result = answer.document(confidence=confidence)
-    result["guarantee"] |= {
-        "realised_honest": honest, "epsilon_if_shuffler_and_analyzer_collude": plan.randomizer.epsilon0,
-    }  # fmt: skip
-    return result | {
-        "kind": plan.task, "low": plan.low, "high": plan.high, "max_shift_per_false_report": max_shift(plan, n),
-        "task": task.id, "batch": digest, "received": opened.received, "trust": task.trust,
-        "ledger": None if balance is None else asdict(balance),
-    }  # fmt: skip
-
-
-def max_shift(plan: Plan, n: int) -> float:
-    """By how much one report that says what its sender likes, instead of what the plan says, moves an estimate at most.
-
-    Formula: span / (1 - gamma), where span is 1 for a bin's count and high - low for a sum; for a mean over n of it.
-    """
-    span = 1.0 if plan.low is None or plan.high is None or plan.task == "histogram" else plan.high - plan.low
-    return span / (1 - plan.threshold / 2**64) / (n if plan.is_mean else 1)
 
 
 # Before anything is opened
@@ -138,7 +127,7 @@ def _check_keys(records: Records, plan: Plan) -> None:
         raise InvalidInput(
             f"this batch mixes keys: {', '.join(groups[:-1])} and {groups[-1]}. "
             "Everybody can see which key a record names, so whoever is alone with a key is protected by "
-            f"epsilon0 = {rounded_up(plan.randomizer.epsilon0)} only. "
+            f"epsilon0 = {rounded_up(plan.protocol.epsilon0 or math.inf)} only. "
             "Nothing was opened or booked; do not open it with other software either, and tell the shuffler's operator."
         )
 
@@ -170,13 +159,6 @@ def _fresh(records: Records, digest: str, plan: Plan, remembered: Remembered | N
     return _Fresh(chosen, ids)
 
 
-def _spend(task: Task, digest: str) -> Spend:
-    plan = task.plan
-    return Spend(
-        task=task.id, batch=digest, size=plan.size, threshold=plan.threshold, n=plan.guarantee.n, bound=plan.guarantee.bound
-    )  # fmt: skip
-
-
 # Opening
 
 
@@ -190,12 +172,12 @@ def _open(
     done = 0
     with Openers(processes if wanted >= _WORTH_A_POOL else 1) as openers:
         for some in pieces(records, only, _AT_ONCE):
-            for tally in openers.tallies(some, ring, task.id, task.plan.size):
+            for tally in openers.tallies(some, ring, task.id, task.plan.protocol.alphabet):
                 found.update(tally)
                 done += tally.total()
                 if watch is not None:
                     watch(done / wanted)
-    counts = np.zeros(task.plan.size, dtype=np.int64)
+    counts = np.zeros(task.plan.protocol.alphabet, dtype=np.int64)
     rejected: dict[str, int] = {}
     for what, often in found.items():
         if isinstance(what, int):

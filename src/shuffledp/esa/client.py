@@ -249,11 +249,9 @@ class Client:
 
 
 def randomized(task: Task, value: Any, words: WordSource | None = None) -> int:
-    """One user's message: encoded and randomized with the system's randomness."""
-    source, protocol = words or SystemWords(), task.plan.protocol
-    values: Any = [value]
-    symbols = protocol.encode(values, source, first_row=0)
-    return int(protocol.randomizer.randomize(symbols, source, first_row=0)[0])
+    """One user's message: cleaned, encoded and randomized with the system's randomness."""
+    protocol = task.plan.protocol
+    return int(protocol.randomize(protocol.domain.clean([value]).values, words or SystemWords(), first_row=0)[0])
 
 
 def _upload(entry: dict[str, Any]) -> bytes | None:

@@ -11,21 +11,22 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Final, Self
 
-from shuffledp.accounting.account import bound_named
-from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core import checks
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.esa.disk import sync_folder
-from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.planning.spend import Spend, composed
+from shuffledp.results.balance import Balance
 
-VERSION: Final = 2
+VERSION: Final = 3
+"""Since 3 a line holds the document of a randomizer."""
+_READ: Final = (2, 3)
 LARGEST_DELTA: Final = 0.01
 _FORMER_START: Final = "0" * 64
 """What the first line of the former format says is before it."""
@@ -46,52 +47,39 @@ class Budget:
                 "person may come out; a usual choice is 1e-6."
             )
 
-    def line(self) -> str:
+    def line(self, version: int = VERSION) -> str:
         """The first line of a ledger."""
-        return json.dumps({"version": VERSION, "epsilon": self.epsilon, "delta": self.delta}, sort_keys=True)
+        return json.dumps({"version": version, "epsilon": self.epsilon, "delta": self.delta}, sort_keys=True)
 
     def __str__(self) -> str:
         return f"epsilon = {rounded_up(self.epsilon)} at delta = {rounded_up(self.delta)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spend:
-    """One release.
+class Release:
+    """One batch that was opened.
 
     Attributes:
         task: id of the task.
         batch: digest of the batch; the same batch is spent once.
-        size: messages of the randomizer.
-        threshold: its blanket probability in units of 2^-64.
-        n: honest reports relied on.
-        bound: that proves the guarantee.
+        spend: what it costs.
     """
 
     task: str
     batch: str
-    size: int
-    threshold: int
-    n: int
-    bound: str
+    spend: Spend
 
-    def __post_init__(self) -> None:
-        checks.users(self.n)
+    def entry(self) -> Document:
+        """The fields of its line."""
+        return {"task": self.task, "batch": self.batch, **asdict(self.spend)}
 
-    def collection(self) -> Collection:
-        """For the accountant."""
-        randomizer = RandomizedResponse(size=self.size, gamma=Fraction(self.threshold, 1 << 64))
-        return Collection(blanket=randomizer.blanket(), n=self.n, rounds=1, bound=bound_named(self.bound))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Balance:
-    """Where a population stands: what was spent at the budget's delta, and the hash of the last line."""
-
-    spent_epsilon: float
-    budget_epsilon: float
-    delta: float
-    releases: int
-    head: str
+    @classmethod
+    def read(cls, entry: Document) -> Self:
+        """From the fields of a line; version 2 knew randomized response only."""
+        if "threshold" in entry:
+            size, threshold = entry.pop("size"), entry.pop("threshold")
+            entry["randomizer"] = {"kind": "response", "size": size, "threshold": str(threshold)}
+        return cls(task=entry.pop("task"), batch=entry.pop("batch"), spend=Spend(**entry))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,21 +87,21 @@ class _Chain:
     """What a ledger's file says: budget, releases, the hash of every line, and how many bytes are whole lines."""
 
     budget: Budget
-    spends: tuple[Spend, ...] = ()
+    releases: tuple[Release, ...] = ()
     heads: tuple[str, ...]
     length: int = 0
 
     def balance(self) -> Balance:
-        spent = _composed(self.spends, self.budget.delta)
+        spent = composed((release.spend for release in self.releases), self.budget.delta)
         return Balance(
             spent_epsilon=spent, budget_epsilon=self.budget.epsilon, delta=self.budget.delta,
-            releases=len(self.spends), head=self.heads[-1],
+            releases=len(self.releases), head=self.heads[-1],
         )  # fmt: skip
 
-    def with_spend(self, spend: Spend) -> tuple[Self, str]:
+    def with_release(self, release: Release) -> tuple[Self, str]:
         """The chain with one more release, and the text to append."""
-        line = json.dumps(asdict(spend) | {"previous": self.heads[-1]}, sort_keys=True)
-        longer = replace(self, spends=(*self.spends, spend), heads=(*self.heads, _hash(line)))
+        line = json.dumps(release.entry() | {"previous": self.heads[-1]}, sort_keys=True)
+        longer = replace(self, releases=(*self.releases, release), heads=(*self.heads, _hash(line)))
         return longer, f"{line}\n" if self.length else f"{self.budget.line()}\n{line}\n"
 
 
@@ -146,17 +134,17 @@ class Ledger:
         with self._locked():
             return self._read().balance()
 
-    def spend(self, spend: Spend) -> Balance:
+    def book(self, release: Release) -> Balance:
         """Write a release down, if it fits; refused if it does not. A batch that is there already costs nothing more."""
         with self._locked():
             chain = self._read()
-            if spend in chain.spends:
+            if release in chain.releases:
                 return chain.balance()
-            longer, text = chain.with_spend(spend)
+            longer, text = chain.with_release(release)
             balance = longer.balance()
             if not balance.spent_epsilon <= chain.budget.epsilon:
                 raise NoClaim(
-                    f"the budget is spent: {releases(len(chain.spends))} and this one would be "
+                    f"the budget is spent: {counted(len(chain.releases))} and this one would be "
                     f"epsilon = {rounded_up(balance.spent_epsilon)} at delta = {rounded_up(chain.budget.delta)}, "
                     f"above {rounded_up(chain.budget.epsilon)}. Use another population, or ask for less."
                 )
@@ -216,19 +204,18 @@ class Ledger:
 
     def _chain(self, lines: list[str], length: int) -> _Chain:
         budget = self._budget(lines[0])
-        spends, heads = list[Spend](), [_hash(lines[0])]
+        releases, heads = list[Release](), [_hash(lines[0])]
         for line in lines[1:]:
             try:
                 entry = json.loads(line)
                 previous = entry.pop("previous")
-                spends.append(Spend(**entry))
-                spends[-1].collection()  # what is in the last line no later line vouches for
+                releases.append(Release.read(entry))  # checked: what is in the last line no later line vouches for
             except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 previous = None
             if previous != heads[-1]:
                 raise self._altered()
             heads.append(_hash(line))
-        return _Chain(budget=budget, spends=tuple(spends), heads=tuple(heads), length=length)
+        return _Chain(budget=budget, releases=tuple(releases), heads=tuple(heads), length=length)
 
     def _budget(self, line: str) -> Budget:
         """The file's, which must be the one that is given, if one is."""
@@ -247,9 +234,9 @@ class Ledger:
             version, found = entry["version"], Budget(epsilon=entry["epsilon"], delta=entry["delta"])
         except (KeyError, TypeError, ValueError):
             raise self._altered() from None
-        if version != VERSION:
+        if version not in _READ:
             raise InvalidInput(f"the ledger {self._path} is of another version. Use the software that wrote it.")
-        if found.line() != line:
+        if found.line(version) != line:
             raise self._altered()
         for name, given, kept in (("epsilon", self._epsilon, found.epsilon), ("delta", self._delta, found.delta)):
             if given is not None and given != kept:
@@ -270,21 +257,9 @@ class Ledger:
         return InvalidInput(f"the ledger {self._path} was altered. Restore it: without it no budget can be kept.")
 
 
-def releases(number: int) -> str:
-    """So many, in words."""
+def counted(number: int) -> str:
+    """A number of releases, in words."""
     return f"{number:,} release{'' if number == 1 else 's'}"
-
-
-def _composed(spends: Sequence[Spend], delta: float) -> float:
-    """Epsilon of all releases together."""
-    if not spends:
-        return 0.0
-    merged: dict[tuple[int, int, int, str], Collection] = {}
-    for spend in spends:  # equal releases are rounds of one collection
-        key = (spend.size, spend.threshold, spend.n, spend.bound)
-        found = merged.get(key)
-        merged[key] = spend.collection() if found is None else replace(found, rounds=found.rounds + 1)
-    return compose(list(merged.values())).epsilon(delta)
 
 
 def _hash(line: str) -> str:

@@ -4,14 +4,14 @@ The id is bound into the encryption of every report, so a party with another pla
 Keys are not part of a task: they rotate, and a key of one's own would be a way to tag a user.
 """
 
+import math
 import unicodedata
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Final, Literal, Self
 
-from shuffledp.core import checks
 from shuffledp.core.canonical import LARGEST, canonical, digest
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.honest import honest_reports
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 
@@ -82,10 +82,8 @@ class Task:
 
     def _check_reliance(self) -> None:
         """A plan that counts on more honest reports than the task assumes would promise too much."""
-        fraction = checks.real(self.honest_fraction, "honest_fraction")
-        if not 0 < fraction <= 1:
-            raise InvalidInput(f"honest_fraction must be above 0 and at most 1; got {fraction}. Use e.g. 0.9.")
-        honest, relied = int(Fraction(repr(float(fraction))) * self.plan.min_batch), self.plan.guarantee.n
+        fraction = self.honest_fraction
+        honest, relied = honest_reports(self.plan.min_batch, fraction), self.plan.guarantee.n
         if honest < relied:
             raise InvalidInput(
                 f"the plan relies on {relied:,} honest reports of {self.plan.min_batch:,}, more than an honest fraction of "
@@ -114,7 +112,7 @@ class Task:
     def document(self) -> dict[str, Any]:
         """The task as JSON data."""
         return {
-            "version": VERSION, "plan": self.plan.document(), "window": self.window, "max_age": self.max_age,
+            "version": VERSION, "plan": self.plan.promise(), "window": self.window, "max_age": self.max_age,
             "shufflers": list(self.shufflers), "analyzer": self.analyzer, "honest_fraction": self.honest_fraction,
             "on_expiry": self.on_expiry, "release_margin": self.release_margin,
             "allow_same_operator": self.allow_same_operator,
@@ -141,7 +139,7 @@ class Task:
     @property
     def trust(self) -> str:
         """Who must be trusted for what, in words."""
-        local = rounded_up(self.plan.randomizer.epsilon0)
+        local = rounded_up(self.plan.protocol.epsilon0 or math.inf)
         share = f"{100 * self.plan.guarantee.n / self.plan.min_batch:.6g} %"
         crowd = (
             f"It assumes that at least {self.plan.guarantee.n:,} of any {self.plan.min_batch:,} reports ({share}) are "

@@ -33,6 +33,11 @@ def check_report(path: Path) -> None:
     check_drawing(path)
 
 
+def rendered(result: dict[str, Any], path: Path) -> bytes:
+    """The bytes of a report; its kind follows from the file's ending."""
+    return page(result).encode() if path.suffix.lower() == ".html" else picture(result)
+
+
 class _Row(NamedTuple):
     """One estimate."""
 
@@ -59,12 +64,12 @@ def picture(result: dict[str, Any], kind: Literal["png", "svg"] = "png") -> byte
     lines = len(rows) if len(rows) <= _FEW else 11
     with canvas(_WIDTH, 1.2 + 0.2 * lines, 1, 1) as (figure, axes), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a box is drawn for a letter the font lacks
-        if result["kind"] != "histogram":
+        if len(rows) == 1:
             _draw_one(axes[0], rows[0], result)
         elif len(rows) <= _FEW:
-            _draw_few(axes[0], rows)
+            _draw_few(axes[0], rows, result["measure"])
         else:
-            _draw_many(axes[0], rows)
+            _draw_many(axes[0], rows, result["measure"])
         together = "simultaneous " if result["estimate"].get("simultaneous") else ""
         interval = f"{together}{_percent(result)} {'interval' if len(rows) == 1 else 'intervals'}"
         figure.suptitle(f"{_promise(result)}\n{result['n']:,} reports, {interval}", fontsize=9.0)
@@ -78,7 +83,7 @@ def picture(result: dict[str, Any], kind: Literal["png", "svg"] = "png") -> byte
     return file.getvalue()
 
 
-def _draw_few(axis: "Axes", rows: list[_Row]) -> None:
+def _draw_few(axis: "Axes", rows: list[_Row], measure: str) -> None:
     """One line a bin, the first on top."""
     at = range(len(rows))
     axis.barh(at, [row.value for row in rows], 0.7, color=SKY)
@@ -90,13 +95,13 @@ def _draw_few(axis: "Axes", rows: list[_Row]) -> None:
     axis.spines["left"].set_visible(False)  # the line at zero is there already
     axis.grid(visible=False, axis="y")
     axis.axvline(0.0, color=BLACK, linewidth=0.8)
-    axis.set_xlabel("users")
+    axis.set_xlabel(measure)
     axis.xaxis.set_major_locator(_few_ticks())
     axis.xaxis.set_major_formatter(lambda x, _: f"{x:,.10g}")
     axis.set_axisbelow(True)
 
 
-def _draw_many(axis: "Axes", rows: list[_Row]) -> None:
+def _draw_many(axis: "Axes", rows: list[_Row], measure: str) -> None:
     """A curve with a band; only some bins are named."""
     edges = [j - 0.5 for j in range(len(rows) + 1)]
     axis.stairs([row.high for row in rows], edges, baseline=[row.low for row in rows], fill=True, color=SKY)
@@ -112,7 +117,7 @@ def _draw_many(axis: "Axes", rows: list[_Row]) -> None:
     axis.autoscale_view()
     axis.set_xlim(edges[0], edges[-1])
     axis.set_xlabel(f"{len(rows):,} bins")
-    axis.set_ylabel("users")
+    axis.set_ylabel(measure)
     axis.yaxis.set_major_formatter(lambda y, _: f"{y:,.10g}")
     axis.set_axisbelow(True)
 
@@ -131,7 +136,7 @@ def _draw_one(axis: "Axes", row: _Row, result: dict[str, Any]) -> None:
     axis.margins(x=0.3)
     axis.grid(visible=False)
     axis.xaxis.set_major_locator(_few_ticks())
-    axis.set_xlabel(_measure(result))
+    axis.set_xlabel(result["measure"])
 
 
 def _few_ticks() -> Any:
@@ -143,7 +148,7 @@ def _few_ticks() -> Any:
 def page(result: dict[str, Any]) -> str:
     """The whole result as HTML: nothing is loaded, nothing runs."""
     rows = _written(_rows(result))
-    title = _html(f"{result['kind'].capitalize()} of {result['n']:,} reports")
+    title = _html(f"{result['question'].capitalize()} of {result['n']:,} reports")
     summary = f"{_promise(result)}. {result['n']:,} of {result['received']:,} reports are valid."
     body = [f"<h1>{title}</h1>", f"<p>{_html(summary)}</p>", _figure(result, rows), _estimates(result, rows)]
     body += [_guarantee(result), _reports(result), _budget(result), _names(result)]
@@ -154,15 +159,15 @@ def _figure(result: dict[str, Any], rows: list[_Written]) -> str:
     drawing = picture(result, "svg")
     data = base64.b64encode(drawing[drawing.index(b"<svg") :]).decode()  # before it: a DTD elsewhere
     percent = _percent(result)
-    if result["kind"] != "histogram":
-        alt = f"{_measure(result)}: {rows[0].value}, {percent} interval from {rows[0].low} to {rows[0].high}"
+    if len(rows) == 1:
+        alt = f"{result['measure']}: {rows[0].value}, {percent} interval from {rows[0].low} to {rows[0].high}"
         caption = f"The point is the estimate, the bar its {percent} interval."
     else:
-        alt = f"Estimated users in each of {len(rows):,} bins with {percent} intervals; the table has the numbers"
+        alt = f"Estimated {result['measure']} in each of {len(rows):,} bins with {percent} intervals; the table has the numbers"
         together = (
             "All intervals hold together" if result["estimate"]["simultaneous"] else "Each interval holds by itself"
         )
-        caption = f"Estimated users in each bin. {together} with {percent}. Noise can make an estimate negative."
+        caption = f"Estimated {result['measure']} in each bin. {together} with {percent}. Noise can make an estimate negative."
     return (
         f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{_html(alt)}">'
         f"<figcaption>{_html(caption)}</figcaption></figure>"
@@ -170,9 +175,9 @@ def _figure(result: dict[str, Any], rows: list[_Written]) -> str:
 
 
 def _estimates(result: dict[str, Any], rows: list[_Written]) -> str:
-    histogram, percent = result["kind"] == "histogram", _percent(result)
-    header = ["Bin" if histogram else "Answer", "Estimate", "Standard error", f"{percent} from", "to"]
-    caption = "Estimated users" if histogram else _measure(result)
+    several, percent = len(rows) > 1, _percent(result)
+    header = ["Bin" if several else "Answer", "Estimate", "Standard error", f"{percent} from", "to"]
+    caption = f"Estimated {result['measure']}" if several else result["measure"]
     table = _table(caption, header, rows)
     if len(rows) > _FEW:
         table = f"<details><summary>All {len(rows):,} bins</summary>{table}</details>"
@@ -245,9 +250,7 @@ def _table(caption: str, header: "Sequence[str]", rows: "Sequence[Sequence[str]]
 
 def _rows(result: dict[str, Any]) -> list[_Row]:
     estimate = result["estimate"]
-    if result["kind"] != "histogram":
-        return [_Row(result["kind"], estimate["value"], estimate["standard_error"], *estimate["interval"])]
-    columns = (estimate[key] for key in ("labels", "value", "standard_error", "interval"))
+    columns = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
     return [
         _Row(_clean(name).strip() or "(empty)", value, error, low, high)
         for name, value, error, (low, high) in zip(*columns, strict=True)
@@ -292,16 +295,6 @@ def _promise(result: dict[str, Any]) -> str:
 
 def _percent(result: dict[str, Any]) -> str:
     return f"{100 * result['estimate']['confidence']:g} %"
-
-
-def _measure(result: dict[str, Any]) -> str:
-    """What a single number is, and the range of what it is made of."""
-    what = {
-        "sum": "Sum of the users' values",
-        "mean": "Mean of the users' values",
-        "query": "Mean of the users' answers",
-    }
-    return f"{what[result['kind']]}, each from {result['low']:g} to {result['high']:g}"
 
 
 def _short(name: str) -> str:

@@ -1,22 +1,23 @@
 """The inverse questions: the users an error needs, and the privacy an error allows."""
 
 import math
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from shuffledp.accounting.account import account
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.planning.plan import Plan, Question, Task, least, plan
-from shuffledp.protocols.histogram import Histogram
-from shuffledp.protocols.summation import Summation
-from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.planning.plan import Plan, ask, certified, plan
+from shuffledp.protocols import registry
+from shuffledp.protocols.family import too_small
+from shuffledp.protocols.one_message import OneMessage
 
 _RESOLUTION = 1000
 
 
-def users_needed(task: Task, *, rmse_share: float, epsilon: float, delta: float, **shape: Any) -> Plan:
+def users_needed(
+    question: str, *, rmse_share: float, epsilon: float, delta: float, honest_fraction: float = 1.0, **options: Any
+) -> Plan:
     """The plan with the fewest users (to a thousandth) whose answer, divided by their number, errs by `rmse_share`.
 
     For a mean or query that is the error of the answer; for a histogram, of all frequencies together.
@@ -25,11 +26,13 @@ def users_needed(task: Task, *, rmse_share: float, epsilon: float, delta: float,
     True
     """
     target = _positive(rmse_share, "rmse_share")
+    shared: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "honest_fraction": honest_fraction}
+    ask(question, n=checks.LARGEST_N, options=options, **shared)  # bad input is not "too few users"
 
     @cache
     def at(n: int) -> Plan | None:
         try:
-            return plan(task, n=n, epsilon=epsilon, delta=delta, **shape)
+            return plan(question, n=n, **shared, **options)
         except (InvalidInput, NoClaim):
             return None
 
@@ -37,10 +40,6 @@ def users_needed(task: Task, *, rmse_share: float, epsilon: float, delta: float,
         found = at(n)
         return found is not None and found.rmse_share <= target
 
-    fixed = {name: value for name, value in shape.items() if name not in ("precision", "paper")}
-    if shape.get("precision") is not None:
-        checks.size(shape["precision"] + 1, name="precision + 1")
-    Question(task=task, n=checks.LARGEST_N, epsilon=epsilon, delta=delta, **fixed)  # bad input is not "too few users"
     high = 4
     while not enough(high):
         found = at(high)
@@ -50,7 +49,7 @@ def users_needed(task: Task, *, rmse_share: float, epsilon: float, delta: float,
         if high > 10**12:
             raise InvalidInput("not even 1e12 users give an error that small. Allow a larger one.")
     low = 1
-    while high - low > max(1, high // _RESOLUTION):
+    while high - low > max(1, high // _RESOLUTION):  # to a thousandth: `first_integer` would go on to the last user
         middle = math.ceil(math.sqrt(low * high)) if high > 4 * low else (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     answer = at(high)
@@ -60,7 +59,7 @@ def users_needed(task: Task, *, rmse_share: float, epsilon: float, delta: float,
 
 
 def epsilon_possible(
-    task: Task, *, n: int, delta: float, rmse: float, precision: int | None = None, **shape: Any
+    question: str, *, n: int, delta: float, rmse: float, honest_fraction: float = 1.0, **options: Any
 ) -> Plan:
     """The plan with the smallest epsilon whose forecast error is at most `rmse`.
 
@@ -68,51 +67,25 @@ def epsilon_possible(
     >>> (found.guarantee.epsilon < 0.7, found.rmse <= 20.0)
     (True, True)
     """
-    wanted = _positive(rmse, "rmse")
-    asked = Question(task=task, n=n, epsilon=1.0, delta=delta, **shape)
-    squared = (wanted * n if task in ("mean", "query") else wanted) ** 2
+    squared = _positive(rmse, "rmse") ** 2
+    asked = ask(question, n=n, epsilon=1.0, delta=delta, honest_fraction=honest_fraction, options=options)
     if squared < 1e-200:
-        raise InvalidInput("no epsilon gives an error that small. Allow a larger one.")
-
-    @cache
-    def most_blanket(messages: int) -> int:
-        """The largest threshold whose error is small enough, 0 if none is: the error grows with it."""
-        low, high = 0, 1 << 64
-        while high - low > 1:
-            middle = (low + high) // 2
-            good = _error(asked, messages, middle) <= squared
-            low, high = (middle, high) if good else (low, middle)
-        return low
-
-    @cache
-    def epsilon(messages: int) -> float:
-        threshold = most_blanket(messages)
-        if threshold == 0:
-            return math.inf
-        randomizer = RandomizedResponse(size=messages, gamma=Fraction(threshold, 1 << 64))
-        return account(randomizer, n=asked.honest, delta=delta).epsilon
-
-    if asked.bins is not None:
-        messages = asked.bins
-    elif precision is not None:
-        messages = checks.size(precision + 1, name="precision + 1")
-    else:
-        # below this the rounding alone errs too much
-        coarsest = math.floor((asked.span[1] - asked.span[0]) * math.sqrt(n / squared) / 2) + 1
-        if coarsest > 1e6:
-            raise InvalidInput("no epsilon gives an error that small. Allow a larger one.")
-        messages = least(lambda steps: epsilon(steps + 1), coarsest + 1, 30 * coarsest + 30) + 1
-    if not epsilon(messages) < checks.LARGEST_EPSILON:
-        raise InvalidInput("no epsilon gives an error that small. Allow a larger one.")
-    reached = Question(task=task, n=n, epsilon=max(epsilon(messages), 1e-9), delta=delta, **shape)
-    return reached.certified(messages, most_blanket(messages))
-
-
-def _error(asked: Question, messages: int, threshold: int) -> float:
-    randomizer = RandomizedResponse(size=messages, gamma=Fraction(max(1, threshold), 1 << 64))
-    if asked.bins is not None:
-        return Histogram(randomizer).mean_squared_error(asked.n)
-    return Summation(randomizer=randomizer, low=asked.span[0], high=asked.span[1]).mean_squared_error(asked.n)
+        raise too_small()
+    proposals, refusals = list[tuple[float, OneMessage]](), list[InvalidInput | NoClaim]()
+    for family in registry.planned(question):
+        try:
+            proposal = family.propose_for_error(asked, squared)
+            epsilon = account(proposal.randomizer, n=asked.honest, delta=delta).epsilon
+        except (InvalidInput, NoClaim) as refused:
+            refusals.append(refused)
+        else:
+            proposals.append((epsilon, proposal))
+    if not proposals:
+        raise refusals[0]
+    epsilon, protocol = min(proposals, key=lambda found: found[0])
+    if not epsilon < checks.LARGEST_EPSILON:
+        raise too_small()
+    return certified(asked.at(epsilon=max(epsilon, 1e-9)), protocol)
 
 
 def _positive(value: float, name: str) -> float:

@@ -1,33 +1,31 @@
-"""A plan: one protocol with its parameters, guarantee and forecast, as a file that configures everybody.
+"""A plan: one protocol with its guarantee, as a file that configures everybody.
 
-The file carries the SHA-256 of its canonical form, so an edited one is refused; and loading proves the guarantee again, so
-one with a recomputed hash is refused if its claim does not follow.
+The file carries the SHA-256 of the canonical form of what is promised, so an edited one is refused; and loading proves the
+guarantee again, so one with a recomputed hash is refused if its claim does not follow. What is only shown, such as the
+forecast, is computed anew: a better formula for it invalidates no file.
 """
 
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cache
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Self
 
-from shuffledp.accounting.account import account, bound_named, calibrate
+from shuffledp.accounting.account import account, bound_named
+from shuffledp.accounting.histogram_theorem import PAPER_BOUND
 from shuffledp.arithmetic.balls import log_down
 from shuffledp.core import checks
 from shuffledp.core.canonical import digest
+from shuffledp.core.digits import rounded_up
+from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, Guarantee
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.protocols.bins import Bins, interval
-from shuffledp.protocols.histogram import Histogram
-from shuffledp.protocols.summation import Summation
-from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.protocols import registry
+from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.question import Question
 
-Task = Literal["histogram", "sum", "mean", "query"]
-TASKS: Final[tuple[Task, ...]] = get_args(Task)
-PAPER_BOUND: Final = "histogram-theorem"
-VERSION: Final = 2
-"""Of the file: since 2 its canonical form is RFC 8785 and the threshold a string."""
-_WORD = 1 << 64
+VERSION: Final = 3
+"""Of the file: since 3 it holds the documents of protocol, domain and randomizer."""
+_PROMISED: Final = ("version", "protocol", "guarantee", "min_batch")
+"""What is hashed and proved."""
+_SHOWN: Final = ("local", "forecast")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,99 +33,75 @@ class Plan:
     """What to run.
 
     Attributes:
-        task: histogram, sum, mean or query (the mean of a question answered in [0, 1]).
-        size: number of messages: bins, or grid points (precision + 1).
-        threshold: blanket probability in units of 2^-64; the guarantee is computed from it.
-        low: least value; None for a histogram that is not of numbers.
-        high: greatest value; likewise.
-        labels: names of a histogram's bins, if they have any.
+        protocol: from values to messages and from counts to an estimate.
         guarantee: what is promised once min_batch reports are shuffled; its n counts honest ones.
         min_batch: reports required before anything is released.
     """
 
-    task: Task
-    size: int
-    threshold: int
-    low: float | None
-    high: float | None
-    labels: tuple[str, ...] | None
+    protocol: OneMessage
     guarantee: Guarantee
     min_batch: int
 
     @property
-    def randomizer(self) -> RandomizedResponse:
-        """The randomizer, exactly as it runs."""
-        return RandomizedResponse(size=self.size, gamma=Fraction(self.threshold, _WORD))
-
-    @property
-    def protocol(self) -> Histogram | Summation:
-        """Randomizer and estimator."""
-        if self.task == "histogram":
-            return Histogram(self.randomizer, Bins(size=self.size, labels=self.labels, low=self.low, high=self.high))
-        if self.low is None or self.high is None:
-            raise InvalidInput(f"a {self.task} needs a range of values. Give low and high.")
-        return Summation(randomizer=self.randomizer, low=self.low, high=self.high)
+    def question(self) -> str:
+        """What is asked, in a word."""
+        return self.protocol.question
 
     @property
     def mean_squared_error(self) -> float:
-        """Expected squared error of the task's answer: summed over bins (histogram), at the worst data (the others)."""
-        error = self.protocol.mean_squared_error(self.min_batch)
-        return error / self.min_batch**2 if self.is_mean else error
+        """Expected squared error of the answer: summed over its entries, at the worst data."""
+        return self.protocol.mean_squared_error(self.min_batch)
 
     @property
     def rmse(self) -> float:
         """The root of the mean squared error."""
-        return math.sqrt(self.mean_squared_error)
+        return self.protocol.rmse(self.min_batch)
 
     @property
     def rmse_share(self) -> float:
         """The root mean squared error of the answer divided by the number of users."""
-        return self.rmse if self.is_mean else self.rmse / self.min_batch
-
-    @property
-    def is_mean(self) -> bool:
-        """Whether the answer is an average over users."""
-        return self.task in ("mean", "query")
+        return self.rmse if self.protocol.averages else self.rmse / self.min_batch
 
     @property
     def paper_error(self) -> float | None:
-        """The bound on the mean squared error in the proof of Theorem 4.1, for a plan by the paper's recipe."""
-        if self.guarantee.bound != PAPER_BOUND or not isinstance(self.protocol, Summation):
-            return None
-        n, g, k = self.min_batch, self.protocol.gamma, self.protocol.precision
-        error = n / (1 - g) ** 2 * ((1 - g) / (4 * k**2) + g / 2) * (self.protocol.high - self.protocol.low) ** 2
-        return error / n**2 if self.is_mean else error
+        """The paper's bound on the mean squared error, for a plan by the paper's recipe."""
+        return self.protocol.paper_error(self.min_batch) if self.guarantee.bound == PAPER_BOUND else None
 
     def honest_of(self, reports: int) -> int:
         """How many of so many reports the plan relies on, at its honest fraction."""
         return reports * self.guarantee.n // self.min_batch
 
+    def epsilon_at(self, n: int) -> float:
+        """The epsilon at the plan's delta with another number of honest reports, by the plan's bound."""
+        return account(self.protocol.randomizer, n=n, delta=self.guarantee.delta, bound=self.guarantee.bound).epsilon
+
     @property
     def sha256(self) -> str:
-        """The hash of the plan's canonical form, its name."""
-        return digest(self._body())
+        """The hash of what is promised: the plan's name."""
+        return digest(self._promised())
 
-    def document(self) -> dict[str, Any]:
-        """The plan as JSON data, its hash included."""
-        body = self._body()
-        return body | {"sha256": digest(body)}
+    def promise(self) -> Document:
+        """What is promised, as JSON data, its hash included: what parties agree on."""
+        promised = self._promised()
+        return promised | {"sha256": digest(promised)}
 
-    def _body(self) -> dict[str, Any]:
-        shape = {"size": self.size} if self.task == "histogram" else {"precision": self.size - 1}
-        labels = {} if self.labels is None else {"labels": list(self.labels)}
-        span = {} if self.low is None else {"low": self.low, "high": self.high}
+    def document(self) -> Document:
+        """The plan as JSON data: what is promised, and what is only shown."""
         paper = {} if self.paper_error is None else {"paper_mean_squared_error_bound": self.paper_error}
+        return self.promise() | {
+            "local": {"gamma": self.protocol.randomizer.gamma, "epsilon0": self.protocol.epsilon0},
+            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **paper},
+        }
+
+    def _promised(self) -> Document:
+        promise = self.guarantee
         return {
             "version": VERSION,
-            "protocol": {
-                "name": self.task, **shape, **labels, **span, "gamma": self.threshold / _WORD,
-                "threshold": str(self.threshold), "epsilon0": self.randomizer.epsilon0,
-            },
+            "protocol": self.protocol.document(),
             "guarantee": {
-                "epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta, "n": self.guarantee.n,
-                "bound": self.guarantee.bound, "adjacency": self.guarantee.adjacency,
+                "epsilon": promise.epsilon, "delta": promise.delta, "n": promise.n, "bound": promise.bound,
+                "adjacency": promise.adjacency,
             },
-            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **paper},
             "min_batch": self.min_batch,
         }  # fmt: skip
 
@@ -140,7 +114,7 @@ class Plan:
                 f"this plan is not of version {VERSION}, the one this software reads. Make it again with shuffledp plan."
             )
         try:
-            body = {key: value for key, value in document.items() if key != "sha256"}
+            body = {key: value for key, value in document.items() if key not in ("sha256", *_SHOWN)}
             matches = document["sha256"] == digest(body)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             raise not_a_plan from None
@@ -149,18 +123,15 @@ class Plan:
                 "the plan does not match its SHA-256: it was edited. Make a new one with shuffledp plan."
             )
         try:
-            protocol, promise = body["protocol"], body["guarantee"]
+            promise, protocol = body["guarantee"], registry.from_document(body["protocol"])
+            if not isinstance(protocol, OneMessage):
+                raise not_a_plan
             plan = cls(
-                task=protocol["name"],
-                size=protocol["size"] if protocol["name"] == "histogram" else protocol["precision"] + 1,
-                threshold=_whole(protocol["threshold"]),
-                low=protocol.get("low"),
-                high=protocol.get("high"),
-                labels=tuple(protocol["labels"]) if "labels" in protocol else None,
+                protocol=protocol,
                 guarantee=Guarantee(**promise, reference=bound_named(promise["bound"]).reference),
                 min_batch=body["min_batch"],
             )
-            follows = plan._well_formed() and plan._body() == body and plan.holds()
+            follows = plan._well_formed() and plan._promised() == body and plan.holds()
         except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, NoClaim):
             raise not_a_plan from None
         if not follows:
@@ -170,187 +141,104 @@ class Plan:
         return plan
 
     def _well_formed(self) -> bool:
-        """Whether every field has its very type and is within what plans are made of."""
-        whole = all(type(x) is int for x in (self.size, self.threshold, self.guarantee.n, self.min_batch))
+        """Whether every number has its very type and is within what plans are made of."""
+        whole = all(type(x) is int for x in (self.guarantee.n, self.min_batch))
         real = all(type(x) in (int, float) for x in (self.guarantee.epsilon, self.guarantee.delta))
-        range_ = all(x is None or type(x) in (int, float) for x in (self.low, self.high))
-        if not (whole and real and range_ and self.task in TASKS):
+        if not (whole and real):
             return False
         checks.epsilon(self.guarantee.epsilon, positive=True)
         checks.probability(self.guarantee.delta, "delta")
         checks.users(self.min_batch)
-        checks.size(self.size)
-        return 0 < self.threshold < _WORD and self.protocol is not None
+        return True
 
     def holds(self) -> bool:
-        """Whether the accountant proves the guarantee from the threshold."""
-        sensible = 1 <= self.guarantee.n <= self.min_batch and 0 < self.threshold < _WORD
-        question = self.task != "query" or (self.low, self.high) == (0.0, 1.0)
-        if not (sensible and question and self.guarantee.adjacency == ADJACENCY):
+        """Whether the accountant proves the guarantee from the randomizer as it runs."""
+        if not (1 <= self.guarantee.n <= self.min_batch and self.guarantee.adjacency == ADJACENCY):
             return False
         claim = bound_named(self.guarantee.bound).claim(
-            self.randomizer.blanket(), n=self.guarantee.n, epsilon=self.guarantee.epsilon, side="upper"
+            self.protocol.blanket(), n=self.guarantee.n, epsilon=self.guarantee.epsilon, side="upper"
         )
         return claim.regime is None and claim.log_delta.upper <= log_down(self.guarantee.delta)
 
+    def explain(self) -> str:
+        """The plan in words."""
+        half = max(1, self.guarantee.n // 2)
+        lines = [
+            f"{self.question} of {self.min_batch:,} users",
+            self.protocol.sentence(),
+            f"guarantee: {self.guarantee}",
+            f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
+        ]
+        if self.paper_error is not None:
+            lines.append(
+                f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"
+            )
+        try:
+            lines.append(f"if only {half:,} honest reports arrive, epsilon is {rounded_up(self.epsilon_at(half))}")
+        except NoClaim as error:
+            lines.append(f"if only {half:,} honest reports arrive, this bound says nothing: {error}")
+        return "\n".join(lines)
+
 
 def plan(
-    task: Task,
-    *,
-    n: int,
-    epsilon: float,
-    delta: float,
-    size: int | None = None,
-    labels: Sequence[str] | None = None,
-    low: float | None = None,
-    high: float | None = None,
-    precision: int | None = None,
-    honest_fraction: float = 1.0,
-    paper: bool = False,
-) -> Plan:
-    """The most accurate protocol for a task with n users at (epsilon, delta).
+    question: str, *, n: int, epsilon: float, delta: float, honest_fraction: float = 1.0, paper: bool = False, **options: Any
+) -> Plan:  # fmt: skip
+    """The most accurate protocol for a question to n users at (epsilon, delta).
 
-    gamma is the smallest that the certified accountant grants; the precision of a sum, mean or query minimises the exact
-    worst-case error. With `paper`, gamma is that of Theorem 3.1 and the precision that of Theorem 4.1.
+    The options depend on the question: size or labels, low and high for a histogram; low, high and precision for a sum or a
+    mean. Blankets are the smallest that the certified accountant grants. With `paper`, parameters are those of Theorem 3.1
+    and Theorem 4.1.
 
-    >>> plan("histogram", n=100_000, epsilon=0.5, delta=1e-6, size=10).protocol.gamma < 0.02
+    >>> plan("histogram", n=100_000, epsilon=0.5, delta=1e-6, size=10).protocol.randomizer.gamma < 0.02
     True
     """
-    question = Question(
-        task=task, n=n, epsilon=epsilon, delta=delta, size=size, labels=labels, low=low, high=high,
-        honest_fraction=honest_fraction, bound=PAPER_BOUND if paper else "best",
-    )  # fmt: skip
-
-    @cache
-    def at(steps: int) -> Plan:
-        return question.plan_with(steps + 1)
-
-    if question.bins is not None:
-        return at(question.bins - 1)
-    if precision is not None:
-        return at(checks.size(precision + 1, name="precision + 1") - 1)
-    if paper:
-        per_symbol = max(14 * math.log(2 / delta) / epsilon**2, 27 / epsilon)
-        return at(max(1, round((n / per_symbol) ** (1 / 3))))
-    return at(least(lambda steps: at(steps).mean_squared_error, 2, round(8 * n ** (1 / 3) + 8)))
+    bound = PAPER_BOUND if paper else "best"
+    asked = ask(
+        question, n=n, epsilon=epsilon, delta=delta, honest_fraction=honest_fraction, bound=bound, options=options
+    )
+    proposals, refusals = list[OneMessage](), list[InvalidInput | NoClaim]()
+    for family in registry.planned(question):
+        try:
+            proposals.append(family.propose(asked))
+        except (InvalidInput, NoClaim) as refused:
+            refusals.append(refused)
+    if not proposals:
+        raise refusals[0]
+    return certified(asked, min(proposals, key=lambda proposal: proposal.mean_squared_error(n)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What a plan is asked for, checked; `bins` is the number of them a histogram has."""
-
-    task: Task
-    n: int
-    epsilon: float
-    delta: float
-    size: int | None = None
-    labels: Sequence[str] | None = None
-    low: float | None = None
-    high: float | None = None
-    honest_fraction: float = 1.0
-    bound: str = "best"
-
-    def __post_init__(self) -> None:
-        if self.task not in TASKS:
-            raise InvalidInput(f"there is no task {self.task!r}. Use one of {', '.join(TASKS)}.")
-        checks.users(self.n)
-        checks.epsilon(self.epsilon, positive=True)
-        checks.probability(self.delta, "delta")
-        fraction = checks.real(self.honest_fraction, "honest_fraction")
-        if not (0 < fraction <= 1 and self.honest >= 1):
-            raise InvalidInput(f"honest_fraction must be above 0 and at most 1 and leave a user; got {fraction}.")
-        if self.task == "histogram":
-            if self.size is None and self.labels is None:
-                raise InvalidInput("a histogram needs the number of bins. Give size or labels.")
-            if self.size is not None and self.labels is not None:
-                raise InvalidInput("the number of bins is the number of labels. Give size or labels, not both.")
-            Bins(size=self.bins or 0, labels=self.names, low=self.low, high=self.high)
-        else:
-            if self.size is not None or self.labels is not None:
-                raise InvalidInput("size and labels belong to histograms. Use precision, or leave them out.")
-            if self.task == "query" and (self.low is not None or self.high is not None):
-                raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
-            interval(*self.span)
-
-    @property
-    def honest(self) -> int:
-        """Honest reports relied on."""
-        return int(Fraction(repr(float(self.honest_fraction))) * self.n)
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The labels, frozen."""
-        return None if self.labels is None else tuple(self.labels)
-
-    @property
-    def bins(self) -> int | None:
-        """A histogram's number of bins."""
-        if self.task != "histogram":
-            return None
-        return self.size if self.labels is None else len(self.labels)
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """The range of values, [0, 1] unless told."""
-        return float(0.0 if self.low is None else self.low), float(1.0 if self.high is None else self.high)
-
-    def plan_with(self, messages: int) -> Plan:
-        """The least blanket on that many messages."""
-        family = RandomizedResponse.family(size=messages, parameter="gamma")
-        gamma = calibrate(family, n=self.honest, epsilon=self.epsilon, delta=self.delta, bound=self.bound)
-        return self.certified(messages, RandomizedResponse(size=messages, gamma=gamma).threshold)
-
-    def certified(self, messages: int, threshold: int) -> Plan:
-        """The plan with these parameters, proved."""
-        if threshold >= _WORD:
-            raise InvalidInput(
-                "only messages that say nothing would be private enough. Use more users or a larger epsilon."
+def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
+    """A question with its options, which must be some that it has."""
+    families = registry.planned(question)
+    given = {name: value for name, value in options.items() if value is not None}
+    known = {option.name for family in families for option in family.options}
+    for name in given:
+        if name not in known:
+            others = ", ".join(
+                sorted({q for f in registry.FAMILIES for o in f.options if o.name == name for q in f.questions})
             )
-        bound = bound_named(self.bound)
-        numbers = self.task != "histogram" or self.low is not None
-        found = Plan(
-            task=self.task,
-            size=messages,
-            threshold=threshold,
-            low=self.span[0] if numbers else None,
-            high=self.span[1] if numbers else None,
-            labels=self.names,
-            guarantee=Guarantee(
-                epsilon=self.epsilon, delta=self.delta, n=self.honest, bound=bound.name, reference=bound.reference
-            ),
-            min_batch=self.n,
-        )
-        if not found.holds():  # pragma: no cover - rounding gamma up only adds blanket
-            raise InvalidInput("the plan could not be certified. Please report this.")
-        return found
+            whose = f"it is for {others}" if others else "nothing has it"
+            raise InvalidInput(f"a {question} has no {name}: {whose}. Leave it out.")
+    asked = Question(name=question, options=given, **numbers)
+    for family in families:
+        family.check(asked)
+    return asked
 
 
-def least(cost: Callable[[int], float], low: int, high: int) -> int:
-    """The whole number where a cost that falls and then rises is least: golden section on the logarithm.
-
-    The cost of a precision falls (less rounding error) and then rises (more blanket). One below `low` is tried too.
-    """
-    left, right = math.log(low), math.log(high)
-    ratio = (math.sqrt(5) - 1) / 2
-    while math.exp(right) - math.exp(left) > 2:
-        first, second = (round(math.exp(x)) for x in (right - ratio * (right - left), left + ratio * (right - left)))
-        if cost(first) <= cost(second):
-            right = left + ratio * (right - left)
-        else:
-            left = right - ratio * (right - left)
-    around = range(max(1, math.floor(math.exp(left)) - 1), math.ceil(math.exp(right)) + 2)
-    return min(around, key=cost)
-
-
-def epsilon_at(plan_: Plan, n: int) -> float:
-    """The epsilon of the plan's protocol at its delta with another number of honest reports, by the plan's bound."""
-    return account(plan_.randomizer, n=n, delta=plan_.guarantee.delta, bound=plan_.guarantee.bound).epsilon
-
-
-def _whole(text: Any) -> int:
-    """A whole number that is a string in the file, in its only spelling."""
-    if not (
-        isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 20 and str(int(text)) == text
-    ):
-        raise ValueError
-    return int(text)
+def certified(question: Question, protocol: OneMessage) -> Plan:
+    """The plan with this protocol, its guarantee proved."""
+    bound = bound_named(question.bound)
+    found = Plan(
+        protocol=protocol,
+        guarantee=Guarantee(
+            epsilon=question.epsilon,
+            delta=question.delta,
+            n=question.honest,
+            bound=bound.name,
+            reference=bound.reference,
+        ),
+        min_batch=question.n,
+    )
+    if not found.holds():
+        raise NoClaim("the protocol that was proposed could not be certified. Please report this.")
+    return found

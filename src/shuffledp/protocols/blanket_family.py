@@ -48,7 +48,9 @@ class BlanketFamily(PlannedFamily):
         @cache
         def at(steps: int) -> OneMessage | None:
             threshold = first_integer(
-                lambda t: self._with(question, steps + 1, t).mean_squared_error(question.n) > mean_squared_error, 0, WORD
+                lambda t: self._with(question, steps + 1, t).mean_squared_error(question.n) > mean_squared_error,
+                0,
+                WORD,
             )
             return None if threshold == 1 else self._with(question, steps + 1, threshold - 1)
 

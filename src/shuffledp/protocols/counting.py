@@ -61,6 +61,10 @@ class Counting(ShuffleProtocol):
         """Everybody holds the first value."""
         return Population(values=np.array([0]), users=np.array([n]))
 
+    def truth_of(self, population: Population) -> NDArray[Any]:
+        """The true histogram."""
+        return self.held(population)
+
     def held(self, population: Population) -> NDArray[np.int64]:
         """How many users hold each value."""
         users = np.zeros(self.domain.size, dtype=np.int64)

@@ -5,7 +5,7 @@ of them propose. So a family cannot claim too much: what it proposes is only a p
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from shuffledp.arithmetic.inversion import first_double
 from shuffledp.core import checks
@@ -16,6 +16,13 @@ from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question
 
 Trust = Literal["the curator", "the shuffler", "nobody"]
+
+
+class ErrorFloor(NamedTuple):
+    """A root mean squared error that no protocol of one message per user can be below, and who proved it."""
+
+    rmse: float
+    reference: str
 
 
 class Family(ABC):
@@ -31,7 +38,7 @@ class Family(ABC):
     options: ClassVar[tuple[Option, ...]]
     """What may be said about them."""
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse options that make no sense, apart from the other numbers."""
 
     @abstractmethod
@@ -49,6 +56,14 @@ class PlannedFamily(Family):
     @abstractmethod
     def propose(self, question: Question) -> OneMessage:
         """As above; one message per user, so that it can be deployed."""
+
+    def averages(self, question: str) -> bool:  # noqa: ARG002
+        """Whether the answer to a question is an average over users, not a total."""
+        return False
+
+    def error_floor(self, question: Question) -> ErrorFloor | None:  # noqa: ARG002
+        """What cannot be done better, if that is known."""
+        return None
 
     def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
         """The most private protocol whose error is at most this; the question's epsilon is not looked at.

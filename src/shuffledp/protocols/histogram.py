@@ -6,12 +6,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.document import Document, fields
+from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
-from shuffledp.domains.registry import domain_of
+from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.blanket_family import BlanketFamily
@@ -19,7 +21,7 @@ from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.options import HIGH, LABELS, LOW, SIZE
 from shuffledp.protocols.question import Question
-from shuffledp.randomizers.registry import randomizer_of
+from shuffledp.protocols.statistics import Statistics
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
 
@@ -61,11 +63,11 @@ class Histogram(Counting, OneMessage):
     @property
     def gamma(self) -> float:
         """The blanket probability that is actually sampled."""
-        return self.randomizer.sampled_gamma
+        return self.randomizer.gamma_as_run
 
     def sentence(self) -> str:
         """Randomized response in words."""
-        return self.randomizer.sentence()
+        return f"each user {self.randomizer.sentence()}"
 
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
         """Clean values are symbols already; nothing is random here."""
@@ -98,6 +100,10 @@ class Histogram(Counting, OneMessage):
         """The same for every dataset."""
         return self.mean_squared_error(population.n)
 
+    def statistics(self, estimate: Estimate) -> Statistics:
+        """Frequencies, ranges, quantiles, ..."""
+        return Statistics(self, estimate)
+
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """1 / (1 - gamma): one more of a message."""
         return 1 / (1 - self.gamma)
@@ -113,17 +119,26 @@ class Histogram(Counting, OneMessage):
         replies = generator.multinomial(blanket.sum(axis=-1), np.full(self.size, 1 / self.size))
         return np.asarray(users - blanket + replies)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """Randomizer and domain."""
         return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
+    def from_document(cls, document: object) -> Self:
         """Of a randomized response and a list of values."""
-        listed, randomizer = domain_of(document.pop("domain")), randomizer_of(document.pop("randomizer"))
-        if document or not (isinstance(randomizer, RandomizedResponse) and isinstance(listed, Listed)):
-            raise InvalidInput("a histogram has a list of values and a randomized response. Make the plan again.")
-        return cls(randomizer, listed)
+        found = fields(document, cls.kind, domain=domain_of, randomizer=RandomizedResponse.from_document)
+        if not isinstance(found["domain"], Listed):
+            raise InvalidInput("a histogram is of a list of values. Make the plan again with shuffledp plan.")
+        return cls(found["randomizer"], found["domain"])
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Every kind of list."""
+        return [
+            cls(RandomizedResponse(size=3, gamma=0.2), Labels(("red", "green", "blue"))),
+            cls(RandomizedResponse(size=5, gamma=0.5), Intervals(5, -1.0, 4.0)),
+            cls(RandomizedResponse(size=2, gamma=0.01)),
+        ]
 
     def _chances(self) -> tuple[float, float, float]:
         g = self.gamma

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.counts import Counts
+from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import WordSource
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.randomizers.randomizer import LocalRandomizer
 
 Symbols = NDArray[np.unsignedinteger]
 
@@ -19,7 +19,7 @@ class OneMessage(ShuffleProtocol):
     """Encode a value as a symbol, randomize the symbol, count the messages."""
 
     __slots__ = ()
-    randomizer: LocalRandomizer
+    randomizer: RunnableRandomizer
     """Exactly as it runs: its blanket is what a guarantee is proved from."""
 
     @abstractmethod
@@ -29,7 +29,7 @@ class OneMessage(ShuffleProtocol):
     @property
     def alphabet(self) -> int:
         """Messages are the numbers below this."""
-        return self.randomizer.size
+        return self.randomizer.messages
 
     @property
     def counters(self) -> int:

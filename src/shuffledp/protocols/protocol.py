@@ -7,18 +7,23 @@ which guarantee is claimed, which words are used for whom, how many reports are 
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
+from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.statistics import Statistics
 
 Reals = NDArray[np.float64]
 
@@ -59,6 +64,11 @@ class ShuffleProtocol(ABC):
         """Whether the answer is an average over users, not a total."""
         return False
 
+    @property
+    def asks(self) -> bool:
+        """Whether values are answers to a question that must be asked of each person."""
+        return False
+
     @abstractmethod
     def sentence(self) -> str:
         """What one user does, in one sentence."""
@@ -86,6 +96,10 @@ class ShuffleProtocol(ABC):
 
         Under one key no row may be used for two people or two questions: they would share their coins.
         """
+
+    def select(self, messages: Any, rows: NDArray[np.bool_]) -> Any:
+        """The messages of some of the users."""
+        return tuple(part[rows] for part in messages) if isinstance(messages, tuple) else messages[rows]
 
     # What they add up to
 
@@ -124,6 +138,10 @@ class ShuffleProtocol(ABC):
             value=value, standard_error=self.standard_error(value, n), n=n, guarantee=guarantee, names=self.names
         )
 
+    def statistics(self, estimate: Estimate) -> "Statistics | None":  # noqa: ARG002
+        """What else can be read off an estimate, if anything."""
+        return None
+
     # How far off that is
 
     @abstractmethod
@@ -133,6 +151,14 @@ class ShuffleProtocol(ABC):
     @abstractmethod
     def worst(self, n: int) -> Population:
         """Data at which that is attained."""
+
+    def expected(self, population: Population) -> Reals:
+        """The exact answer for such data."""
+        return self.true_answer(self.truth_of(population))
+
+    @abstractmethod
+    def truth_of(self, population: Population) -> NDArray[Any]:
+        """What the values of a population add up to."""
 
     @abstractmethod
     def expected_error(self, population: Population) -> float:
@@ -177,10 +203,15 @@ class ShuffleProtocol(ABC):
     # As data
 
     @abstractmethod
-    def document(self) -> dict[str, Any]:
-        """The protocol as JSON data, its kind included: all that is needed to run the very same."""
+    def document(self) -> Document:
+        """JSON data from which `from_document` builds the very same protocol."""
 
     @classmethod
     @abstractmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        """The protocol of such a document, without its kind; raises TypeError or InvalidInput if it is none."""
+    def from_document(cls, document: object) -> Self:
+        """The protocol of a document; anything unexpected in it is refused."""
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> Sequence[Self]:
+        """A few of them: what the conformance suite judges."""

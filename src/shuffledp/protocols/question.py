@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from shuffledp.core import checks
+from shuffledp.core.honest import honest_reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +34,12 @@ class Question:
         checks.users(self.n)
         checks.epsilon(self.epsilon, positive=True)
         checks.probability(self.delta, "delta")
-        checks.honest_reports(self.n, self.honest_fraction)
+        honest_reports(self.n, self.honest_fraction)
 
     @property
     def honest(self) -> int:
         """Honest reports relied on."""
-        return checks.honest_reports(self.n, self.honest_fraction)
+        return honest_reports(self.n, self.honest_fraction)
 
     def option(self, name: str, default: Any = None) -> Any:
         """What was said about this, if anything was."""

@@ -3,8 +3,6 @@
 A new protocol is one file with a class of `OneMessage` and a `PlannedFamily`, and one entry in each list here.
 """
 
-from typing import Any
-
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.baselines.central import Curator, CuratorHistogram, LaplaceSum, NoisySum
 from shuffledp.protocols.baselines.dbitflip import DBitFlip, DBitFlips
@@ -21,7 +19,6 @@ from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, SplitAndMix
 from shuffledp.protocols.baselines.unary import ManyMessages, UnaryBits
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
-from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -67,7 +64,9 @@ FAMILIES: list[Family] = [
 
 def questions() -> tuple[str, ...]:
     """Names of all that can be planned."""
-    return tuple(dict.fromkeys(name for family in FAMILIES if isinstance(family, PlannedFamily) for name in family.questions))
+    return tuple(
+        dict.fromkeys(name for family in FAMILIES if isinstance(family, PlannedFamily) for name in family.questions)
+    )
 
 
 def options() -> tuple[Option, ...]:
@@ -88,23 +87,9 @@ def planned(question: str) -> list[PlannedFamily]:
     return [family for family in families(question) if isinstance(family, PlannedFamily)]
 
 
-def protocol_of(document: Any) -> ShuffleProtocol:
-    """The protocol that a document describes; anything else is refused."""
-    if not isinstance(document, dict) or document.get("kind") not in PROTOCOLS:
-        raise InvalidInput("this is no protocol that we know. Make the plan again with shuffledp plan.")
-    fields = {name: value for name, value in document.items() if name != "kind"}
-    try:
-        found = PROTOCOLS[document["kind"]].from_document(fields)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        found = None
-    if found is None or found.document() != document:
-        raise InvalidInput("this is no protocol that we know. Make the plan again with shuffledp plan.")
-    return found
-
-
-def one_message_of(document: Any) -> OneMessage:
-    """The same, for a protocol that can be deployed."""
-    found = protocol_of(document)
-    if not isinstance(found, OneMessage):
-        raise InvalidInput("this protocol is for comparison: it cannot be deployed. Plan one of ours.")
-    return found
+def from_document(document: object) -> ShuffleProtocol:
+    """The protocol that a document describes; an unknown kind or field, or a wrong type, is refused."""
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not isinstance(kind, str) or kind not in PROTOCOLS:
+        raise InvalidInput(f"there is no such kind of protocol. Use one of {', '.join(PROTOCOLS)}.")
+    return PROTOCOLS[kind].from_document(document)

@@ -5,6 +5,7 @@ bin of a coarser histogram: exact variances, no covariance matrix.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.histogram import Histogram
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.histogram import Histogram
 
 Reals = NDArray[np.float64]
 
@@ -27,7 +30,7 @@ class Statistics:
     Reference: BBGN19, Algorithm 1.
     """
 
-    protocol: Histogram
+    protocol: "Histogram"
     counts: Estimate
 
     def frequencies(self) -> Estimate:

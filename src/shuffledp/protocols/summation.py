@@ -2,27 +2,27 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.accuracy import summation_error_floor
 from shuffledp.accounting.histogram_theorem import PAPER_BOUND
 from shuffledp.core import checks
+from shuffledp.core.document import Document, fields, text
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.reals import RealRange
-from shuffledp.domains.registry import domain_of
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.blanket_family import BlanketFamily
-from shuffledp.protocols.family import too_small
+from shuffledp.protocols.family import ErrorFloor, too_small
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.options import HIGH, LOW, PRECISION
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.rounding import to_grid
 from shuffledp.protocols.summing import Summing, Total
-from shuffledp.randomizers.registry import randomizer_of
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
 
@@ -69,11 +69,16 @@ class Summation(Summing, OneMessage):
     @property
     def gamma(self) -> float:
         """The blanket probability that is actually sampled."""
-        return self.randomizer.sampled_gamma
+        return self.randomizer.gamma_as_run
+
+    @property
+    def asks(self) -> bool:
+        """A query is asked."""
+        return self.total == "query"
 
     def sentence(self) -> str:
         """Rounding and randomized response in words."""
-        return f"each user rounds the value at random to a grid of {self.precision:,} steps; {self.randomizer.sentence()}"
+        return f"each user rounds the value at random to a grid of {self.precision:,} steps, then {self.randomizer.sentence()}"
 
     def encode(self, values: Reals, words: WordSource, *, first_row: int) -> Symbols:
         """Grid points, rounded up with the probability that keeps the mean, to within 2^-136.
@@ -118,9 +123,7 @@ class Summation(Summing, OneMessage):
         counts = self.simulated_counts(population, generator, runs)
         return self.debias_sum(counts, population.n)
 
-    def simulated_counts(
-        self, population: Population, generator: np.random.Generator, runs: int
-    ) -> NDArray[np.int64]:
+    def simulated_counts(self, population: Population, generator: np.random.Generator, runs: int) -> NDArray[np.int64]:
         """Counts of messages of runs, exact in law, one run per row."""
         scaled, users = self.domain.share(population.values) * self.precision, population.users
         floor = np.minimum(np.floor(scaled), self.precision - 1)
@@ -136,7 +139,7 @@ class Summation(Summing, OneMessage):
         """A number per grid point."""
         return self.precision + 1
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """Randomizer, range, and what is made of the sum."""
         return {
             "kind": self.kind, "total": self.total, "domain": self.domain.document(),
@@ -144,12 +147,22 @@ class Summation(Summing, OneMessage):
         }  # fmt: skip
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
+    def from_document(cls, document: object) -> Self:
         """Of a randomized response and a range of numbers."""
-        range_, randomizer = domain_of(document.pop("domain")), randomizer_of(document.pop("randomizer"))
-        if not (isinstance(randomizer, RandomizedResponse) and isinstance(range_, RealRange)):
-            raise InvalidInput("a summation has a range of numbers and a randomized response. Make the plan again.")
-        return cls(randomizer=randomizer, low=range_.low, high=range_.high, **document)
+        found = fields(
+            document, cls.kind, total=text, domain=RealRange.from_document, randomizer=RandomizedResponse.from_document
+        )
+        range_ = found["domain"]
+        return cls(randomizer=found["randomizer"], low=range_.low, high=range_.high, total=found["total"])
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """A coarse and a fine grid, each total."""
+        return [
+            cls(randomizer=RandomizedResponse(size=2, gamma=0.3)),
+            cls(randomizer=RandomizedResponse(size=8, gamma=0.05), low=-2.0, high=3.0, total="mean"),
+            cls(randomizer=RandomizedResponse(size=4, gamma=0.2), total="query"),
+        ]
 
 
 class SummationFamily(BlanketFamily):
@@ -166,6 +179,19 @@ class SummationFamily(BlanketFamily):
             checks.size(question.option("precision") + 1, name="precision + 1")
         span(question)
 
+    def averages(self, question: str) -> bool:
+        """A mean and a query do."""
+        return question != "sum"
+
+    def error_floor(self, question: Question) -> ErrorFloor | None:
+        """Theorem 4.2, for delta below 1/2."""
+        if not question.delta < 0.5:
+            return None
+        low, high = span(question)
+        floor = summation_error_floor(n=question.n, epsilon=question.epsilon, delta=question.delta)
+        scale = 1 if question.name == "sum" else question.n
+        return ErrorFloor(rmse=math.sqrt(floor) * (high - low) / scale, reference=cite("BBGN19", "Theorem 4.2"))
+
     def build(self, question: Question, randomizer: RandomizedResponse) -> Summation:
         """On the range that was asked for."""
         low, high = span(question)
@@ -178,7 +204,7 @@ class SummationFamily(BlanketFamily):
             return int(question.option("precision"))
         if question.bound == PAPER_BOUND:
             per_symbol = max(14 * math.log(2 / question.delta) / epsilon**2, 27 / epsilon)
-            return max(1, round((n / per_symbol) ** (1 / 3)))
+            return max(1, round(math.pow(n / per_symbol, 1 / 3)))
         return range(2, round(8 * n ** (1 / 3) + 8) + 1)
 
     def steps_for_error(self, question: Question, mean_squared_error: float) -> int | range:

@@ -1,6 +1,8 @@
 """What protocols that add up users' numbers have in common: one entry, the sum or the mean."""
 
+import math
 from abc import abstractmethod
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -77,7 +79,7 @@ class Summing(ShuffleProtocol):
 
     def standard_error(self, value: Reals, n: int) -> Reals:
         """At the worst-case variance."""
-        return np.full_like(value, self.rmse(n))
+        return np.full_like(value, math.sqrt(self.sum_error(self.worst(n))) / self.scale(n))
 
     def mean_squared_error(self, n: int) -> float:
         """Everybody at the worst value."""
@@ -88,8 +90,12 @@ class Summing(ShuffleProtocol):
         return Population(values=np.array([self.worst_value]), users=np.array([n]))
 
     def expected_error(self, population: Population) -> float:
-        """Users' errors add up."""
-        return float(self.user_error(population.values) @ population.users) / self.scale(population.n) ** 2
+        """Of the sum or the mean."""
+        return self.sum_error(population) / self.scale(population.n) ** 2
+
+    def sum_error(self, population: Population) -> float:
+        """Of the sum: users' errors add up."""
+        return float(self.user_error(population.values) @ population.users)
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """The sum or the mean."""
@@ -98,6 +104,13 @@ class Summing(ShuffleProtocol):
     def truth(self, values: NDArray[Any]) -> NDArray[Any]:
         """The exact sum, and of how many."""
         return np.array([exact_sum(values), len(values)], dtype=object)
+
+    def truth_of(self, population: Population) -> NDArray[Any]:
+        """The exact sum, and of how many."""
+        products = (
+            Fraction(float(x)) * int(often) for x, often in zip(population.values, population.users, strict=True)
+        )
+        return np.array([sum(products, Fraction(0)), population.n], dtype=object)
 
     def true_answer(self, truth: NDArray[Any]) -> Reals:
         """Correctly rounded."""

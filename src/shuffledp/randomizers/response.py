@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, whole, word
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.core.words import RESPONSE, WORD, WordSource, uniform_below
@@ -210,6 +211,18 @@ class RandomizedResponse:
             return -(-numerator * WORD // denominator)
         with ctx.workprec(256):
             return min(WORD, int((self.blanket().gamma() * WORD).upper().ceil().unique_fmpz() or WORD))
+
+    @property
+    def gamma_as_run(self) -> float:
+        """The probability of ignoring the value that is actually sampled: threshold / 2^64, to the nearest double."""
+        return self.threshold / WORD
+
+    def sentence(self) -> str:
+        """What a user does with a symbol."""
+        return (
+            f"sends a uniformly random value with probability {self.gamma_as_run:.6g}, otherwise the true one "
+            f"(local epsilon0 = {rounded_up(self.epsilon0)})"
+        )
 
     def as_run(self) -> "RandomizedResponse":
         """The law that `randomize` samples: gamma is threshold / 2^64 exactly."""

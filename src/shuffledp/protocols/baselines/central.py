@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,10 +109,10 @@ class NoisySum(Summing, Fields):
         own = self.noise.variance if self.local else 0.0
         return np.asarray((part * (1 - part) + own) * ((self.high - self.low) / self.steps) ** 2)
 
-    def expected_error(self, population: Population) -> float:
+    def sum_error(self, population: Population) -> float:
         """Users' errors and, once, the curator's noise."""
         once = 0.0 if self.local else self.noise.variance * ((self.high - self.low) / self.steps) ** 2
-        return (float(self.user_error(population.values) @ population.users) + once) / self.scale(population.n) ** 2
+        return float(self.user_error(population.values) @ population.users) + once
 
     @property
     def worst_value(self) -> float:
@@ -130,6 +130,11 @@ class NoisySum(Summing, Fields):
         )
         n = population.n
         return self._scaled(points + self.noise.simulate(generator, runs, n if self.local else 1), n)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """A curator's and everybody's noise."""
+        return [cls(epsilon=1.5, steps=7), cls(epsilon=1.5, steps=7, low=-1.0, high=2.0, local=True, total="mean")]
 
     def _scaled(self, total: NDArray[np.int64], n: int) -> Reals:
         return np.asarray(n * self.low + total * ((self.high - self.low) / self.steps))
@@ -202,6 +207,11 @@ class CuratorHistogram(Counting, Fields):
         """Exact in law."""
         noise = self.noise.simulate(generator, (runs, self.size))
         return np.asarray(self.held(population) + noise, dtype=np.float64)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """A few bins."""
+        return [cls(size=4, epsilon=1.5)]
 
 
 class Curator(Family):

@@ -1,7 +1,7 @@
 """Microsoft's dBitFlip: each user answers about a few random buckets only."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class DBitFlip(Counting, Fields):
             raise InvalidInput(f"a user is asked about 1 to {self.size} buckets; got {self.asked}. Ask about fewer.")
 
     @classmethod
-    def private(cls, *, size: int, asked: int, epsilon0: float) -> "DBitFlip":
+    def private(cls, *, size: int, asked: int, epsilon0: float) -> Self:
         """The most accurate one that is epsilon0-LDP: two bits change, or one if only one is asked for."""
         return cls(size=size, asked=asked, flip=Flip.private(epsilon0 / min(2, asked)))
 
@@ -122,6 +122,11 @@ class DBitFlip(Counting, Fields):
         true = generator.binomial(held, self.asked / self.size)
         false = generator.binomial(n - held, self.asked / self.size)
         return self._unbiased(self.flip.count(true, false, generator), true + false)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Asked about one, some and all buckets."""
+        return [cls.private(size=4, asked=asked, epsilon0=1.5) for asked in (1, 2, 4)]
 
     def _unbiased(self, ones: NDArray[np.int64], reports: NDArray[np.int64]) -> Reals:
         return np.asarray(self.size / self.asked * (ones - reports * self.flip.probability) * self.flip.gain)

@@ -1,8 +1,9 @@
 """Documents of baselines: their fields, whatever they are. They are compared, not deployed."""
 
-from dataclasses import fields
-from typing import Any, Self
+import dataclasses
+from typing import Any, Self, get_type_hints
 
+from shuffledp.core.document import Document, Reader, fields, number, text, whole, word
 from shuffledp.protocols.baselines.flip import Flip
 from shuffledp.protocols.protocol import ShuffleProtocol
 
@@ -12,25 +13,34 @@ class Fields(ShuffleProtocol):
 
     __slots__ = ()
 
-    def document(self) -> dict[str, Any]:
-        """Each field under its name; the probability of a flip, and other large numbers, as texts."""
-        values = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
-        return {"kind": self.kind} | {name: _written(value) for name, value in values}
+    def document(self) -> Document:
+        """Each field under its name; probabilities in units of 2^-64 are texts."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {"kind": self.kind} | {name: _written(name, value) for name, value in values.items()}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
+    def from_document(cls, document: object) -> Self:
         """The dataclass with these fields."""
-        kinds = {field.name: field.type for field in fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: _read(kinds[name], value) for name, value in document.items()})
+        hints = get_type_hints(cls)
+        readers = {field.name: _reader(field.name, hints[field.name]) for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        return cls(**fields(document, cls.kind, **readers))
 
 
-def _written(value: Any) -> Any:
+def _written(name: str, value: Any) -> Any:
     if isinstance(value, Flip):
         return str(value.threshold)
-    return str(value) if isinstance(value, int) and value >= 1 << 53 else value
+    return str(value) if name == "threshold" else value
 
 
-def _read(kind: Any, value: Any) -> Any:
-    if kind is Flip:
-        return Flip(int(value))
-    return int(value) if kind is int and isinstance(value, str) else value
+def _reader(name: str, hint: Any) -> Reader:
+    if hint is Flip:
+        return lambda value: Flip(word(value))
+    if name == "threshold":
+        return word
+    return {int: whole, float: number, bool: _boolean}.get(hint, text)
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value

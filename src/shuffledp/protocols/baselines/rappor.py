@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from flint import arb, ctx
@@ -106,7 +106,7 @@ class Rappor(Counting, Fields):
     reference: ClassVar[str] = cite("RAPPOR14")
 
     @classmethod
-    def private(cls, *, size: int, epsilon0: float) -> "Rappor":
+    def private(cls, *, size: int, epsilon0: float) -> Self:
         """The most accurate one that is epsilon0-LDP."""
         return cls(size=checks.size(size), flip=Flip.private(epsilon0 / 2))
 
@@ -179,6 +179,11 @@ class Rappor(Counting, Fields):
         """Exact in law."""
         held, n = np.tile(self.held(population), (runs, 1)), population.n
         return self._unbiased(self.flip.count(held, n - held, generator), n)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """A few bits."""
+        return [cls.private(size=4, epsilon0=1.5)]
 
     def _unbiased(self, ones: NDArray[np.int64], n: int) -> Reals:
         return np.asarray((ones - n * self.flip.probability) * self.flip.gain)

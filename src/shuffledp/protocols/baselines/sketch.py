@@ -1,7 +1,7 @@
 """Apple's count mean sketch, and its one-bit Hadamard form: for domains too large to list."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ class Sketch(Counting, Fields):
     flip: Flip
     seed: int
 
+    def __init__(self, *, size: int, hashes: int, width: int, flip: Flip, seed: int = 0) -> None:
+        raise NotImplementedError
+
     @property
     def domain(self) -> WholeNumbers:
         """The values that are asked about."""
@@ -50,6 +53,11 @@ class Sketch(Counting, Fields):
     def cells_per_run(self) -> int:
         """Every pair of values may collide."""
         return self.size**2
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Few hash functions and bits, so that values collide."""
+        return [cls(size=4, hashes=8, width=8, flip=Flip.private(0.75))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +82,7 @@ class CountMeanSketch(Sketch):
         _check(self.size, self.hashes, self.width)
 
     @classmethod
-    def private(
-        cls, *, size: int, epsilon0: float, hashes: int = 65536, width: int = 1024, seed: int = 0
-    ) -> "CountMeanSketch":
+    def private(cls, *, size: int, epsilon0: float, hashes: int = 65536, width: int = 1024, seed: int = 0) -> Self:
         """The most accurate one that is epsilon0-LDP."""
         return cls(size=size, hashes=hashes, width=width, flip=Flip.private(epsilon0 / 2), seed=seed)
 
@@ -159,17 +165,15 @@ class HadamardSketch(Sketch):
             raise InvalidInput(f"the width of a Hadamard sketch is a power of two; got {self.width}. Use e.g. 1024.")
 
     @classmethod
-    def private(
-        cls, *, size: int, epsilon0: float, hashes: int = 65536, width: int = 1024, seed: int = 0
-    ) -> "HadamardSketch":
+    def private(cls, *, size: int, epsilon0: float, hashes: int = 65536, width: int = 1024, seed: int = 0) -> Self:
         """The most accurate one that is epsilon0-LDP."""
         return cls(size=size, hashes=hashes, width=width, flip=Flip.private(epsilon0), seed=seed)
 
     def sentence(self) -> str:
         """What one user does."""
         return (
-            f"each user hashes the value to {self.width:,} bits by one of {self.hashes:,} functions and lies about one Hadamard coefficient "
-            f"with probability {self.flip.probability:.6g}"
+            f"each user hashes the value to {self.width:,} bits by one of {self.hashes:,} functions and lies about one "
+            f"Hadamard coefficient with probability {self.flip.probability:.6g}"
         )
 
     @property

@@ -3,13 +3,14 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
+from shuffledp.core.honest import honest_reports
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from
 from shuffledp.domains.reals import RealRange
@@ -74,7 +75,7 @@ class SplitAndMix(Summing, Fields):
     @property
     def honest(self) -> int:
         """Users relied on."""
-        return checks.honest_reports(self.n, self.honest_fraction)
+        return honest_reports(self.n, self.honest_fraction)
 
     @property
     def domain(self) -> RealRange:
@@ -184,7 +185,7 @@ class SplitAndMix(Summing, Fields):
 
     def max_shift(self, n: int) -> float:
         """One share can be anything below the modulus."""
-        return (self.high - self.low) / self.steps * 2**self.modulus_bits / self.scale(n)
+        return (self.high - self.low) / self.steps * (1 << self.modulus_bits) / self.scale(n)
 
     def sums(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """Exact in law if all users are honest."""
@@ -194,6 +195,14 @@ class SplitAndMix(Summing, Fields):
         shape = self.n / self.honest
         noise = [generator.negative_binomial(shape, self.noise.stop, runs) for _ in range(2)]
         return self._scaled(points + noise[0] - noise[1])
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """With and without liars."""
+        return [
+            cls(n=100, epsilon=1.5, delta=1e-6, steps=7),
+            cls(n=100, epsilon=1.5, delta=1e-6, steps=7, honest_fraction=0.5),
+        ]
 
     def _share(self) -> PolyaShare:
         return _shares(self.noise.scale, self.honest)

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,11 @@ class UnaryBits(Summing, Fields):
         )
         total = generator.binomial(ones, 1 - g / 2) + generator.binomial(n * self.messages - ones, g / 2)
         return self._unbiased(total, n)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """One bit and several."""
+        return [cls(messages=5, threshold=WORD // 7), cls(messages=1, threshold=WORD // 3, low=-1.0, high=2.0)]
 
     def _unbiased(self, total: NDArray[np.int64], n: int) -> Reals:
         g = self.gamma

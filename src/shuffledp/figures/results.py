@@ -1,29 +1,29 @@
-"""An answer as a picture: estimates with their intervals, beside the truth if it is known."""
+"""A result as a picture: estimates with their intervals, beside the truth if it is known."""
 
 from pathlib import Path
 
 import numpy as np
 
 from shuffledp.core.digits import rounded_up
-from shuffledp.engines.answer import Answer
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, canvas, check_picture, save_picture
+from shuffledp.results.result import Result
 
 
-def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: bool = False) -> None:
+def draw(result: Result, path: Path, *, confidence: float = 0.95, simultaneous: bool = False) -> None:
     """Write the picture; its kind follows from the file's ending."""
     check_picture(path)
-    low, high = answer.estimate.interval(confidence, simultaneous=simultaneous)
-    value, names = answer.estimate.value, [name.replace("$", r"\$") for name in answer.names]
+    low, high = result.estimate.interval(confidence, simultaneous=simultaneous)
+    value, names = result.estimate.value, [name.replace("$", r"\$") for name in result.names]
     few = len(names) <= 30
     with canvas(max(5.0, min(10.0, 1.2 + 0.55 * len(names))), 3.6, 1, 1) as (figure, axes):
         axis, at = axes[0], np.arange(len(names))
-        bars = answer.truth is not None and few
+        bars = result.truth is not None and few
         width = 0.38 if bars else 0.7
-        if answer.truth is not None:
+        if result.truth is not None:
             if bars:
-                axis.bar(at - 0.2, answer.truth, width, color=ORANGE, label="truth (not private)")
+                axis.bar(at - 0.2, result.truth, width, color=ORANGE, label="truth (not private)")
             else:
-                axis.plot(at, answer.truth, color=ORANGE, label="truth (not private)")
+                axis.plot(at, result.truth, color=ORANGE, label="truth (not private)")
         offset = at + (0.2 if bars else 0.0)
         limits = np.stack([value - low, high - value])
         label = f"private estimate, {100 * confidence:g} % interval"
@@ -38,15 +38,15 @@ def draw(answer: Answer, path: Path, *, confidence: float = 0.95, simultaneous: 
         axis.set_xticklabels(
             [names[int(j)] for j in axis.get_xticks()], rotation=30 if long else 0, ha="right" if long else "center"
         )
-        axis.set_ylabel("users" if answer.plan.task == "histogram" else answer.plan.task)
+        axis.set_ylabel(result.plan.protocol.measure)
         axis.set_axisbelow(True)
-        axis.set_title(_promise(answer))
+        axis.set_title(_promise(result))
         axis.legend(loc="best")
         save_picture(figure, path)
 
 
-def _promise(answer: Answer) -> str:
-    if answer.guarantee is None:
+def _promise(result: Result) -> str:
+    if result.guarantee is None:
         return "simulation: no guarantee"
-    epsilon, delta = rounded_up(answer.guarantee.epsilon), rounded_up(answer.guarantee.delta)
-    return f"({epsilon}, {delta})-differentially private, {answer.n:,} reports"
+    epsilon, delta = rounded_up(result.guarantee.epsilon), rounded_up(result.guarantee.delta)
+    return f"({epsilon}, {delta})-differentially private, {result.n:,} reports"

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from shuffledp.core.estimate import Estimate
-from shuffledp.engines.answer import Answer
 from shuffledp.errors import InvalidInput
+from shuffledp.results.result import Result
 
 
 def derived(
-    answer: Answer,
+    result: Result,
     *,
     confidence: float = 0.95,
     project: bool = False,
@@ -23,12 +23,12 @@ def derived(
 ) -> dict[str, Any]:
     """Only what is asked for; a range is two names of bins with .. between them."""
     wanted = bool(project or frequencies or cdf or quantiles or top is not None or ranges)
-    statistics = answer.statistics
+    statistics = result.plan.protocol.statistics(result.estimate)
     if statistics is None:
         if wanted:
-            raise InvalidInput(f"a {answer.plan.task} is one number: nothing is derived from it. Plan a histogram.")
+            raise InvalidInput(f"a {result.plan.question} is one number: nothing is derived from it. Plan a histogram.")
         return {}
-    names = answer.names
+    names = result.names
     found: dict[str, Any] = {}
     if project:
         found["projected"] = statistics.projected().tolist()
@@ -43,18 +43,18 @@ def derived(
             for at, low, high in [statistics.quantile(share, confidence)]
         ]
     if top is not None:
-        found["top"] = [{"bin": names[j], "value": float(answer.estimate.value[j])} for j in statistics.top(top)]
+        found["top"] = [{"bin": names[j], "value": float(result.estimate.value[j])} for j in statistics.top(top)]
     if ranges:
-        found["ranges"] = [{"range": text} | _range(answer, text, confidence) for text in ranges]
+        found["ranges"] = [{"range": text} | _range(result, text, confidence) for text in ranges]
     return found
 
 
-def _range(answer: Answer, text: str, confidence: float) -> dict[str, Any]:
+def _range(result: Result, text: str, confidence: float) -> dict[str, Any]:
     first, dots, last = text.partition("..")
-    bins = {name: j for j, name in enumerate(answer.names)}
+    bins = {name: j for j, name in enumerate(result.names)}
     if not dots or first not in bins or last not in bins:
         raise InvalidInput(f"{text!r} is not a range of bins. Write two names of bins with .. between them.")
-    statistics = answer.statistics
+    statistics = result.plan.protocol.statistics(result.estimate)
     if statistics is None:  # pragma: no cover - asked above
         return {}
     return {key: value[0] for key, value in _entries(statistics.in_range(bins[first], bins[last]), confidence).items()}

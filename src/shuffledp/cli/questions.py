@@ -1,0 +1,82 @@
+"""Questions on the command line: their names and options are those of the registered families."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from shuffledp.cli.numbers import Real, Whole
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols import registry
+
+_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+
+
+class _Question(click.ParamType):  # type: ignore[type-arg]
+    """The name of a question that some family answers."""
+
+    name = "question"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002
+        """All of them."""
+        return f"{{{'|'.join(registry.questions())}}}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what nobody answers."""
+        if value not in registry.questions():
+            self.fail(f"{value!r} is not one of {', '.join(registry.questions())}.", param, ctx)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002
+        """Names that begin so."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in registry.questions() if name.startswith(incomplete)]
+
+
+QUESTION: Final = _Question()
+
+
+class QuestionCommand(click.Command):
+    """A command that also has the options of all questions, before its own that concern the output."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Read the registry each time: a family that was registered a moment ago counts."""
+        own = super().get_params(ctx)
+        place = next((j for j, param in enumerate(own) if param.name == "delta"), len(own) - 1) + 1
+        return [*own[:place], *_options(), *own[place:]]
+
+
+def _options() -> list[click.Parameter]:
+    found: list[click.Parameter] = []
+    for option in registry.options():
+        flag = f"--{option.name.replace('_', '-')}"
+        if option.values == "texts":
+            found.append(click.Option([flag], metavar="A,B,...", help=option.help))
+            found.append(click.Option([f"{flag}-file"], type=_FILE, help="The same from a file, one per line."))
+        else:
+            found.append(click.Option([flag], type=Whole() if option.values == "whole" else Real(), help=option.help))
+    return found
+
+
+def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """What was given, with texts read and split."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    for option in registry.options():
+        if option.values != "texts":
+            continue
+        file = given.pop(f"{option.name}_file", None)
+        if file is not None and option.name in given:
+            raise InvalidInput(f"give --{option.name} or --{option.name}-file, not both.")
+        if file is not None:
+            given[option.name] = _lines(file, option.name)
+        elif option.name in given:
+            given[option.name] = [text.strip() for text in given[option.name].split(",")]
+    return given
+
+
+def _lines(file: Path, what: str) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise InvalidInput(f"cannot read {what} from {file}. Give a text file with one per line.") from None

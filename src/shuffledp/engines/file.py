@@ -1,0 +1,75 @@
+"""A file with one row per report: a column of it, or an SQL expression of each row."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from shuffledp.domains.domain import Domain
+from shuffledp.engines.expression import Expression
+from shuffledp.engines.person_rows import surplus
+from shuffledp.engines.source import NOBODY, Piece, Source
+from shuffledp.engines.table import Table
+from shuffledp.errors import InvalidInput
+
+
+class File(Source):
+    """A CSV, Parquet or Arrow file, read in batches.
+
+    Args:
+        path: of the file.
+        column: with the values; or
+        query: an SQL expression of the row's columns.
+        user: column that says whose row it is; a second row of somebody is refused, unless
+        max_rows_per_user: says how many may take part.
+        multiline: whether cells of a CSV file may contain line breaks.
+    """
+
+    in_file = True
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        column: str | None = None,
+        query: str | None = None,
+        user: str | None = None,
+        max_rows_per_user: int | None = None,
+        multiline: bool = False,
+    ) -> None:
+        if (column is None) == (query is None):
+            raise InvalidInput("say where the values are: give either a column or a query.")
+        if max_rows_per_user is not None and user is None:
+            raise InvalidInput("rows per person can only be limited if we know whose they are. Give the user column.")
+        if max_rows_per_user is not None and max_rows_per_user < 1:
+            raise InvalidInput("a person may have at least one row. Give max_rows_per_user of 1 or more.")
+        self._path, self._column, self._query, self._multiline = Path(path), column, query, multiline
+        self._user, self._limit = user, max_rows_per_user
+        self.rows_per_person, self.knows_people = max_rows_per_user or 1, user is not None
+
+    def pieces(self, domain: Domain) -> Iterator[Piece]:
+        """A batch at a time."""
+        table = Table(path=self._path, multiline=self._multiline, labels=domain.labels)
+        expression = Expression(self._query) if self._query is not None else None
+        columns = [table.column(self._column)] if self._column is not None else []
+        if expression is not None:
+            columns = expression.columns(table)
+        with ExitStack() as stack:
+            extra = None
+            if self._user is not None:
+                extra = stack.enter_context(surplus(table, self._user, self.rows_per_person))
+            row = 0
+            for batch, share in table.batches(columns):
+                if row == 0 and expression is not None:
+                    expression.check(batch, texts=table.format == "csv")
+                raw = expression.evaluate(batch) if expression else batch.column(columns[0])
+                leave_out = NOBODY if extra is None else extra.before(row + len(raw)) - row
+                if self._limit is None and len(leave_out):
+                    raise InvalidInput(
+                        f"in data row {row + int(leave_out[0]) + 1:,} a user appears again. Keep one row per person, or use "
+                        "--max-rows-per-user."
+                    )
+                yield Piece(raw, row, leave_out, share)
+                row += len(raw)
+
+    def __str__(self) -> str:
+        return self._path.name

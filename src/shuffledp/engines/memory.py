@@ -1,0 +1,53 @@
+"""Everything at once: for values that are in memory anyway."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shuffledp.core.words import WordSource
+from shuffledp.domains.columns import is_arrow
+from shuffledp.domains.domain import STRICT, Policy
+from shuffledp.engines.engine import Progress
+from shuffledp.engines.source import Source
+from shuffledp.engines.tally import Tally, tally_rows
+from shuffledp.protocols.protocol import ShuffleProtocol
+
+
+class Memory:
+    """Loads the source into one column and tallies that."""
+
+    name: ClassVar[str] = "memory"
+
+    def tally(
+        self,
+        protocol: ShuffleProtocol,
+        source: Source,
+        words: WordSource,
+        policy: Policy = STRICT,
+        *,
+        truth: bool = False,
+        progress: Progress | None = None,
+    ) -> Tally:
+        """Of the whole column."""
+        protocol.domain.check(policy)
+        pieces = list(source.pieces(protocol.domain))
+        if not pieces:
+            return Tally.empty(protocol, truth=truth)
+        found = tally_rows(
+            protocol, _joined([piece.raw for piece in pieces]), words, policy, first_row=pieces[0].first_row,
+            in_file=source.in_file, truth=truth,
+            leave_out=np.concatenate([piece.leave_out + (piece.first_row - pieces[0].first_row) for piece in pieces]),
+        )  # fmt: skip
+        if progress is not None:
+            progress(1.0)
+        return found
+
+
+def _joined(columns: list[Any]) -> Any:
+    if len(columns) == 1:
+        return columns[0]
+    if all(is_arrow(column) for column in columns):
+        import pyarrow as pa
+
+        return pa.chunked_array(columns).combine_chunks()
+    return [value for column in columns for value in column]

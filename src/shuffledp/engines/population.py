@@ -1,0 +1,39 @@
+"""Files that say how many users hold which value."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from shuffledp.core.population import Population
+from shuffledp.domains.domain import Domain
+from shuffledp.errors import InvalidInput
+
+_MOST = 10**15
+
+
+def read_population(path: Path, domain: Domain) -> Population:
+    """A CSV file with a header and lines of a value and a number of users."""
+    texts, users = [], []
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.reader(file))
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}. Give a CSV of values and counts.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InvalidInput(f"{path} is not a CSV file. Give one of values and counts.") from None
+    for number, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        try:
+            text, count_text = row
+            count = float(count_text)
+        except ValueError:
+            raise InvalidInput(f"line {number} of {path} is not a value and a count. Write e.g. yes,120.") from None
+        if not (0 <= count <= _MOST and count == int(count)):
+            raise InvalidInput(f"line {number} of {path} has a count that is not a whole number of users. Fix it.")
+        texts.append(text.strip())
+        users.append(int(count))
+    if not 0 < sum(users) <= _MOST:
+        raise InvalidInput(f"{path} must have from 1 to 1e15 users. Give a header and lines like yes,120.")
+    return Population(values=domain.read(texts), users=np.array(users, dtype=np.int64))

@@ -1,0 +1,17 @@
+"""Every engine by its name. To add one, register it here; tests/conformance/test_engines.py judges it."""
+
+from typing import Final
+
+from shuffledp.engines.engine import Engine
+from shuffledp.engines.memory import Memory
+from shuffledp.engines.streaming import Streaming
+from shuffledp.errors import InvalidInput
+
+ENGINES: Final[dict[str, Engine]] = {engine.name: engine for engine in (Streaming(), Memory())}
+
+
+def engine_named(name: str) -> Engine:
+    """The engine of that name."""
+    if name not in ENGINES:
+        raise InvalidInput(f"there is no engine {name!r}. Use one of {', '.join(ENGINES)}.")
+    return ENGINES[name]

@@ -1,0 +1,38 @@
+"""One piece after the other: any number of rows in little memory."""
+
+from typing import ClassVar
+
+from shuffledp.core.words import WordSource
+from shuffledp.domains.domain import STRICT, Policy
+from shuffledp.engines.engine import Progress
+from shuffledp.engines.source import Source
+from shuffledp.engines.tally import Tally, settle_allocator, tally_rows
+from shuffledp.protocols.protocol import ShuffleProtocol
+
+
+class Streaming:
+    """Tallies each piece of the source and adds them up."""
+
+    name: ClassVar[str] = "streaming"
+
+    def tally(
+        self,
+        protocol: ShuffleProtocol,
+        source: Source,
+        words: WordSource,
+        policy: Policy = STRICT,
+        *,
+        truth: bool = False,
+        progress: Progress | None = None,
+    ) -> Tally:
+        """Of all pieces."""
+        settle_allocator()
+        total = Tally.empty(protocol, truth=truth)
+        for piece in source.pieces(protocol.domain):
+            total += tally_rows(
+                protocol, piece.raw, words, policy, first_row=piece.first_row, in_file=source.in_file,
+                leave_out=piece.leave_out, truth=truth,
+            )  # fmt: skip
+            if progress is not None:
+                progress(piece.share)
+        return total

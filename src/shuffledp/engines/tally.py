@@ -1,0 +1,92 @@
+"""What an engine makes of data: counts of messages, and what became of every row. Tallies of parts add up."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.counts import Counts
+from shuffledp.core.words import WordSource
+from shuffledp.domains.domain import STRICT, Policy
+from shuffledp.protocols.protocol import ShuffleProtocol
+
+BLOCK = 1 << 18
+"""Rows randomized at once: enough to forget Python, few enough for the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """A monoid: the sum does not depend on how rows are cut into parts, or in which order these are added.
+
+    Attributes:
+        rows: seen, whatever became of them.
+        counts: of messages.
+        rejected: rows that took no part, by reason.
+        adjusted: values that were changed to fit the plan, by reason.
+        truth: what the values add up to, if that was asked for. Not private.
+    """
+
+    rows: int
+    counts: Counts
+    rejected: Counter[str] = field(default_factory=Counter)
+    adjusted: Counter[str] = field(default_factory=Counter)
+    truth: NDArray[Any] | None = field(default=None, repr=False)
+
+    @classmethod
+    def empty(cls, protocol: ShuffleProtocol, *, truth: bool = False) -> Self:
+        """Of no rows."""
+        nothing = protocol.truth(protocol.domain.clean([]).values) if truth else None
+        return cls(rows=0, counts=Counts.none(protocol.counters), truth=nothing)
+
+    def __add__(self, other: Self) -> Self:
+        truth = None if self.truth is None or other.truth is None else self.truth + other.truth
+        return type(self)(
+            rows=self.rows + other.rows, counts=self.counts + other.counts, rejected=self.rejected + other.rejected,
+            adjusted=self.adjusted + other.adjusted, truth=truth,
+        )  # fmt: skip
+
+
+def tally_rows(
+    protocol: ShuffleProtocol,
+    raw: Any,
+    words: WordSource,
+    policy: Policy = STRICT,
+    *,
+    first_row: int = 0,
+    in_file: bool = False,
+    leave_out: Sequence[int] | NDArray[np.int64] = (),
+    truth: bool = False,
+) -> Tally:
+    """Clean, randomize, count. The messages depend on the rows' numbers only, not on how the rows are cut into parts.
+
+    Rows not kept are randomized and dropped: their messages are nobody's. `leave_out` are indices of rows of somebody who
+    has had enough; with `in_file`, errors name rows.
+    """
+    clean = protocol.domain.clean(raw, policy, first_row if in_file else None)
+    values, keep, rejected = clean.values, clean.keep, clean.rejected
+    if len(leave_out):
+        keep = np.ones(len(values), dtype=np.bool_) if keep is None else keep.copy()
+        rejected = rejected + Counter({"more rows than allowed": int(keep[leave_out].sum())})
+        keep[leave_out] = False
+    counts = Counts.none(protocol.counters)
+    for start in range(0, len(values), BLOCK):
+        messages = protocol.randomize(values[start : start + BLOCK], words, first_row=first_row + start)
+        if keep is not None:
+            messages = protocol.select(messages, keep[start : start + BLOCK])
+        counts += protocol.count(messages)
+    kept = values if keep is None else values[keep]
+    return Tally(
+        rows=len(values), counts=counts, rejected=rejected, adjusted=clean.adjusted,
+        truth=protocol.truth(kept) if truth else None,
+    )  # fmt: skip
+
+
+def settle_allocator() -> None:
+    """Let glibc keep freed arrays of up to 32 MB for the next block instead of returning them to the system each time.
+
+    Freeing one large block moves its thresholds (mallopt(3), M_MMAP_THRESHOLD); elsewhere this does nothing.
+    """
+    np.empty(31 << 20, dtype=np.uint8)

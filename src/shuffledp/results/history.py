@@ -1,0 +1,131 @@
+"""Which data were answered before on this machine: a second answer about the same people spends their budget again."""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from shuffledp.arithmetic.balls import sum_up
+from shuffledp.core.digits import rounded_up
+from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning.spend import Spend, composed
+from shuffledp.results.result import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One answer that was given.
+
+    Attributes:
+        data: SHA-256 of the file.
+        plan: of the plan.
+        epsilon: that was promised.
+        delta: that was promised.
+        unit: what was protected: the adjacency.
+        when: in ISO 8601.
+        spend: for the accountant; None for several rows per person, and in lines written before it was kept.
+    """
+
+    data: str
+    plan: str
+    epsilon: float
+    delta: float
+    unit: str
+    when: str
+    spend: Spend | None = None
+
+    def __post_init__(self) -> None:
+        numbers = all(isinstance(x, float | int) and not isinstance(x, bool) for x in (self.epsilon, self.delta))
+        if not (numbers and all(isinstance(x, str) for x in (self.data, self.plan, self.unit, self.when))):
+            raise ValueError
+
+    @classmethod
+    def read(cls, line: str) -> Self:
+        """A line of the history."""
+        fields = json.loads(line)
+        spend = fields.pop("spend", None)
+        return cls(**fields, spend=None if spend is None else Spend(**spend))
+
+
+class History:
+    """A file with a line per answer."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def book(self, result: Result, data: Path) -> list[str]:
+        """Write an answer down, before it is shown; notes if these people were asked before, or if writing failed."""
+        promise = result.guarantee
+        if promise is None:
+            return []
+        with data.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        release = Release(
+            data=digest, plan=result.plan.sha256, epsilon=promise.epsilon, delta=promise.delta, unit=promise.adjacency,
+            when=datetime.now(UTC).isoformat(timespec="seconds"),
+            spend=Spend.of(result.plan) if promise == result.plan.guarantee else None,
+        )  # fmt: skip
+        before = self._of(digest)
+        notes = [_warning(release, before)] if before else []
+        if not self._append(release):
+            notes.append("This release could not be written down, so a second one will not be noticed.")
+        return notes
+
+    def _of(self, data: str) -> list[Release]:
+        """Answers about the same data; lines that cannot be read are somebody else's."""
+        found = []
+        try:
+            lines = self._path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            return []
+        for line in lines:
+            try:
+                release = Release.read(line)
+            except (AttributeError, TypeError, ValueError):
+                continue
+            if release.data == data:
+                found.append(release)
+        return found
+
+    def _append(self, release: Release) -> bool:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(release)) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            return False
+        return True
+
+
+def _warning(release: Release, before: list[Release]) -> str:
+    same = sum(earlier.plan == release.plan for earlier in before)
+    times = "once" if len(before) == 1 else f"{len(before)} times"
+    return (
+        f"The budget is spent again: this file was answered {times} before ({same} with this plan). "
+        f"{_together([*before, release])}"
+    )
+
+
+def _together(releases: list[Release]) -> str:
+    if any(release.unit != releases[-1].unit for release in releases):
+        return "They protect different things (one row, or several rows of a person), so their budgets do not add up."
+    delta, how = releases[-1].delta, "by composition"
+    spends = [release.spend for release in releases if release.spend is not None]
+    epsilon = None
+    if len(spends) == len(releases):
+        try:
+            epsilon = composed(spends, delta)
+        except (InvalidInput, NoClaim):
+            epsilon = None
+    if epsilon is None:
+        epsilon, delta = (
+            sum_up(*(release.epsilon for release in releases)),
+            sum_up(*(release.delta for release in releases)),
+        )
+        how = "by basic composition"
+    return f"All answers together are ({rounded_up(epsilon)}, {rounded_up(delta)})-differentially private {how}."

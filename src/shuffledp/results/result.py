@@ -1,0 +1,118 @@
+"""What `run` and the analyzer say: one type, one JSON schema."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.document import Document
+from shuffledp.core.estimate import Estimate
+from shuffledp.core.guarantee import Guarantee
+from shuffledp.planning.plan import Plan
+from shuffledp.results.balance import Balance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a result of the service comes from.
+
+    Attributes:
+        task: id of the task.
+        batch: SHA-256 of the released batch.
+        trust: who must be trusted for what.
+        ledger: where the population's budget stands; None if none is kept.
+    """
+
+    task: str
+    batch: str
+    trust: str
+    ledger: Balance | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """An estimate with its guarantee, and what became of every row or report.
+
+    Attributes:
+        plan: what was run.
+        estimate: with named entries.
+        guarantee: what is promised; None if the randomness was not secret.
+        realised_epsilon: epsilon at the plan's delta with the reports received; None likewise.
+        realised_honest: how many honest ones among them that relies on.
+        unit: what one person may change.
+        received: rows or reports, valid or not.
+        rejected: those that took no part, by reason.
+        adjusted: values that were changed to fit the plan, by reason.
+        truth: the exact answer, if it was asked for. Not private.
+        notes: what a reader should know.
+        provenance: of a result of the service.
+    """
+
+    plan: Plan
+    estimate: Estimate
+    guarantee: Guarantee | None
+    realised_epsilon: float | None
+    realised_honest: int | None
+    unit: str
+    received: int
+    rejected: dict[str, int] = field(default_factory=dict)
+    adjusted: dict[str, int] = field(default_factory=dict)
+    truth: NDArray[np.float64] | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of valid reports."""
+        return self.estimate.n
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each entry of the estimate is."""
+        return self.estimate.names
+
+    @property
+    def max_shift(self) -> float:
+        """By how much one false report moves an entry at most."""
+        return self.plan.protocol.max_shift(self.n)
+
+    def document(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Document:
+        """The result as JSON data; every result has all these fields."""
+        low, high = self.estimate.interval(confidence, simultaneous=simultaneous)
+        origin: dict[str, Any] = (
+            dict.fromkeys(("task", "batch", "trust", "ledger")) if self.provenance is None else asdict(self.provenance)
+        )
+        return {
+            "question": self.plan.question,
+            "measure": self.plan.protocol.measure,
+            "estimate": {
+                "names": list(self.names),
+                "value": self.estimate.value.tolist(),
+                "standard_error": self.estimate.standard_error.tolist(),
+                "interval": np.stack([low, high], axis=1).tolist(),
+                "confidence": confidence,
+                "simultaneous": simultaneous,
+            },
+            "guarantee": self._guarantee(),
+            "n": self.n,
+            "received": self.received,
+            "rejected": dict(self.rejected),
+            "adjusted": dict(self.adjusted),
+            "truth": None if self.truth is None else self.truth.tolist(),
+            "max_shift_per_false_report": self.max_shift,
+            "plan": self.plan.sha256,
+            **origin,
+            "notes": list(self.notes),
+        }
+
+    def _guarantee(self) -> Document | None:
+        promise = self.guarantee
+        if promise is None:
+            return None
+        return {
+            "epsilon": promise.epsilon, "delta": promise.delta, "n": promise.n, "bound": promise.bound,
+            "adjacency": promise.adjacency, "unit": self.unit, "realised_epsilon": self.realised_epsilon,
+            "realised_honest": self.realised_honest,
+            "epsilon_if_shuffler_and_analyzer_collude": self.plan.protocol.epsilon0,
+        }  # fmt: skip
