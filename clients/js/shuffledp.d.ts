@@ -8,7 +8,15 @@ export interface KeyList {
 
 /** What a value is encoded and randomized by. */
 export interface Protocol {
-  name: "histogram" | "sum" | "mean" | "query";
+  kind: "histogram" | "summation";
+  /** What is made of the values of a summation. */
+  total?: "sum" | "mean" | "query";
+  /** The values that it takes. */
+  domain:
+    | { kind: "labels"; labels: string[] }
+    | { kind: "whole-numbers"; size: number }
+    | { kind: "intervals"; size: number; low: number; high: number }
+    | { kind: "reals"; low: number; high: number };
   /** Number of messages: bins or grid points. */
   size: number;
   /** The probability of a random answer, in units of 2^-64. */
@@ -16,9 +24,6 @@ export interface Protocol {
   gamma: number;
   /** What protects a report by itself, if shuffler and analyzer collude. */
   epsilon0: number;
-  labels?: string[];
-  low?: number;
-  high?: number;
 }
 
 export interface Task {

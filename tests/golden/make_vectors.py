@@ -27,6 +27,10 @@ from shuffledp.esa.keys import KeyList, PublicKey, Role
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, encode_message, report_id
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.histogram import HistogramFamily
+from shuffledp.protocols.question import Question
+from shuffledp.protocols.summation import SummationFamily
+from shuffledp.randomizers.response import RandomizedResponse
 
 PATH = Path(shuffledp.esa.__file__).with_name("vectors.json")
 ABOUT = {
@@ -83,19 +87,23 @@ class RecordingWords:
         return np.array([words], dtype="<u8")
 
 
-def made(task: Any, size: int, gamma: float | Fraction, **shape: Any) -> Plan:
+def made(question: str, size: int, gamma: float | Fraction, **shape: Any) -> Plan:
     """A plan with any blanket: its guarantee is not claimed here."""
+    randomizer = RandomizedResponse.of_threshold(size=size, threshold=math.ceil(Fraction(gamma) * 2**64))
+    asked = Question(
+        name=question, n=10, epsilon=1.0, delta=0.1, options=shape if "labels" in shape else shape | {"size": size}
+    )
+    family = HistogramFamily() if question == "histogram" else SummationFamily()
     return Plan(
-        task=task, size=size, threshold=math.ceil(Fraction(gamma) * 2**64), low=shape.get("low"), high=shape.get("high"),
-        labels=shape.get("labels"), guarantee=Guarantee(epsilon=1.0, delta=0.1, n=10, bound="best", reference="none"),
-        min_batch=10,
+        protocol=family.build(asked, randomizer), min_batch=10,
+        guarantee=Guarantee(epsilon=1.0, delta=0.1, n=10, bound="best", reference="none"),
     )  # fmt: skip
 
 
 def randomized(plan_: Plan, value: Any, words: RecordingWords) -> dict[str, Any]:
     """What becomes of a value, and the words that this took."""
     protocol = plan_.protocol
-    symbols = protocol.encode([value], words, first_row=0)  # type: ignore[arg-type]
+    symbols = protocol.encode(protocol.domain.clean([value]).values, words, first_row=0)
     message = int(protocol.randomizer.randomize(symbols, words, first_row=0)[0])
     return {
         "protocol": plan_.document()["protocol"], "value": value, "bytes": words.bytes, "blocks": words.blocks_,
@@ -140,7 +148,7 @@ def randomization() -> list[dict[str, Any]]:
             add(plan_, value)
     # the threshold's byte settles nothing: the next 56 bits of the first word do, and its last 8 do not count
     for plan_, value in ((labels, "no"), (sixteen, 9), (half, 4), (mean, 10.0), (least, 5), (most, 5)):
-        top, rest = divmod(plan_.threshold, 1 << 56)
+        top, rest = divmod(int(plan_.protocol.randomizer.document()["threshold"]), 1 << 56)
         for near in (rest - 1, rest, rest + 1):
             if 0 <= near < 1 << 56:
                 add(plan_, value, {0: top}, first=(near << 8 | 0xFF, 0x0123456789ABCDEF))
@@ -176,7 +184,7 @@ def refused() -> list[dict[str, Any]]:
     for plan_, values in cases:
         for value in values:
             try:
-                plan_.protocol.encode([value], KeyedWords.seeded(0), first_row=0)  # type: ignore[arg-type]
+                plan_.protocol.domain.clean([value])
             except InvalidInput:
                 found.append({"protocol": plan_.document()["protocol"], "value": value})
             else:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, Protocol
 
 import httpx
@@ -21,7 +20,7 @@ TASK = {
     "version", "plan", "window", "max_age", "on_expiry", "release_margin", "honest_fraction", "shufflers", "analyzer",
     "allow_same_operator",
 }  # fmt: skip
-PLAN = {"version", "protocol", "guarantee", "forecast", "min_batch", "sha256"}
+PLAN = {"version", "protocol", "guarantee", "min_batch", "sha256"}
 
 
 class Refused(Exception):  # noqa: N818 - reads as what it is
@@ -83,22 +82,20 @@ def digest(document: Any) -> bytes:
 def checked(task: dict[str, Any], task_id: str) -> dict[str, Any]:
     """The protocol of a task that is the one agreed to."""
     plan = task.get("plan", {})
-    if set(task) != TASK or set(plan) != PLAN or task["version"] != 2 or plan["version"] != 2:
+    if set(task) != TASK or set(plan) != PLAN or task["version"] != 2 or plan["version"] != 3:
         raise Refused("another version, or other fields")
     body = {name: value for name, value in plan.items() if name != "sha256"}
     if digest(task).hex() != task_id or digest(body).hex() != plan["sha256"]:
         raise Refused("another task")
     protocol: dict[str, Any] = plan["protocol"]
-    gamma, size = float(Fraction(int(protocol["threshold"]), 2**64)), messages(protocol)
-    local = math.log1p(size * (1 - gamma) / gamma)
-    if protocol["gamma"] != gamma or abs(protocol["epsilon0"] - local) > 1e-9 * (1 + local):
-        raise Refused("numbers that contradict each other")
+    if protocol["kind"] not in ("histogram", "summation") or protocol["randomizer"]["kind"] != "response":
+        raise Refused("another protocol")
     return protocol
 
 
 def messages(protocol: Mapping[str, Any]) -> int:
     """How many messages there are."""
-    return int(protocol["size"] if protocol["name"] == "histogram" else protocol["precision"] + 1)
+    return int(protocol["randomizer"]["size"])
 
 
 def fingerprint(role: str, key_id: int, public: str) -> bytes:
@@ -181,24 +178,23 @@ class SystemWords:
 
 def symbol(protocol: Mapping[str, Any], value: Any, words: Words) -> int:
     """What a value stands for."""
-    if "labels" in protocol:
-        if not isinstance(value, str) or value not in protocol["labels"]:
+    domain = protocol["domain"]
+    if domain["kind"] == "labels":
+        if not isinstance(value, str) or value not in domain["labels"]:
             raise Refused("not a label")
-        return int(protocol["labels"].index(value))
-    if "low" in protocol:
-        low, high = protocol["low"], protocol["high"]
-        if type(value) not in (int, float) or not low <= value <= high:
-            raise Refused("not in the range")
-        place = _bin if protocol["name"] == "histogram" else _grid_point
-        return place(protocol, float(value), float(low), float(high), words)
-    if type(value) is not int or not 0 <= value < protocol["size"]:
-        raise Refused("not a bin")
-    return value
+        return int(domain["labels"].index(value))
+    if domain["kind"] == "whole-numbers":
+        if type(value) is not int or not 0 <= value < domain["size"]:
+            raise Refused("not a bin")
+        return value
+    low, high = domain["low"], domain["high"]
+    if type(value) not in (int, float) or not low <= value <= high:
+        raise Refused("not in the range")
+    place = _bin if domain["kind"] == "intervals" else _grid_point
+    return place(messages(protocol), float(value), float(low), float(high), words)
 
 
-def _bin(protocol: Mapping[str, Any], value: float, low: float, high: float, _: Words) -> int:
-    size = protocol["size"]
-
+def _bin(size: int, value: float, low: float, high: float, _: Words) -> int:
     def edge(j: int) -> float:
         return low if j == 0 else high if j == size else (low * (size - j) + high * j) / size
 
@@ -207,8 +203,8 @@ def _bin(protocol: Mapping[str, Any], value: float, low: float, high: float, _: 
     return found + (found < size - 1 and value >= edge(found + 1))
 
 
-def _grid_point(protocol: Mapping[str, Any], value: float, low: float, high: float, words: Words) -> int:
-    precision = int(protocol["precision"])
+def _grid_point(size: int, value: float, low: float, high: float, words: Words) -> int:
+    precision = size - 1
     scaled = (value - low) / (high - low) * precision
     floor = min(math.floor(scaled), precision - 1)
     bits = (scaled - floor) * 256
@@ -223,7 +219,7 @@ def _grid_point(protocol: Mapping[str, Any], value: float, low: float, high: flo
 def response(protocol: Mapping[str, Any], said: int, words: Words) -> int:
     """The message for a symbol."""
     size = messages(protocol)
-    top, rest = divmod(int(protocol["threshold"]), 2**56)
+    top, rest = divmod(int(protocol["randomizer"]["threshold"]), 2**56)
     byte = words.byte(0)
     if byte > top:
         return said

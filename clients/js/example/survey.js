@@ -26,8 +26,8 @@ function digits(value, round) {
   return (round(value / unit) * unit).toLocaleString("en", { maximumSignificantDigits: 3 });
 }
 
-function addAnswers({ labels, size, low, high, name }, texts = {}) {
-  if (labels) {
+function addAnswers({ kind, labels, size, low, high }, texts = {}) {
+  if (kind === "labels") {
     for (const label of labels) {
       const choice = document.createElement("label");
       const input = Object.assign(document.createElement("input"), {
@@ -42,7 +42,7 @@ function addAnswers({ labels, size, low, high, name }, texts = {}) {
     }
     return;
   }
-  const bins = name === "histogram" && low === undefined;
+  const bins = kind === "whole-numbers";
   const [least, most] = bins ? [0, size - 1] : [low, high];
   const field = document.createElement("label");
   const input = Object.assign(document.createElement("input"), {
@@ -60,7 +60,7 @@ function addAnswers({ labels, size, low, high, name }, texts = {}) {
 
 function explain({ task, fingerprint }) {
   const { plan, shufflers, analyzer } = task.document;
-  const { gamma, size, name, epsilon0 } = task.protocol;
+  const { gamma, size, kind, epsilon0 } = task.protocol;
   const { epsilon, delta, n } = plan.guarantee;
   const [least, honest, answers] = [plan.min_batch, n, size].map((count) => count.toLocaleString("en"));
   const chance = digits(100 * gamma, Math.floor);
@@ -68,7 +68,7 @@ function explain({ task, fingerprint }) {
   const outward = [...shufflers].reverse();
   const next = outward[1] ?? analyzer;
   const rounding =
-    name === "histogram" ? "" : `Your number is rounded, by chance up or down, to one of ${size} steps. `;
+    kind === "histogram" ? "" : `Your number is rounded, by chance up or down, to one of ${size} steps. `;
   const texts = {
     device:
       `${rounding}With a probability of ${chance} % your browser drops your answer and sends one picked at random from all ` +
@@ -115,7 +115,7 @@ async function send(client, protocol) {
   $("send").disabled = true;
   show("Sending …");
   try {
-    const { earlier } = await client.submit(protocol.labels ? given : Number(given));
+    const { earlier } = await client.submit(protocol.domain.kind === "labels" ? given : Number(given));
     $("form").reset();
     $("form").hidden = true;
     show(
@@ -139,7 +139,7 @@ async function start() {
   const client = new Client({ url, taskId, analyzer, shufflers });
   const description = await client.describe();
   $("question").textContent = question;
-  addAnswers(description.task.protocol, answers);
+  addAnswers(description.task.protocol.domain, answers);
   explain(description);
   $("form").addEventListener("submit", (event) => {
     event.preventDefault();

@@ -33,6 +33,15 @@ function quoted(text) {
   return JSON.stringify(text);
 }
 
+/** Whether an object has exactly these fields. */
+export function exactly(document, fields) {
+  return (
+    isObject(document) &&
+    Object.keys(document).length === fields.length &&
+    fields.every((field) => Object.hasOwn(document, field))
+  );
+}
+
 export function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 // From a value to the message that is sent: encode, round, randomize. A pure function of the value and the random words,
 // equal to the Python package's for the same words.
 
-import { isObject } from "./canonical.js";
+import { exactly, isObject } from "./canonical.js";
 import { invalid } from "./errors.js";
 
 const RESPONSE = 0;
@@ -22,37 +22,37 @@ export class SystemWords {
   }
 }
 
-/** The protocol of a plan document, checked: name, size, threshold, and labels or low and high. */
+/** The protocol of a plan document, checked: kind, domain, size, threshold, gamma and epsilon0. */
 export function readProtocol(document) {
-  const wrong = invalid("this is not a protocol of a plan. Make a plan with shuffledp plan.");
-  const { name } = isObject(document) ? document : {};
-  const sized = name === "histogram" ? "size" : "precision";
-  const known = ["name", sized, "labels", "low", "high", "gamma", "threshold", "epsilon0"];
-  if (!["histogram", "sum", "mean", "query"].includes(name)) throw wrong;
-  if (!Object.keys(document).every((field) => known.includes(field))) throw wrong;
-  const size = name === "histogram" ? document.size : document.precision + 1;
-  if (!Number.isInteger(size) || size < 2 || size > 2 ** 32) throw wrong;
-  if (typeof document.threshold !== "string" || !/^[1-9][0-9]{0,19}$/.test(document.threshold)) throw wrong;
-  const threshold = BigInt(document.threshold);
+  const wrong = invalid("this is not a protocol of a plan that this client knows. Make a plan with shuffledp plan.");
+  const fields = { histogram: ["kind", "domain", "randomizer"], summation: ["kind", "total", "domain", "randomizer"] };
+  if (!isObject(document) || !Object.hasOwn(fields, document.kind)) throw wrong;
+  const { kind, total, domain, randomizer } = document;
+  if (!exactly(document, fields[kind]) || !exactly(randomizer, ["kind", "size", "threshold"])) throw wrong;
+  if (kind === "summation" && !["sum", "mean", "query"].includes(total)) throw wrong;
+  const { size } = randomizer;
+  if (randomizer.kind !== "response" || !Number.isInteger(size) || size < 2 || size > 2 ** 32) throw wrong;
+  if (typeof randomizer.threshold !== "string" || !/^[1-9][0-9]{0,19}$/.test(randomizer.threshold)) throw wrong;
+  const threshold = BigInt(randomizer.threshold);
   const gamma = Number(threshold) / WORD;
   if (!(gamma < 1)) throw wrong; // messages would say nothing about the values
-  const epsilon0 = Math.log1p((size * (1 - gamma)) / gamma);
-  if (document.gamma !== gamma || !(Math.abs(document.epsilon0 - epsilon0) <= 1e-9 * (1 + epsilon0))) {
-    throw invalid(
-      "the plan's gamma, threshold and epsilon0 contradict each other. Make a new one with shuffledp plan.",
-    );
-  }
-  const { labels, low, high } = document;
-  if (labels !== undefined) {
+  if (!DOMAINS[kind].includes(domain?.kind) || !isDomain(domain, size)) throw wrong;
+  if (total === "query" && (domain.low !== 0 || domain.high !== 1)) throw wrong;
+  return { kind, total, domain, size, threshold, gamma, epsilon0: Math.log1p((size * (1 - gamma)) / gamma) };
+}
+
+const DOMAINS = { histogram: ["labels", "whole-numbers", "intervals"], summation: ["reals"] };
+
+function isDomain(domain, size) {
+  const { kind, labels, low, high } = domain;
+  if (kind === "labels") {
     const texts = Array.isArray(labels) && labels.every((label) => typeof label === "string");
-    if (!texts || name !== "histogram" || labels.length !== size || new Set(labels).size !== size) throw wrong;
-    if (low !== undefined || high !== undefined) throw wrong;
-  } else if (low !== undefined || high !== undefined || name !== "histogram") {
-    const sensible = [low, high].every((end) => typeof end === "number" && Math.abs(end) <= 1e100);
-    if (!sensible || !(high - low >= 1e-100)) throw wrong;
-    if (name === "query" && (low !== 0 || high !== 1)) throw wrong;
+    return exactly(domain, ["kind", "labels"]) && texts && labels.length === size && new Set(labels).size === size;
   }
-  return { name, size, threshold, gamma, epsilon0: document.epsilon0, labels, low, high };
+  if (kind === "whole-numbers") return exactly(domain, ["kind", "size"]) && domain.size === size;
+  const range = [low, high].every((end) => typeof end === "number" && Math.abs(end) <= 1e100) && high - low >= 1e-100;
+  if (kind === "reals") return exactly(domain, ["kind", "low", "high"]) && range;
+  return exactly(domain, ["kind", "size", "low", "high"]) && range && domain.size === size;
 }
 
 /** The message for a value: what is sealed and sent. */
@@ -62,17 +62,20 @@ export function randomized(protocol, value, words = new SystemWords()) {
 
 /** The symbol of a value: its label or bin, or a grid point; an Error that does not show the value if it has none. */
 export function encode(protocol, value, words) {
-  if (protocol.name !== "histogram") return toGrid(protocol, number(protocol, value), words);
-  if (protocol.labels !== undefined) {
-    const symbol = typeof value === "string" ? protocol.labels.indexOf(value) : -1;
+  const { domain, size } = protocol;
+  if (domain.kind === "labels") {
+    const symbol = typeof value === "string" ? domain.labels.indexOf(value) : -1;
     if (symbol < 0) throw invalid("the value is not one of the plan's labels. Give one of them.");
     return symbol;
   }
-  if (protocol.low !== undefined) return place(protocol, number(protocol, value));
-  if (!Number.isInteger(value) || value < 0 || value >= protocol.size) {
-    throw invalid(`the value is not a whole number from 0 to ${protocol.size - 1}. Give one.`);
+  if (domain.kind === "whole-numbers") {
+    if (!Number.isInteger(value) || value < 0 || value >= size) {
+      throw invalid(`the value is not a whole number from 0 to ${size - 1}. Give one.`);
+    }
+    return Math.abs(value); // -0 is 0
   }
-  return Math.abs(value); // -0 is 0
+  const real = number(domain, value);
+  return domain.kind === "intervals" ? place(domain, real) : toGrid(domain, size - 1, real, words);
 }
 
 /** k-ary randomized response: below the threshold a uniform message, else the symbol itself. */
@@ -106,9 +109,8 @@ function place({ low, high, size }, value) {
   return bin;
 }
 
-/** A grid point 0 ... size - 1 of [low, high], rounded up with the probability that keeps the mean. */
-function toGrid({ low, high, size }, value, words) {
-  const steps = size - 1;
+/** A grid point 0 ... steps of [low, high], rounded up with the probability that keeps the mean. */
+function toGrid({ low, high }, steps, value, words) {
   const scaled = ((value - low) / (high - low)) * steps;
   const floor = Math.min(Math.floor(scaled), steps - 1);
   const bits = (scaled - floor) * 256;

@@ -1,11 +1,12 @@
 // A task: the plan and the terms of one collection. Its id is its hash, so whoever agreed to an id agreed to every word of it.
 
 import { sha256, toHex } from "./bytes.js";
-import { canonical, isObject } from "./canonical.js";
+import { canonical, exactly, isObject } from "./canonical.js";
 import { invalid, untrusted } from "./errors.js";
 import { readProtocol } from "./protocol.js";
 
 const VERSION = 2;
+const PLAN_VERSION = 3;
 const A_YEAR = 366 * 24 * 3600;
 const FIELDS = [
   "version",
@@ -19,7 +20,7 @@ const FIELDS = [
   "analyzer",
   "allow_same_operator",
 ];
-const PLAN_FIELDS = ["version", "protocol", "guarantee", "forecast", "min_batch", "sha256"];
+const PLAN_FIELDS = ["version", "protocol", "guarantee", "min_batch", "sha256"];
 
 /** The name of a task document: SHA-256 of its canonical form, in hexadecimal. */
 export async function taskId(document) {
@@ -33,8 +34,8 @@ export async function taskId(document) {
 export async function verifyTask(document, id) {
   checkedId(id);
   if (!isObject(document)) throw untrusted("the shuffler describes no task. Check the address.");
-  if (document.version !== VERSION || document.plan?.version !== VERSION) {
-    throw invalid(`the task is of another version than ${VERSION}. Use the client of its version.`);
+  if (document.version !== VERSION || document.plan?.version !== PLAN_VERSION) {
+    throw invalid(`the task or its plan is not of version ${VERSION} and ${PLAN_VERSION}. Use the client of its version.`);
   }
   if ((await taskId(document)) !== id) {
     throw untrusted("the shuffler describes another task than the one agreed to. Do not report to it.");
@@ -63,10 +64,6 @@ export function checkedId(id) {
     throw invalid("a task id is 64 hexadecimal digits. Take it from shuffledp task show.");
   }
   return id;
-}
-
-function exactly(document, fields) {
-  return Object.keys(document).length === fields.length && fields.every((field) => Object.hasOwn(document, field));
 }
 
 export function whole(value, least, most) {

@@ -263,12 +263,15 @@ test("another task, another version or an edited plan is refused", async () => {
   }
 });
 
-test("a plan whose gamma is not its threshold's is refused", async () => {
+test("a plan whose protocol this client does not know is refused", async () => {
   for (const protocol of [
-    { gamma: 0.4 },
-    { epsilon0: 0.5 },
-    { threshold: 2 ** 63 },
-    { threshold: (2n ** 64n).toString() },
+    { kind: "plane" },
+    { total: "sum" },
+    { domain: { kind: "labels", labels: ["a", "b"] } },
+    { domain: { kind: "reals", low: 0, high: 1 } },
+    { randomizer: { kind: "response", size: 3, threshold: 2 ** 63 } },
+    { randomizer: { kind: "response", size: 3, threshold: (2n ** 64n).toString() } },
+    { randomizer: { kind: "laplace", epsilon0: 1 } },
   ]) {
     const { client } = await setUp({ protocol });
     await assert.rejects(client.describe(), { kind: "invalid" });

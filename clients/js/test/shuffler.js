@@ -35,15 +35,18 @@ export async function peel(record, who, label, id) {
   return open(record.slice(7), who.pair, info(label, record.slice(0, 7), id, who.fingerprint));
 }
 
-const HALF = { gamma: 0.5, threshold: (2n ** 63n).toString() };
+const HISTOGRAM = {
+  kind: "histogram",
+  domain: { kind: "labels", labels: ["a", "b", "c"] },
+  randomizer: { kind: "response", size: 3, threshold: (2n ** 63n).toString() },
+};
 
 /** A task document; its plan is a histogram on three labels unless told. */
 export async function taskDocument({ protocol = {}, window = 60, shufflers = ["Alpha"] } = {}) {
   const body = {
-    version: 2,
-    protocol: { name: "histogram", size: 3, labels: ["a", "b", "c"], ...HALF, epsilon0: Math.log1p(3), ...protocol },
+    version: 3,
+    protocol: { ...HISTOGRAM, ...protocol },
     guarantee: { epsilon: 1, delta: 1e-6, n: 100, bound: "best", adjacency: "replace-one" },
-    forecast: { mean_squared_error: 1, rmse: 1 },
     min_batch: 100,
   };
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", canonical(body)));

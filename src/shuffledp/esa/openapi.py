@@ -277,34 +277,54 @@ _POSITIVE: Final[dict[str, Any]] = {"type": "number", "exclusiveMinimum": 0}
 _LONGEST: Final = 366 * 24 * 3600
 _NAME: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
 _RANGE: Final[dict[str, Any]] = {"low": _NUMBER, "high": _NUMBER}
-_LAW: Final[dict[str, Any]] = {
-    "gamma": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-    "threshold": {"type": "string", "pattern": "^[1-9][0-9]{0,19}$", "description": "An integer of 64 bits."},
-    "epsilon0": _POSITIVE,
+_THRESHOLD: Final[dict[str, Any]] = {
+    "type": "string",
+    "pattern": "^[1-9][0-9]{0,19}$",
+    "description": "An integer of 64 bits.",
 }
 _SCHEMAS: Final[dict[str, Any]] = {
     "Hash": {"type": "string", "pattern": "^[0-9a-f]{64}$", "description": "SHA-256 in hexadecimal."},
+    "Domain": {
+        "oneOf": [
+            _object(
+                {
+                    "kind": {"const": "labels"},
+                    "labels": {"type": "array", "items": _TEXT, "uniqueItems": True, "minItems": 2},
+                },
+                closed=True,
+            ),
+            _object({"kind": {"const": "whole-numbers"}, "size": _whole(2, 2**32)}, closed=True),
+            _object({"kind": {"const": "intervals"}, "size": _whole(2, 2**32)} | _RANGE, closed=True),
+            _object({"kind": {"const": "reals"}} | _RANGE, closed=True),
+        ]
+    },
+    "Randomizer": _object(
+        {"kind": {"const": "response"}, "size": _whole(2, 2**32), "threshold": _THRESHOLD}, closed=True
+    ),
     "Protocol": {
         "oneOf": [
             _object(
-                {"name": {"const": "histogram"}, "size": _whole(2, 2**32)} | _LAW,
-                {"labels": {"type": "array", "items": _TEXT, "uniqueItems": True, "minItems": 2}} | _RANGE, closed=True,
-            ) | {"dependentRequired": {"low": ["high"], "high": ["low"]}},
+                {"kind": {"const": "histogram"}, "domain": _schema("Domain"), "randomizer": _schema("Randomizer")},
+                closed=True,
+            ),
             _object(
-                {"name": {"enum": ["sum", "mean", "query"]}, "precision": _whole(1, 2**32 - 1)} | _RANGE | _LAW, closed=True
+                {
+                    "kind": {"const": "summation"},
+                    "total": {"enum": ["sum", "mean", "query"]},
+                    "domain": _schema("Domain"),
+                    "randomizer": _schema("Randomizer"),
+                },
+                closed=True,
             ),
         ]
     },
     "Plan": _object(
         {
-            "version": {"const": 2},
+            "version": {"const": 3},
             "protocol": _schema("Protocol"),
             "guarantee": _object(
                 {"epsilon": _POSITIVE, "delta": _POSITIVE, "n": _whole(1), "bound": _TEXT, "adjacency": {"const": "replace-one"}},
                 closed=True,
-            ),
-            "forecast": _object(
-                {"mean_squared_error": _NUMBER, "rmse": _NUMBER}, {"paper_mean_squared_error_bound": _NUMBER}, closed=True
             ),
             "min_batch": _whole(1),
             "sha256": _schema("Hash"),
