@@ -10,13 +10,14 @@ import click
 from shuffledp.cli.progress import progress
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
+from shuffledp.core.outcome import Outcome
 from shuffledp.core.words import KeyedWords
 from shuffledp.engines.intake import Intake, Policy
 from shuffledp.engines.table import Table
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.client import Client
 from shuffledp.esa.keys import KeyList
-from shuffledp.esa.sender import ARRIVED, NotDelivered, Sender, submit
+from shuffledp.esa.sender import NotDelivered, Sender, submit
 from shuffledp.esa.task import Task
 from shuffledp.protocols.histogram import Histogram
 
@@ -62,7 +63,7 @@ def submit_command(
     except UnicodeDecodeError:
         raise InvalidInput("the value is not text in UTF-8.") from None
     done = submit(client, _value(found, text), sender=sender, credential=tokens[0])
-    if done.outcome not in ARRIVED:
+    if not done.outcome.arrived:
         raise InvalidInput(
             f"the shuffler did not take the report ({done.outcome}). Check that task and keys are current."
         )
@@ -88,7 +89,7 @@ def simulate_clients(
         raise InvalidInput(f"this task has {found.hops} shufflers. Give the keys of all but the outermost.")
     credentials = read_tokens(tokens) if tokens is not None else None
     table, words = Table(path=data, labels=found.plan.labels or ()), KeyedWords.fresh()
-    name, outcomes, row = table.column(column), Counter[str](), 0
+    name, outcomes, row = table.column(column), Counter[Outcome](), 0
     intake = Intake(found.plan.protocol, Policy())
     protocol = found.plan.protocol
     plain = Histogram(protocol.randomizer) if isinstance(protocol, Histogram) else protocol
@@ -110,7 +111,7 @@ def simulate_clients(
             bar.update(int(1000 * share) - bar.pos)
     for outcome, count in sorted(outcomes.items()):
         click.echo(f"{outcome}: {count:,}")
-    if set(outcomes) - set(ARRIVED):
+    if not all(outcome.arrived for outcome in outcomes):
         sys.exit(1)
 
 

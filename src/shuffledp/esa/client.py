@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shuffledp.core.files import write_private
 from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.crypto import seal_inner, wrap_once
-from shuffledp.esa.disk import write_private
 from shuffledp.esa.keys import KeyList, PublicKey
 from shuffledp.esa.task import Task
 

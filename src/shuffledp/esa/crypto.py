@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
+from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyList, KeyRing, PublicKey, Role, fingerprint
-from shuffledp.esa.wire import LAYER, Header, Reason, encode_message, key_id_of
+from shuffledp.esa.wire import LAYER, Header, encode_message, key_id_of
 
 if TYPE_CHECKING:  # a process that only opens records needs no plans
     from shuffledp.esa.task import Task
@@ -32,18 +33,18 @@ def seal(plaintext: bytes, key: PublicKey, role: Role, task_id: str, *, hop: int
     return header + _SUITE.encrypt(plaintext, key.loaded(), info=info(role, hop, header, task_id, key.public))
 
 
-def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes | Reason:
+def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes | Outcome:
     """The plaintext of a layer, or why there is none."""
     named = key_id_of(record)
     if named is None or len(record) < LAYER:
-        return "invalid_message"
+        return Outcome.INVALID_MESSAGE
     key = ring.find(named)
     if key is None or key.state == "PENDING":
-        return "outdated_config"
+        return Outcome.OUTDATED_CONFIG
     try:
         return _SUITE.decrypt(record[7:], key.private, info=info(ring.role, hop, record[:7], task_id, key.point))
     except (InvalidTag, ValueError):
-        return "decrypt_error"
+        return Outcome.DECRYPT_ERROR
 
 
 def seal_message(message: int, task: "Task", analyzer: KeyList, shufflers: Sequence[KeyList]) -> bytes:

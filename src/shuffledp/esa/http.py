@@ -23,8 +23,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.checkpoints import reached
 from shuffledp.esa.commits import Commits, NotWritten, told
 from shuffledp.esa.keys import KeyList, KeyRing
 from shuffledp.esa.limits import Limits
@@ -35,8 +35,9 @@ from shuffledp.esa.rate import Rate, network
 from shuffledp.esa.readiness import Readiness
 from shuffledp.esa.renewal import Renewal
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import Batch, StoreUnavailable
 from shuffledp.esa.wire import split
+from shuffledp.stores.batch import Batch
+from shuffledp.stores.store import StoreUnavailable
 
 OCTETS: Final = "application/octet-stream"
 LOG: Final = logging.getLogger("shuffledp.shuffler")
@@ -72,12 +73,11 @@ class Service:
         keys: Callable[[], KeyRing] | None = None,
         next_keys: Mapping[str, Callable[[], KeyList]] = MappingProxyType({}),
         *,
-        free_bytes: Callable[[], int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`keys` and `next_keys`, by task, are asked at every tick for the current ones, so that rotation needs no restart.
 
-        `free_bytes` says how much room the store has; `clock` is for the rates.
+        `clock` is for the rates.
         """
         if tokens.forward is None and any(map(shuffler.is_inner, shuffler.tasks)):
             raise InvalidInput(
@@ -94,7 +94,7 @@ class Service:
             ThreadPoolExecutor(max_workers=1, thread_name_prefix=name) for name in ("releasing", "reading")
         )
         self._metrics = Metrics(self._reader, lambda: self._commits.reports)
-        self._readiness = Readiness(self._commits, shuffler.store, self._limits, free_bytes)
+        self._readiness = Readiness(self._commits, shuffler.store, self._limits)
         self._renewal = Renewal(shuffler, keys, next_keys)
         self._arriving = 0
         self._draining = self._gave_up = False
@@ -248,7 +248,7 @@ class Service:
             raise Problem(429, "busy", "too many reports wait", retry_after=1)
         outcomes = await self._commits.add(task_id, window, records)
         if self._rate is not None:  # garbage of one must not cost the others their turn
-            self._rate.take("", outcomes.count("accepted"))
+            self._rate.take("", outcomes.count(Outcome.ACCEPTED))
         return JSONResponse({"outcomes": outcomes})
 
     def _check_rates(self, request: Request, reports: int) -> None:
@@ -308,7 +308,7 @@ class Service:
         found = await self._release(lambda: self._releaser.close(task_id, whatever_the_window=True))
         if isinstance(found, Batch):
             self._ended(found)
-            reached("release: about to answer")
+            self._shuffler.reached("release: about to answer")
             return JSONResponse(_shown(found))
         if found == "task_unknown":  # it was retired a moment ago
             raise _unknown_task()

@@ -18,8 +18,8 @@ from typing import Any, Final, Generic, Literal, Self, TypeVar, get_args
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from shuffledp.core.canonical import digest
+from shuffledp.core.files import write_private
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.disk import write_private
 
 Role = Literal["shuffler", "analyzer"]
 State = Literal["PENDING", "ACTIVE", "EXPIRED"]

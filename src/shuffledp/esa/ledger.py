@@ -21,8 +21,8 @@ from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core import checks
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.files import sync_folder
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.esa.disk import sync_folder
 from shuffledp.randomizers.response import RandomizedResponse
 
 VERSION: Final = 2

@@ -6,6 +6,8 @@
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from shuffledp.core.outcome import Outcome
+
 Kind = tuple[int, str]
 """A status and the last part of a problem's type."""
 PROBLEMS: Final[dict[Kind, str]] = {
@@ -29,11 +31,6 @@ PROBLEMS: Final[dict[Kind, str]] = {
 }
 """Every answer that is not what was asked for."""
 EVERYWHERE: Final[tuple[Kind, ...]] = ((400, "invalid_http"), (503, "unavailable"), (503, "busy"))
-OUTCOMES: Final = (
-    "accepted", "report_replayed", "batch_collected", "outdated_config", "outdated_key", "not_admitted", "invalid_message",
-    "decrypt_error",
-)  # fmt: skip
-"""What becomes of a report."""
 _OCTETS: Final = "application/octet-stream"
 _PROBLEM: Final = "application/problem+json"
 Role = Literal["operator", "analyzer", "forward"]
@@ -274,6 +271,7 @@ def _object(
 
 _NUMBER: Final[dict[str, Any]] = {"type": "number"}
 _POSITIVE: Final[dict[str, Any]] = {"type": "number", "exclusiveMinimum": 0}
+_OUTCOMES: Final = [outcome.value for outcome in Outcome if outcome.from_shuffler]
 _LONGEST: Final = 366 * 24 * 3600
 _NAME: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
 _RANGE: Final[dict[str, Any]] = {"low": _NUMBER, "high": _NUMBER}
@@ -351,7 +349,7 @@ _SCHEMAS: Final[dict[str, Any]] = {
             "credential": _whole(0),
         }
     ),
-    "Outcomes": _object({"outcomes": {"type": "array", "items": {"enum": list(OUTCOMES)}, "minItems": 1}}),
+    "Outcomes": _object({"outcomes": {"type": "array", "items": {"enum": _OUTCOMES}, "minItems": 1}}),
     "Batch": _object(
         {
             "batch": _whole(1),

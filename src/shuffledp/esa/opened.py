@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.files import sync_folder, write_private
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.disk import sync_folder, write_private
 from shuffledp.esa.released import Ids
 
 
