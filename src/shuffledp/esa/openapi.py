@@ -8,9 +8,9 @@ from typing import Any, Final, Literal
 
 from shuffledp.core.outcome import Outcome
 
-Kind = tuple[int, str]
+ProblemKind = tuple[int, str]
 """A status and the last part of a problem's type."""
-PROBLEMS: Final[dict[Kind, str]] = {
+PROBLEMS: Final[dict[ProblemKind, str]] = {
     (400, "invalid_message"): "The body is not a whole number of reports, or the window is not a number.",
     (400, "invalid_http"): "The request is not HTTP/1.1.",
     (400, "disconnected"): "The upload was cut short.",
@@ -30,10 +30,10 @@ PROBLEMS: Final[dict[Kind, str]] = {
     (503, "not_ready"): "The shuffler should get no reports now.",
 }
 """Every answer that is not what was asked for."""
-EVERYWHERE: Final[tuple[Kind, ...]] = ((400, "invalid_http"), (503, "unavailable"), (503, "busy"))
+EVERYWHERE: Final[tuple[ProblemKind, ...]] = ((400, "invalid_http"), (503, "unavailable"), (503, "busy"))
 _OCTETS: Final = "application/octet-stream"
 _PROBLEM: Final = "application/problem+json"
-Role = Literal["operator", "analyzer", "forward"]
+TokenHolder = Literal["operator", "analyzer", "forward"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +58,8 @@ class Operation:
     summary: str
     answer: str
     schema: dict[str, Any]
-    problems: tuple[Kind, ...] = ()
-    role: Role | None = None
+    problems: tuple[ProblemKind, ...] = ()
+    role: TokenHolder | None = None
     upload: bool = False
     from_pages: bool = False
     digest: bool = False
@@ -71,8 +71,8 @@ def _schema(name: str) -> dict[str, Any]:
 
 
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
-_UNAUTHORIZED: Final[Kind] = (401, "unauthorized")
-_NO_TASK: Final[Kind] = (404, "task_unknown")
+_UNAUTHORIZED: Final[ProblemKind] = (401, "unauthorized")
+_NO_TASK: Final[ProblemKind] = (404, "task_unknown")
 OPERATIONS: Final = (
     Operation(
         path="/v2/tasks/{task}", method="get", name="describeTask", from_pages=True, problems=(_NO_TASK,),
