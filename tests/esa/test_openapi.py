@@ -72,7 +72,7 @@ def test_every_problem_in_the_source_is_documented_and_every_documented_one_is_t
     found |= {(404, "not_found"), (405, "method_not_allowed")}
     for path in Path(next(iter(shuffledp.esa.__path__))).glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Problem":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "HttpProblem":
                 status, kind = node.args[:2]
                 if isinstance(status, ast.Constant) and isinstance(kind, ast.Constant):
                     found.add((status.value, kind.value))  # type: ignore[arg-type]

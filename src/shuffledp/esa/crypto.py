@@ -62,9 +62,22 @@ def wrap(inner: bytes, task: "Task", shufflers: Sequence[KeyList]) -> bytes:
     """The layers that shufflers take off. Wrapping again does not make another report."""
     if len(shufflers) != task.hops:
         raise InvalidInput(f"this task has {task.hops} shufflers; got the keys of {len(shufflers)}.")
+    return _layers(inner, task, shufflers)
+
+
+def seal_below(message: int, task: "Task", lists: Sequence[KeyList], last: PublicKey) -> bytes:
+    """What the outermost shuffler passes on: sealed to the analyzer and the inner shufflers, whose keys are `lists`.
+
+    All layers are for the active keys, except the outermost of them: that is for `last`, a key of the last list.
+    """
+    inner = seal_inner(message, task, lists[0], last if len(lists) == 1 else None)
+    return _layers(inner, task, lists[1:], last)
+
+
+def _layers(record: bytes, task: "Task", shufflers: Sequence[KeyList], last: PublicKey | None = None) -> bytes:
     for hop, keys in enumerate(shufflers, start=1):
-        inner = wrap_once(inner, task, keys, hop)
-    return inner
+        record = wrap_once(record, task, keys, hop, last if hop == len(shufflers) else None)
+    return record
 
 
 def wrap_once(record: bytes, task: "Task", keys: KeyList, hop: int, key: PublicKey | None = None) -> bytes:
