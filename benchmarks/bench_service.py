@@ -32,11 +32,12 @@ from shuffledp.esa.http import OCTETS
 from shuffledp.esa.keys import KeyList, KeyRing, PublicKey
 from shuffledp.esa.opened import OpenedBefore
 from shuffledp.esa.opening import Openers
+from shuffledp.esa.release import release as permuted
 from shuffledp.esa.released import Released
-from shuffledp.esa.sqlite import SQLiteStore
-from shuffledp.esa.store import NextKey
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header
+from shuffledp.stores.batch import NextKey
+from shuffledp.stores.sqlite.store import SQLiteStore
 
 SECONDS = float(os.environ.get("SHUFFLEDP_BENCH_SECONDS", "60"))
 TOGETHER = 500
@@ -187,7 +188,7 @@ def release(task: Task, reports: int) -> None:
             store.open_batch(task.id).id, at_least=reports, secret=os.urandom(32), key=key, now=1.0
         )
         assert closing_batch is not None
-        store.release(closing_batch.id)
+        permuted(store, closing_batch.id)
         seconds, used = time.perf_counter() - start, time.process_time() - before
         memory = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - idle)
         print(

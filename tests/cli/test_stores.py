@@ -8,8 +8,8 @@ import pytest
 from oracles.parties import ANALYZER, SHUFFLER, SIXTEEN, prepared, sealed
 from oracles.process import run
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.sqlite import SQLiteStore
-from shuffledp.esa.store import Batch
+from shuffledp.stores.batch import Batch
+from shuffledp.stores.sqlite.store import SQLiteStore
 
 
 @pytest.fixture

@@ -76,7 +76,10 @@ def test_keys(tmp_path: Path) -> None:
     [
         ("keygen shuffler -o shuffler.key", "exists"),
         ("keygen analyzer -o shuffler.key --rotate", "keys of the shuffler"),
-        ("keygen shuffler -o nowhere.key --rotate", "cannot read the keys"),
+        (
+            "keygen shuffler -o nowhere.key --rotate",
+            "cannot read nowhere.key: No such file or directory. Make one with shuffledp keygen.",
+        ),
         ("keygen shuffler -o shuffler.key --rotate --introduce", "one at a time"),
         ("keygen shuffler -o shuffler.key --destroy 0", "not an expired key"),
         ("keygen pirate -o pirate.key", "pirate"),

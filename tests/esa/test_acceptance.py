@@ -37,6 +37,7 @@ from oracles.server import Server
 from shuffledp import InvalidInput, KeyedWords, NoClaim, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.guarantee import Guarantee
+from shuffledp.core.outcome import Outcome
 from shuffledp.engines.answer import estimated
 from shuffledp.engines.count import count
 from shuffledp.esa.analyzer import Opened, analyze, open_batch, result_of
@@ -44,13 +45,14 @@ from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.crypto import seal_inner, unseal, wrap
 from shuffledp.esa.http import OCTETS, Service, Tokens
 from shuffledp.esa.ledger import Ledger
+from shuffledp.esa.release import release
 from shuffledp.esa.sender import NotDelivered, submit
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.sqlite import SQLiteStore
-from shuffledp.esa.store import NextKey
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import Header, Reason, decode_message, record_length
+from shuffledp.esa.wire import Header, decode_message, record_length
 from shuffledp.planning.plan import Plan, epsilon_at
+from shuffledp.stores.batch import NextKey
+from shuffledp.stores.sqlite.store import SQLiteStore
 
 # A2: intervals
 
@@ -146,7 +148,7 @@ def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_pa
 
 # A7: malformed reports
 
-MALFORMED: dict[str, tuple[Callable[[Task, random.Random], bytes], str, Reason | None]] = {
+MALFORMED: dict[str, tuple[Callable[[Task, random.Random], bytes], str, str | None]] = {
     "short": (lambda task, _: sealed(1, task)[:-1], "invalid_message", None),
     "long": (lambda task, _: sealed(1, task) + b"x", "invalid_message", None),
     "wrong key id": (lambda task, _: bytes([9]) + sealed(1, task)[1:], "outdated_config", None),
@@ -185,12 +187,12 @@ def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
     assert shuffler.counters[task.id] == Counter(outcome for _, outcome in uploads)
     assert shuffler.counters[task.id].total() == n
     batch, data = released(shuffler, task)
-    assert batch.count == shuffler.counters[task.id]["accepted"]
+    assert batch.count == shuffler.counters[task.id][Outcome.ACCEPTED]
     opened = open_batch(data, task, ANALYZER)
     assert opened.rejected == expected
     result = analyze(data, task, ANALYZER)
     assert result["n"] == honest
-    refused = shuffler.counters[task.id].total() - shuffler.counters[task.id]["accepted"]
+    refused = shuffler.counters[task.id].total() - shuffler.counters[task.id][Outcome.ACCEPTED]
     assert result["n"] + sum(result["rejected"].values()) + refused == n
     estimate = result["estimate"]
     for bin_, (value, error) in enumerate(zip(estimate["value"], estimate["standard_error"], strict=True)):
@@ -237,7 +239,7 @@ def ordered(store: SQLiteStore, task_id: str, n: int, secret: bytes) -> list[int
     store.add_reports(task_id, [(j.to_bytes(16, "big"), j.to_bytes(71, "big")) for j in range(n)], keys={0: key})
     batch = store.start_closing(store.open_batch(task_id).id, at_least=n, secret=secret, key=key, now=1.0)
     assert batch is not None
-    store.release(batch.id)
+    release(store, batch.id)
     data = b"".join(store.pieces(batch.id))
     return [int.from_bytes(data[start : start + 71], "big") for start in range(0, len(data), 71)]
 
@@ -438,5 +440,5 @@ def test_a18_ten_retries_send_one_randomized_value(tmp_path: Path) -> None:
         assert isinstance(payload, bytes)
         told += decode_message(payload, 8) == user % 8
         assert me.waiting == []
-    assert shuffler.store.open_batch(EIGHT.id).count == shuffler.counters[EIGHT.id]["accepted"] == users
+    assert shuffler.store.open_batch(EIGHT.id).count == shuffler.counters[EIGHT.id][Outcome.ACCEPTED] == users
     assert told < users  # some values are not the true ones

@@ -18,6 +18,7 @@ from oracles.scale import full
 from oracles.server import running, stored
 from shuffledp import InvalidInput
 from shuffledp.cli.tokens import read_tokens
+from shuffledp.core.outcome import Outcome
 from shuffledp.esa.admission import OneTimeTokens
 from shuffledp.esa.client import Client
 from shuffledp.esa.collector import Collector
@@ -161,7 +162,7 @@ def test_a12_the_client_library_rewraps_by_itself(folder: Path, tmp_path: Path) 
         SHUFFLER.rotated().destroyed(SHUFFLER.keys[0].key_id).save(folder / "shuffler.key")
         while len(sender.described(TASK).keys.keys) != 1:
             time.sleep(0.05)
-        assert submit(client, 3, sender=sender) == Submitted(outcome="accepted", earlier=True)
+        assert submit(client, 3, sender=sender) == Submitted(outcome=Outcome.ACCEPTED, earlier=True)
         assert client.waiting == []
 
 
@@ -189,7 +190,7 @@ def test_nobody_is_twice_in_a_batch(folder: Path, tmp_path: Path) -> None:
         second = sender.described(TASK)
         assert second.window > first.window
         assert sender.send(TASK, [made], window=first.window) == ["batch_collected"]
-        assert submit(late, 3, sender=sender) == Submitted(outcome="accepted", earlier=True)
+        assert submit(late, 3, sender=sender) == Submitted(outcome=Outcome.ACCEPTED, earlier=True)
         assert (late.reports, late.waiting) == (1, [])
         # the same randomization, in the other window
         assert sender.send(TASK, [made], window=second.window) == ["report_replayed"]
@@ -197,12 +198,12 @@ def test_nobody_is_twice_in_a_batch(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="one report every 3,600 seconds"):  # the operator closed early
             submit(me, 3, sender=sender)
         now[0] += 3600
-        assert submit(me, 3, sender=sender) == Submitted(outcome="accepted", earlier=False)
+        assert submit(me, 3, sender=sender) == Submitted(outcome=Outcome.ACCEPTED, earlier=False)
         assert me.reports == 2
         # two unsent reports, and the window of the older one is over: the newer one stands
         newer = both.report(2, second)
         assert newer is not None
-        assert submit(both, 1, sender=sender) == Submitted(outcome="accepted", earlier=True)
+        assert submit(both, 1, sender=sender) == Submitted(outcome=Outcome.ACCEPTED, earlier=True)
         assert both.waiting == []
         assert sender.send(TASK, [newer], window=second.window) == ["report_replayed"]
         wrong = httpx.post(

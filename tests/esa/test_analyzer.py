@@ -159,8 +159,9 @@ def reports(count: int, task: Task = FEW, ring: KeyRing = RING) -> list[bytes]:
 
 
 def kept(folder: Path) -> list[Path]:
-    """All files below a folder."""
-    return [path for path in folder.rglob("*") if path.is_file()]
+    """All files below a folder but the empty one that analyses wait at."""
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in found if path.name != "lock" or path.read_bytes()]
 
 
 class Books:

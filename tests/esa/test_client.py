@@ -13,6 +13,7 @@ import pytest
 
 from oracles.parties import ANALYZER, EIGHT, LABELS, SHUFFLER, announced, serving
 from shuffledp import InvalidInput
+from shuffledp.core.outcome import Outcome
 from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.crypto import unseal
 from shuffledp.esa.keys import KeyRing
@@ -85,8 +86,8 @@ def test_another_value_does_not_make_another_report(tmp_path: Path) -> None:
 
 def test_t4_a_second_submit_says_that_the_earlier_report_stands(tmp_path: Path) -> None:
     shuffler, me = serving(TASK), client(tmp_path)
-    assert sent(me, "c", shuffler) == Submitted(outcome="accepted", earlier=False)
-    assert sent(me, "h", shuffler) == Submitted(outcome="report_replayed", earlier=True)
+    assert sent(me, "c", shuffler) == Submitted(outcome=Outcome.ACCEPTED, earlier=False)
+    assert sent(me, "h", shuffler) == Submitted(outcome=Outcome.REPORT_REPLAYED, earlier=True)
     assert shuffler.store.open_batch(TASK.id).count == 1
 
 
@@ -172,8 +173,8 @@ def test_a25_an_answer_lost_across_a_rotation_counts_nobody_twice(tmp_path: Path
     (batch,) = shuffler.tick()  # rotation ends the window
     assert (batch.state, batch.count) == ("RELEASED", 51)
     both = [replace(me, analyzer=ring.public()) for me in (arrived, not_arrived)]
-    assert sent(both[0], "b", shuffler) == Submitted(outcome="report_replayed", earlier=True)
-    assert sent(both[1], "b", shuffler) == Submitted(outcome="accepted", earlier=True)
+    assert sent(both[0], "b", shuffler) == Submitted(outcome=Outcome.REPORT_REPLAYED, earlier=True)
+    assert sent(both[1], "b", shuffler) == Submitted(outcome=Outcome.ACCEPTED, earlier=True)
     assert shuffler.store.open_batch(TASK.id).count == 1
     assert [me.reports for me in both] == [1, 1]
     (row,) = shuffler.store._read("SELECT inner FROM sealed")  # type: ignore[attr-defined]

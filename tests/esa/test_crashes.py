@@ -20,12 +20,12 @@ from oracles.parties import PARTIES
 from oracles.process import command
 from oracles.scale import full
 from shuffledp import plan
-from shuffledp.esa.checkpoints import POINTS
 from shuffledp.esa.crypto import seal_message, unseal
 from shuffledp.esa.http import OCTETS
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message
+from shuffledp.stores.checkpoints import POINTS
 
 TASK = Task(plan=plan("histogram", n=100, epsilon=8.0, delta=1e-2, size=4000), window=3600, max_age=7200, **PARTIES)
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")

@@ -18,8 +18,8 @@ from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.rate import DEBT, Rate
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.sqlite import SQLiteStore
 from shuffledp.esa.task import Task
+from shuffledp.stores.sqlite.store import SQLiteStore
 
 TASK = Task(plan=plan("histogram", n=20, epsilon=4.0, delta=1e-2, size=8), window=3600, max_age=7200, **PARTIES)
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")

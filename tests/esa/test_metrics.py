@@ -16,8 +16,8 @@ from shuffledp.esa.http import OCTETS, Service, Tokens
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.metrics import Metrics
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.sqlite import SQLiteStore
 from shuffledp.esa.task import Task
+from shuffledp.stores.sqlite.store import SQLiteStore
 
 TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")
 OPERATOR = {"Authorization": f"Bearer {TOKENS.operator}"}

@@ -13,11 +13,11 @@ from starlette.testclient import TestClient
 
 from oracles.parties import ANALYZER, SHUFFLER, sealed
 from oracles.parties import SIXTEEN as TASK
-from shuffledp.esa import checkpoints
 from shuffledp.esa.http import OCTETS, Service, Tokens
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.sqlite import SQLiteStore
+from shuffledp.stores.checkpoints import Point
+from shuffledp.stores.sqlite.store import SQLiteStore
 
 TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")
 REPORTS, HEADERS = f"/v2/tasks/{TASK.id}/reports", {"Content-Type": OCTETS}
@@ -34,11 +34,27 @@ def limits() -> Limits:
 
 
 @pytest.fixture
-def service(tmp_path: Path, room: dict[str, int], limits: Limits, monkeypatch: pytest.MonkeyPatch) -> Service:
+def may_write() -> threading.Event:
+    """Whether the store writes anything, or hangs."""
+    event = threading.Event()
+    event.set()
+    return event
+
+
+@pytest.fixture
+def service(
+    tmp_path: Path, room: dict[str, int], limits: Limits, may_write: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> Service:
+    def reached(point: Point) -> None:
+        if point == "accept: first report written":
+            may_write.wait(60)
+
     monkeypatch.setattr("shuffledp.esa.readiness._FRESH", 0.0)
-    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=SHUFFLER, clock=lambda: 0.0)
+    monkeypatch.setattr(SQLiteStore, "free_bytes", lambda _: room["free"])
+    store = SQLiteStore(tmp_path / "store.db", reached=reached)
+    shuffler = Shuffler(store=store, ring=SHUFFLER, clock=lambda: 0.0)
     shuffler.serve(TASK, ANALYZER.public())
-    return Service(shuffler, TOKENS, limits, free_bytes=lambda: room["free"])
+    return Service(shuffler, TOKENS, limits)
 
 
 @pytest.fixture
@@ -48,18 +64,11 @@ def web(service: Service) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def stuck() -> Iterator[threading.Event]:
+def stuck(may_write: threading.Event) -> Iterator[threading.Event]:
     """A store that takes for ever, until told."""
-    go_on = threading.Event()
-
-    def hook(point: str) -> None:
-        if point == "accept: first report written":
-            go_on.wait(60)
-
-    checkpoints.hook = hook
-    yield go_on
-    go_on.set()
-    checkpoints.hook = None
+    may_write.clear()
+    yield may_write
+    may_write.set()
 
 
 def wrong(web: TestClient) -> list[str]:

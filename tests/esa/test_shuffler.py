@@ -15,14 +15,17 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from oracles.parties import PARTIES
 from shuffledp import InvalidInput, account, plan
+from shuffledp.core.outcome import Outcome
 from shuffledp.esa.analyzer import analyze, open_batch
 from shuffledp.esa.crypto import seal_inner, seal_message, unseal, wrap, wrap_once
 from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.release import release
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.sqlite import SQLiteStore
-from shuffledp.esa.store import Batch, StoreUnavailable
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, decode_message, encode_message, record_length, report_id
+from shuffledp.stores.batch import Batch
+from shuffledp.stores.sqlite.store import SQLiteStore
+from shuffledp.stores.store import StoreUnavailable
 
 TASK = Task(plan=plan("histogram", n=50, epsilon=3.0, delta=1e-2, size=64), window=60, max_age=600, **PARTIES)
 RING, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
@@ -194,7 +197,7 @@ def test_a5_a_crash_while_releasing_changes_nothing_but_the_time(
     closing = store.batches(TASK.id, "CLOSING")[0]
     monkeypatch.setattr(store, "_connection", Dying(store._connection))
     with pytest.raises(Crash):
-        store.release(closing.id)
+        release(store, closing.id)
     store._connection._connection.close()  # and the process is gone
     again = made(tmp_path / "store.db", clock)
     (batch,) = again.store.batches(TASK.id, "RELEASED")
@@ -345,7 +348,7 @@ def test_a25_after_any_rotation_a_batch_has_one_key_and_nothing_is_lost(tmp_path
         assert announced is not None
         outcomes = shuffler.accept(TASK.id, sent)
         assert outcomes == ["accepted" if keys.active.key_id == announced.id else "outdated_key" for keys in lists]
-        acknowledged += outcomes.count("accepted")
+        acknowledged += outcomes.count(Outcome.ACCEPTED)
         clock.now += generator.choice([1, 61])
         batches += [batch for batch in shuffler.tick() if batch.state == "RELEASED"]
     assert len(rings) > 5
@@ -510,7 +513,7 @@ def test_a_release_that_failed_is_finished_at_the_next_tick(
         raise StoreUnavailable("full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SQLiteStore, "release", full)
+        patch.setattr(SQLiteStore, "add_piece", full)
         with pytest.raises(StoreUnavailable):
             shuffler.tick()
         with pytest.raises(StoreUnavailable):
@@ -638,7 +641,7 @@ def test_unknown_batches_and_tasks() -> None:
     with pytest.raises(InvalidInput, match="does not know"):
         store.open_batch("t")
     with pytest.raises(InvalidInput, match="no such batch"):
-        store.release(7)
+        release(store, 7)
     assert encode_message(5) == b"\0" * 7 + b"\x05" + b"\0" * 8
 
 

@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from oracles.store_suite import CHECKS
+
 ROOT = Path(__file__).parents[2]
 ROWS = dict(
     re.findall(
@@ -19,7 +21,7 @@ TESTS = {
 
 
 def cited(row: str) -> set[str]:
-    return set(re.findall(r"`(test_\w+)`", row))
+    return {test for test, _ in re.findall(r"`(test_\w+)(\[\w+\])?`", row)}
 
 
 def test_every_threat_and_acceptance_test_has_a_row() -> None:
@@ -33,6 +35,12 @@ def test_every_threat_and_acceptance_test_has_a_row() -> None:
 
 def test_every_cited_test_is_there() -> None:
     assert {test for row in ROWS.values() for test in cited(row)} - TESTS == set()
+
+
+def test_every_cited_check_of_a_suite_is_there() -> None:
+    named = {check for row in ROWS.values() for check in re.findall(r"`test_a_registered_store\[(\w+)\]`", row)}
+    assert named
+    assert named <= {check.__name__ for check in CHECKS}
 
 
 def test_a_test_that_is_named_after_a_number_is_in_its_row() -> None:

@@ -4,25 +4,24 @@ import os
 import signal
 import sys
 
-from shuffledp.cli import main
-from shuffledp.esa import checkpoints, sqlite
+from shuffledp.cli import cli
+from shuffledp.esa import release
+from shuffledp.stores.checkpoints import Point, Reached
 
 
-def die_at(point: str, nth: int) -> None:
-    """Let the process end as by kill -9 when the point is reached for the nth time."""
+def dying_at(point: str, nth: int) -> Reached:
+    """Ends the process as by kill -9 when the point is reached for the nth time."""
     passages = 0
 
-    def hook(reached: str) -> None:
+    def hook(reached: Point) -> None:
         nonlocal passages
         passages += reached == point
         if passages == nth:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    checkpoints.hook = hook
-    sqlite.CHUNK = 50  # type: ignore[misc] # several pieces in a small batch; the bytes are the same
+    return hook
 
 
 if __name__ == "__main__":
-    die_at(sys.argv[1], int(sys.argv[2]))
-    sys.argv = ["shuffledp", *sys.argv[3:]]
-    main()
+    release.CHUNK = 50  # type: ignore[misc] # several pieces in a small batch; the bytes are the same
+    cli(sys.argv[3:], prog_name="shuffledp", obj=dying_at(sys.argv[1], int(sys.argv[2])))

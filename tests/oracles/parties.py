@@ -9,9 +9,9 @@ from shuffledp.esa.client import Announcement
 from shuffledp.esa.crypto import seal_message
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.sqlite import SQLiteStore
-from shuffledp.esa.store import Batch
 from shuffledp.esa.task import Task
+from shuffledp.stores.batch import Batch
+from shuffledp.stores.sqlite.store import SQLiteStore
 
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 PARTIES: dict[str, Any] = {"shufflers": ("Alpha",), "analyzer": "Beta", "honest_fraction": 1.0}

@@ -3,22 +3,20 @@
 import sys
 import threading
 
-from shuffledp.cli import main
-from shuffledp.esa import checkpoints
+from shuffledp.cli import cli
+from shuffledp.stores.checkpoints import Point, Reached
 
 
-def wait_at(point: str) -> None:
-    """Let threads stop there; says so when the first one does."""
+def waiting_at(point: str) -> Reached:
+    """Lets threads stop there; says so when the first one does."""
 
-    def hook(reached: str) -> None:
+    def hook(reached: Point) -> None:
         if reached == point:
             print(f"stuck at {point}", flush=True)  # noqa: T201
             threading.Event().wait()
 
-    checkpoints.hook = hook
+    return hook
 
 
 if __name__ == "__main__":
-    wait_at(sys.argv[1])
-    sys.argv = ["shuffledp", *sys.argv[2:]]
-    main()
+    cli(sys.argv[2:], prog_name="shuffledp", obj=waiting_at(sys.argv[1]))

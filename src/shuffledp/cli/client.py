@@ -10,12 +10,13 @@ import click
 from shuffledp.cli.progress import progress
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
+from shuffledp.core.outcome import Outcome
 from shuffledp.core.words import KeyedWords
 from shuffledp.engines.file import File
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.client import Client
 from shuffledp.esa.keys import KeyList
-from shuffledp.esa.sender import ARRIVED, NotDelivered, Sender, submit
+from shuffledp.esa.sender import NotDelivered, Sender, submit
 from shuffledp.esa.task import Task
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -60,7 +61,7 @@ def submit_command(
     except UnicodeDecodeError:
         raise InvalidInput("the value is not text in UTF-8.") from None
     done = submit(client, text, sender=sender, credential=tokens[0])
-    if done.outcome not in ARRIVED:
+    if not done.outcome.arrived:
         raise InvalidInput(
             f"the shuffler did not take the report ({done.outcome}). Check that task and keys are current."
         )
@@ -85,7 +86,7 @@ def simulate_clients(
     if len(lists) != found.hops:
         raise InvalidInput(f"this task has {found.hops} shufflers. Give the keys of all but the outermost.")
     credentials = read_tokens(tokens) if tokens is not None else None
-    protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[str]()
+    protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
     with progress(1000, "Reporting") as bar:
         for raw, row, _, share in File(data, column=column).pieces(protocol.domain):
             values = protocol.domain.clean(raw, first_row=row).values
@@ -103,7 +104,7 @@ def simulate_clients(
             bar.update(int(1000 * share) - bar.pos)
     for outcome, count in sorted(outcomes.items()):
         click.echo(f"{outcome}: {count:,}")
-    if set(outcomes) - set(ARRIVED):
+    if not all(outcome.arrived for outcome in outcomes):
         sys.exit(1)
 
 

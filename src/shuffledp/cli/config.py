@@ -2,11 +2,20 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from shuffledp.errors import InvalidInput
+
+
+class StoreUrl(click.ParamType[str]):
+    """A store's URL, or the path of its file."""
+
+    name = "store"
+
+
+STORE: Final = StoreUrl()
 
 
 def config_option(command: Any) -> Any:
@@ -37,6 +46,8 @@ def _read(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
             raise InvalidInput(f"{path}: {key} must be {'one value' if several else 'a list'}.")
         if isinstance(parameter.type, click.Path):
             value = [_placed(path, key, one) for one in value] if several else _placed(path, key, value)
+        if isinstance(parameter.type, StoreUrl) and "://" not in str(value):
+            value = _placed(path, key, value)
         defaults[str(parameter.name)] = value
     ctx.default_map = defaults
 

@@ -1,20 +1,19 @@
 """Secrets in files that only their owner can read."""
 
-import os
 import secrets
-import stat
 from pathlib import Path
 
+from shuffledp.core.files import create_private, others_can_read
 from shuffledp.errors import InvalidInput
 
 
 def read_secret(path: Path) -> str:
     """A token or key; one that others can read, or that can be guessed, is refused."""
     try:
-        mode, text = path.stat().st_mode, path.read_text(encoding="ascii").strip()
+        text = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         raise InvalidInput(f"cannot read the token {path}. Write 16 or more characters to it.") from None
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if others_can_read(path):
         raise InvalidInput(f"others can read the token {path}. Set its permissions to 600.")
     if len(text) < 16:
         raise InvalidInput(f"the token in {path} is too short. Use 16 or more random characters.")
@@ -22,12 +21,9 @@ def read_secret(path: Path) -> str:
 
 
 def write_secret(path: Path) -> None:
-    """A new random one; a file that exists is left alone."""
+    """Make a new random one; a file that exists is left alone."""
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(32) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        create_private(path, [secrets.token_urlsafe(32)])
     except FileExistsError:
         raise InvalidInput(f"{path} exists. Choose another file.") from None
     except OSError as error:

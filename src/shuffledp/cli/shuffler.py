@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import resource
-import shutil
 import socket
 import sys
 import time
@@ -17,18 +16,19 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.config import config_option
+from shuffledp.cli.config import STORE, config_option
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.address import is_loopback
 from shuffledp.esa.admission import OneTimeTokens
-from shuffledp.esa.disk import sync_folder
 from shuffledp.esa.keys import KeyFile, KeyList, KeyRing
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.sqlite import SQLiteStore
+from shuffledp.stores.checkpoints import Reached, pass_by
+from shuffledp.stores.registry import open_store, restore_store
+from shuffledp.stores.store import Store
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -56,7 +56,7 @@ def shuffler_group() -> None:
 @shuffler_group.command("serve")
 @click.argument("tasks", type=_FILE, nargs=-1, required=True)
 @config_option
-@click.option("--store", type=_FILE, required=True, help="Database file; made if missing.")
+@click.option("--store", type=STORE, required=True, help="Database file or URL (sqlite:///...); made if missing.")
 @click.option("--keys", type=_FILE, required=True, help="The shuffler's key file; read again when it changes.")
 @click.option(
     "--next-keys",
@@ -85,10 +85,11 @@ def shuffler_group() -> None:
 @click.option("--processes", type=click.IntRange(1), help="Processes that open reports [default: all cores].")
 @click.option("--access-log", is_flag=True, help="Log requests with addresses. Off, because it is who sent when.")
 @_limit_options
+@click.pass_obj
 def serve(
-    tasks: tuple[Path, ...], store: Path, keys: Path, next_keys: tuple[Path, ...], operator_token: Path,
-    analyzer_token: Path, forward_token: Path | None, admission_key: Path | None, hop: int | None, host: str,
-    port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool, metrics_port: int | None,
+    reached: Reached | None, /, tasks: tuple[Path, ...], store: str, keys: Path, next_keys: tuple[Path, ...],
+    operator_token: Path, analyzer_token: Path, forward_token: Path | None, admission_key: Path | None, hop: int | None,
+    host: str, port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool, metrics_port: int | None,
     metrics_host: str, processes: int | None, access_log: bool, **numbers: Any,
 ) -> None:  # fmt: skip
     """Serve TASKS until stopped. SIGTERM answers what waits and takes nothing new."""
@@ -118,17 +119,18 @@ def serve(
     if len(next_keys) not in (1, len(agreed)):
         raise InvalidInput("give one --next-keys for all tasks, or one for each in their order.")
     openers = Openers(processes or os.cpu_count() or 1, timeout=limits.helper_timeout)
-    kept = SQLiteStore(store)
-    shuffler = Shuffler(store=kept, ring=ring, clock=time.time, opener=openers, admission=admission)
+    passing = reached or pass_by  # tests stop a real shuffler at named points
+    kept = open_store(store, reached=passing)
+    shuffler = Shuffler(
+        store=kept, ring=ring, clock=time.time, opener=openers, admission=admission, reached=passing
+    )  # fmt: skip
     files: dict[str, Callable[[], KeyList]] = {}
     lists: list[KeyList] = []
     for task, path in zip(agreed, next_keys * (len(agreed) if len(next_keys) == 1 else 1), strict=True):
         files[task.id] = KeyFile(path, KeyList.load(path).role, KeyList.load).current
         lists.append(files[task.id]())
         shuffler.serve(task, lists[-1], hop=hop)
-    service = Service(
-        shuffler, tokens, limits, key_file.current, files, free_bytes=lambda: shutil.disk_usage(store.parent).free
-    )
+    service = Service(shuffler, tokens, limits, key_file.current, files)
     server = Server(
         service, limits, connections=_enough_files(limits.max_connections), access_log=access_log,
         tls=None if tls_cert is None or tls_key is None else (tls_cert, tls_key),
@@ -186,24 +188,27 @@ def close(task: Path, url: str, token: Path, as_json: bool) -> None:
 def forward(task: Path, source: str, token: Path, target: str, to_token: Path, batch: int | None) -> None:
     """Take a released batch of TASK to the next hop. Doing it again changes nothing."""
     from shuffledp.esa.collector import Collector
-    from shuffledp.esa.sender import ARRIVED, Sender
+    from shuffledp.esa.sender import Sender
 
     found = read_task(task)
     records = Collector(url=source, token=read_secret(token)).records(found, batch)
     outcomes = Sender(url=target, token=read_secret(to_token)).send(found, records)
-    arrived = sum(outcome in ARRIVED for outcome in outcomes)
-    click.echo(f"{arrived:,} of {len(outcomes):,} reports are at the next shuffler")
-    if arrived < len(outcomes):
-        click.echo(f"the others were refused: {', '.join(sorted(set(outcomes) - set(ARRIVED)))}", err=True)
+    refused = [outcome for outcome in outcomes if not outcome.arrived]
+    click.echo(f"{len(outcomes) - len(refused):,} of {len(outcomes):,} reports are at the next shuffler")
+    if refused:
+        click.echo(
+            f"the others were refused: {', '.join(sorted(set(refused)))}",
+            err=True,
+        )
         sys.exit(1)
 
 
 @shuffler_group.command("status")
-@click.argument("store", type=_FILE)
+@click.argument("store", type=STORE)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(store: Path, as_json: bool) -> None:
+def status(store: str, as_json: bool) -> None:
     """The batches in STORE."""
-    with _existing(store, "serve", read_only=True) as kept:
+    with _existing(store, read_only=True) as kept:
         found = kept.history()
     if as_json:
         rows = [
@@ -216,62 +221,50 @@ def status(store: Path, as_json: bool) -> None:
 
 
 @shuffler_group.command("backup")
-@click.argument("store", type=_FILE)
+@click.argument("store", type=STORE)
 @click.argument("copy", type=_FILE)
-def backup(store: Path, copy: Path) -> None:
+def backup(store: str, copy: Path) -> None:
     """Copy STORE to COPY, consistently, while the shuffler runs."""
-    with _existing(store, "serve") as kept:
+    with _existing(store) as kept:
         kept.backup(copy)
     click.echo(f"copied to {copy}")
 
 
 @shuffler_group.command("restore")
 @click.argument("copy", type=_FILE)
-@click.argument("store", type=_FILE)
+@click.argument("store", type=STORE)
 @click.option("--nothing-released-since", is_flag=True, help="No batch was released after the copy was made.")
-def restore(copy: Path, store: Path, nothing_released_since: bool) -> None:
+def restore(copy: Path, store: str, nothing_released_since: bool) -> None:
     """Make STORE from COPY.
 
     Batches that were open then are destroyed: they may have been released since, and releasing them again with other
     reports would tell their difference. Their reports are not taken a second time.
     """
-    for path in (store, *(store.with_name(store.name + ending) for ending in ("-wal", "-shm", "-journal"))):
-        if path.exists():  # SQLite would put what is in a log that was left into the restored store
-            raise InvalidInput(f"{path} exists. Move it away, or choose another file.")
-    draft = store.with_name(f".{store.name}.restoring")  # a store with batches that may be out must never be there
-    draft.unlink(missing_ok=True)
-    with _existing(copy, "backup") as kept:
-        kept.backup(draft)
-    with _existing(draft, "restore") as restored:
-        for batch in [] if nothing_released_since else restored.history():
-            if batch.state == "OPEN":
-                restored.end(batch.id, below=1 << 62, roll_over=False, key=batch.key, now=time.time())
-    draft.rename(store)
-    sync_folder(store)
+    restore_store(copy, store, nothing_released_since=nothing_released_since)
     click.echo(f"restored {store}")
 
 
 @shuffler_group.command("purge")
-@click.argument("store", type=_FILE)
+@click.argument("store", type=STORE)
 @click.option(
     "--batch", "numbers", type=click.IntRange(1), multiple=True, required=True, help="Which batch; may be repeated."
 )
-def purge(store: Path, numbers: tuple[int, ...]) -> None:
+def purge(store: str, numbers: tuple[int, ...]) -> None:
     """Erase the bytes of released batches from STORE, once the analyzer has them. What was reported stays known."""
-    with _existing(store, "serve") as kept:
+    with _existing(store) as kept:
         for number in numbers:
             done = kept.purge(number)
             click.echo(f"purged batch {done.id}, {done.count:,} reports, SHA-256 {done.digest}")
 
 
 @shuffler_group.command("retire")
-@click.argument("store", type=_FILE)
+@click.argument("store", type=STORE)
 @click.argument("task", type=_FILE)
 @click.option("--destroy-open", is_flag=True, help="Destroy the reports of its open batch, if there are any.")
-def retire(store: Path, task: Path, destroy_open: bool) -> None:
+def retire(store: str, task: Path, destroy_open: bool) -> None:
     """End TASK in STORE for ever: a running shuffler takes no more reports for it. Released batches can still be fetched."""
     found = read_task(task)
-    with _existing(store, "serve") as kept:
+    with _existing(store) as kept:
         destroyed = kept.retire(found.id, at_most=1 << 62 if destroy_open else 0)
     if destroyed is None:
         raise InvalidInput(
@@ -281,10 +274,8 @@ def retire(store: Path, task: Path, destroy_open: bool) -> None:
 
 
 @contextlib.contextmanager
-def _existing(path: Path, maker: str, *, read_only: bool = False) -> Iterator[SQLiteStore]:
-    if not path.is_file() or not path.stat().st_size:
-        raise InvalidInput(f"there is no store {path}. shuffledp shuffler {maker} makes one.")
-    with contextlib.closing(SQLiteStore(path, read_only=read_only)) as store:
+def _existing(url: str, *, read_only: bool = False) -> Iterator[Store]:
+    with contextlib.closing(open_store(url, read_only=read_only, create=False)) as store:
         yield store
 
 

@@ -7,6 +7,7 @@ import click
 
 from shuffledp.cli.files import read_plan, write_text
 from shuffledp.cli.numbers import Wholes
+from shuffledp.core.files import read_json
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import ROLES, KeyList, KeyRing, Role
 from shuffledp.esa.task import Expiry, Task
@@ -142,8 +143,4 @@ def show(task: Path, keys: tuple[Path, ...]) -> None:
 
 def read_task(path: Path) -> Task:
     """A task, its plan proved again."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        raise InvalidInput(f"{path} is not a task. Make one with shuffledp task new.") from None
-    return Task.from_document(document)
+    return Task.from_document(read_json(path, "a task", "Make one with shuffledp task new."))

@@ -1,7 +1,6 @@
 """`shuffledp tokens`: who may report, once each."""
 
 import base64
-import os
 from pathlib import Path
 
 import click
@@ -9,6 +8,7 @@ import click
 from shuffledp.cli.numbers import Wholes
 from shuffledp.cli.secrets import read_secret, write_secret
 from shuffledp.cli.task import read_task
+from shuffledp.core.files import create_private
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import OneTimeTokens
 
@@ -39,15 +39,16 @@ def issue(task: Path, secret: Path, count: tuple[int, ...], out: Path) -> None:
         raise InvalidInput("count must be one number from 1 to 1e8.")
     issuer, found = OneTimeTokens(read_secret(secret).encode()), read_task(task)
     try:
-        with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            for _ in range(count[0]):
-                file.write(base64.urlsafe_b64encode(issuer.issue(found.id)).decode().rstrip("=") + "\n")
+        create_private(out, (_text(issuer.issue(found.id)) for _ in range(count[0])))
     except FileExistsError:
         raise InvalidInput(f"{out} exists: its tokens may have been given out. Choose another file.") from None
     except OSError as error:
-        out.unlink(missing_ok=True)
         raise InvalidInput(f"cannot write {out}: {error.strerror}. Choose another place.") from None
     click.echo(f"issued {count[0]:,} tokens")
+
+
+def _text(token: bytes) -> str:
+    return base64.urlsafe_b64encode(token).decode().rstrip("=")
 
 
 def read_tokens(path: Path) -> list[bytes]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Ledger, Release
@@ -23,7 +24,7 @@ from shuffledp.esa.opened import OpenedBefore, Remembered, first_of_each
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.released import Records, Released, key_ids, pieces, report_ids
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import Reason, record_length
+from shuffledp.esa.wire import record_length
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
 from shuffledp.results.balance import Balance
@@ -168,7 +169,7 @@ def _open(
 ) -> Opened:  # fmt: skip
     """Open records, each by itself: a bad one is counted and harms no other."""
     wanted = len(records) if only is None else int(only.sum())
-    found: Counter[int | Reason] = Counter()
+    found: Counter[int | Outcome] = Counter()
     done = 0
     with Openers(processes if wanted >= _WORTH_A_POOL else 1) as openers:
         for some in pieces(records, only, _AT_ONCE):
@@ -185,7 +186,7 @@ def _open(
         else:
             rejected[what] = often
     if wanted < len(records):
-        rejected["report_replayed"] = len(records) - wanted
+        rejected[Outcome.REPORT_REPLAYED] = len(records) - wanted
     return Opened(received=len(records), counts=Counts(counts), rejected=rejected)
 
 

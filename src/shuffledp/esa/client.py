@@ -11,19 +11,17 @@ names, fresh randomizations come no faster than one a window by the user's own c
 
 import base64
 import contextlib
-import fcntl
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shuffledp.core.files import alone, write_private
 from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.crypto import seal_inner, wrap_once
-from shuffledp.esa.disk import write_private
+from shuffledp.esa.crypto import seal_below, wrap_once
 from shuffledp.esa.keys import KeyList, PublicKey
 from shuffledp.esa.task import Task
 
@@ -59,11 +57,7 @@ class Announcement:
 
         The innermost layers are for the active keys, the one under the shuffler's for the key it announces.
         """
-        keys = [*(listed.active for listed in lists[:-1]), self.key_in(lists[-1])]
-        inner = seal_inner(message, task, lists[0], keys[0])
-        for hop, (listed, key) in enumerate(zip(lists[1:], keys[1:], strict=True), start=1):
-            inner = wrap_once(inner, task, listed, hop, key)
-        return inner
+        return seal_below(message, task, lists, self.key_in(lists[-1]))
 
     def wrapped(self, inner: bytes, task: Task) -> bytes:
         """The shuffler's own layer around that."""
@@ -210,16 +204,13 @@ class Client:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """One thread or process of the user at a time: two that both found no report would randomize twice."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise InvalidInput(f"cannot write in {self.folder}: {error.strerror}. Nothing was reported.") from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.ExitStack() as turn:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                turn.enter_context(alone(self._file.with_suffix(".lock")))
+            except OSError as error:
+                raise InvalidInput(f"cannot write in {self.folder}: {error.strerror}. Nothing was reported.") from None
             yield
-        finally:
-            os.close(lock)
 
     def _kept(self) -> dict[str, Any]:
         try:

@@ -16,12 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from shuffledp.esa.checkpoints import reached
+from shuffledp.core.outcome import Outcome
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.opening import WORTH_ASKING
 from shuffledp.esa.shuffler import Shuffler, Unsealed
-from shuffledp.esa.store import Kept, StoreUnavailable
-from shuffledp.esa.wire import Reason
+from shuffledp.stores.store import StoreUnavailable
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 T = TypeVar("T")
@@ -62,7 +61,7 @@ class Commits:
         upload = next(iter(self._begun or self._queue), None)
         return 0.0 if upload is None else time.monotonic() - upload.since
 
-    async def add(self, task: str, window: int | None, records: list[bytes]) -> Sequence[Kept | Reason]:
+    async def add(self, task: str, window: int | None, records: list[bytes]) -> Sequence[Outcome]:
         """What became of each report, once that is on disk.
 
         Raises:
@@ -75,7 +74,7 @@ class Commits:
         self.reports += len(records)
         self._arrived.set()
         try:
-            outcomes: Sequence[Kept | Reason] = await done
+            outcomes: Sequence[Outcome] = await done
             return outcomes
         finally:
             if upload in self._queue:  # nobody waits for it any more
@@ -143,7 +142,7 @@ class Commits:
             self.reports -= sum(len(upload.records) for upload in uploads)
             for upload in uploads:
                 del self._begun[upload]
-        reached("accept: about to answer")
+        self._shuffler.reached("accept: about to answer")
         start = 0
         for upload in uploads:
             if not upload.done.done():
@@ -176,5 +175,5 @@ def told(error: BaseException) -> str:
     return f"unexpected {type(error).__name__}{place}"
 
 
-def _kept(shuffler: Shuffler, opening: "Future[Unsealed]") -> list[Kept | Reason]:
+def _kept(shuffler: Shuffler, opening: "Future[Unsealed]") -> list[Outcome]:
     return shuffler.keep(opening.result())

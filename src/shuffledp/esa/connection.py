@@ -12,7 +12,7 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from shuffledp.esa.limits import Limits
-from shuffledp.esa.problem import MEDIA_TYPE, Problem
+from shuffledp.esa.problem import MEDIA_TYPE, HttpProblem
 
 OVERHEAD: Final = 64 * 1024
 """Bytes of a request that may come besides its body: head, chunk sizes, trailers, stray line ends."""
@@ -108,9 +108,9 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """What came is not HTTP."""
-        self._refuse(Problem(400, "invalid_http", msg.lower().rstrip(".")))
+        self._refuse(HttpProblem(400, "invalid_http", msg.lower().rstrip(".")))
 
-    def _refuse(self, problem: Problem) -> None:
+    def _refuse(self, problem: HttpProblem) -> None:
         """Answer without the service, and end the connection."""
         body = json.dumps(problem.document()).encode()
         headers = {
@@ -124,7 +124,7 @@ class Connection(HttpToolsProtocol):
         """The deadline of the current state has passed."""
         waited_for = self._in_body and self._running is self.cycle and not self.cycle.response_started
         if waited_for and not self.transport.is_closing():
-            self._refuse(Problem(408, "too_slow", "the body did not come in time"))
+            self._refuse(HttpProblem(408, "too_slow", "the body did not come in time"))
             self._watch()
         else:
             self.hang_up()
@@ -174,5 +174,5 @@ class Connection(HttpToolsProtocol):
 
 async def _full(scope: Any, receive: Any, send: Any) -> None:
     headers = {"Connection": "close", "Access-Control-Allow-Origin": "*"}
-    problem = Problem(503, "busy", "the shuffler has too many connections", retry_after=1, headers=headers)
+    problem = HttpProblem(503, "busy", "the shuffler has too many connections", retry_after=1, headers=headers)
     await problem.response()(scope, receive, send)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
+from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyList, KeyRing, PublicKey, Role, fingerprint
-from shuffledp.esa.wire import LAYER, Header, Reason, encode_message, key_id_of
+from shuffledp.esa.wire import LAYER, Header, encode_message, key_id_of
 
 if TYPE_CHECKING:  # a process that only opens records needs no plans
     from shuffledp.esa.task import Task
@@ -32,18 +33,18 @@ def seal(plaintext: bytes, key: PublicKey, role: Role, task_id: str, *, hop: int
     return header + _SUITE.encrypt(plaintext, key.loaded(), info=info(role, hop, header, task_id, key.public))
 
 
-def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes | Reason:
+def unseal(record: bytes, ring: KeyRing, task_id: str, *, hop: int = 1) -> bytes | Outcome:
     """The plaintext of a layer, or why there is none."""
     named = key_id_of(record)
     if named is None or len(record) < LAYER:
-        return "invalid_message"
+        return Outcome.INVALID_MESSAGE
     key = ring.find(named)
     if key is None or key.state == "PENDING":
-        return "outdated_config"
+        return Outcome.OUTDATED_CONFIG
     try:
         return _SUITE.decrypt(record[7:], key.private, info=info(ring.role, hop, record[:7], task_id, key.point))
     except (InvalidTag, ValueError):
-        return "decrypt_error"
+        return Outcome.DECRYPT_ERROR
 
 
 def seal_message(message: int, task: "Task", analyzer: KeyList, shufflers: Sequence[KeyList]) -> bytes:
@@ -61,9 +62,22 @@ def wrap(inner: bytes, task: "Task", shufflers: Sequence[KeyList]) -> bytes:
     """The layers that shufflers take off. Wrapping again does not make another report."""
     if len(shufflers) != task.hops:
         raise InvalidInput(f"this task has {task.hops} shufflers; got the keys of {len(shufflers)}.")
+    return _layers(inner, task, shufflers)
+
+
+def seal_below(message: int, task: "Task", lists: Sequence[KeyList], last: PublicKey) -> bytes:
+    """What the outermost shuffler passes on: sealed to the analyzer and the inner shufflers, whose keys are `lists`.
+
+    All layers are for the active keys, except the outermost of them: that is for `last`, a key of the last list.
+    """
+    inner = seal_inner(message, task, lists[0], last if len(lists) == 1 else None)
+    return _layers(inner, task, lists[1:], last)
+
+
+def _layers(record: bytes, task: "Task", shufflers: Sequence[KeyList], last: PublicKey | None = None) -> bytes:
     for hop, keys in enumerate(shufflers, start=1):
-        inner = wrap_once(inner, task, keys, hop)
-    return inner
+        record = wrap_once(record, task, keys, hop, last if hop == len(shufflers) else None)
+    return record
 
 
 def wrap_once(record: bytes, task: "Task", keys: KeyList, hop: int, key: PublicKey | None = None) -> bytes:

@@ -23,20 +23,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.checkpoints import reached
 from shuffledp.esa.commits import Commits, NotWritten, told
 from shuffledp.esa.keys import KeyList, KeyRing
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.metrics import CONTENT_TYPE, Metrics
 from shuffledp.esa.opening import Openers
-from shuffledp.esa.problem import Problem
+from shuffledp.esa.problem import HttpProblem
 from shuffledp.esa.rate import Rate, network
 from shuffledp.esa.readiness import Readiness
 from shuffledp.esa.renewal import Renewal
 from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.store import Batch, StoreUnavailable
 from shuffledp.esa.wire import split
+from shuffledp.stores.batch import Batch
+from shuffledp.stores.store import StoreUnavailable
 
 OCTETS: Final = "application/octet-stream"
 LOG: Final = logging.getLogger("shuffledp.shuffler")
@@ -72,12 +73,11 @@ class Service:
         keys: Callable[[], KeyRing] | None = None,
         next_keys: Mapping[str, Callable[[], KeyList]] = MappingProxyType({}),
         *,
-        free_bytes: Callable[[], int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`keys` and `next_keys`, by task, are asked at every tick for the current ones, so that rotation needs no restart.
 
-        `free_bytes` says how much room the store has; `clock` is for the rates.
+        `clock` is for the rates.
         """
         if tokens.forward is None and any(map(shuffler.is_inner, shuffler.tasks)):
             raise InvalidInput(
@@ -94,7 +94,7 @@ class Service:
             ThreadPoolExecutor(max_workers=1, thread_name_prefix=name) for name in ("releasing", "reading")
         )
         self._metrics = Metrics(self._reader, lambda: self._commits.reports)
-        self._readiness = Readiness(self._commits, shuffler.store, self._limits, free_bytes)
+        self._readiness = Readiness(self._commits, shuffler.store, self._limits)
         self._renewal = Renewal(shuffler, keys, next_keys)
         self._arriving = 0
         self._draining = self._gave_up = False
@@ -184,12 +184,12 @@ class Service:
             self._answers.add(me)
             try:
                 return await endpoint(request)
-            except Problem as problem:
+            except HttpProblem as problem:
                 self._metrics.refused[problem.kind] += 1
                 return problem.response()
             except ClientDisconnect:  # nobody is there to hear an answer
                 self._metrics.refused["disconnected"] += 1
-                return Problem(400, "disconnected", "the upload was cut short").response()
+                return HttpProblem(400, "disconnected", "the upload was cut short").response()
             except asyncio.CancelledError:
                 if me is None or not self._gave_up:
                     raise
@@ -202,7 +202,7 @@ class Service:
 
         return answer
 
-    def _failed(self, error: Exception) -> Problem:
+    def _failed(self, error: Exception) -> HttpProblem:
         """What a client hears of a failure: not its words, which could show a value or a path."""
         self._metrics.refused["unavailable"] += 1
         if isinstance(error, TimeoutError):
@@ -213,7 +213,7 @@ class Service:
             title = "something failed in the shuffler, and its log says what"
         if not isinstance(error, StoreUnavailable | NotWritten | TimeoutError):  # the others are in the log already
             LOG.error("a request failed: %s", told(error))
-        return Problem(503, "unavailable", title, retry_after=1)
+        return HttpProblem(503, "unavailable", title, retry_after=1)
 
     async def _read(self, job: Callable[..., T], *values: Any) -> T:
         async with asyncio.timeout(self._limits.answer_timeout):
@@ -229,10 +229,10 @@ class Service:
         if self._shuffler.is_inner(task_id):
             self._only(request, self._tokens.forward)
         if request.headers.get("content-type", "").lower() != OCTETS:
-            raise Problem(415, "invalid_message", f"reports are sent as {OCTETS}")
+            raise HttpProblem(415, "invalid_message", f"reports are sent as {OCTETS}")
         meant = request.query_params.get("window")
         if meant is not None and not (meant.isascii() and meant.isdecimal() and len(meant) <= 18):
-            raise Problem(400, "invalid_message", "a window is a number that the shuffler gave")
+            raise HttpProblem(400, "invalid_message", "a window is a number that the shuffler gave")
         window = None if meant is None else int(meant)
         declared, length = self._declared(request), self._shuffler.upload_length(task_id)
         self._check_rates(
@@ -243,12 +243,12 @@ class Service:
             raise _stopping()
         records = split(body, length)
         if records is None:
-            raise Problem(400, "invalid_message", "the body is not a whole number of reports")
+            raise HttpProblem(400, "invalid_message", "the body is not a whole number of reports")
         if not self._commits.has_room(len(records)):
-            raise Problem(429, "busy", "too many reports wait", retry_after=1)
+            raise HttpProblem(429, "busy", "too many reports wait", retry_after=1)
         outcomes = await self._commits.add(task_id, window, records)
         if self._rate is not None:  # garbage of one must not cost the others their turn
-            self._rate.take("", outcomes.count("accepted"))
+            self._rate.take("", outcomes.count(Outcome.ACCEPTED))
         return JSONResponse({"outcomes": outcomes})
 
     def _check_rates(self, request: Request, reports: int) -> None:
@@ -257,7 +257,7 @@ class Service:
         sender = "" if each is None or request.client is None else network(request.client.host)
         pause = max(0.0 if rate is None else rate.wait(""), 0.0 if each is None else each.wait(sender))
         if pause:
-            raise Problem(429, "too_often", "too many reports come", retry_after=math.ceil(pause))
+            raise HttpProblem(429, "too_often", "too many reports come", retry_after=math.ceil(pause))
         if each is not None:
             each.take(sender, max(1, reports))
 
@@ -279,7 +279,7 @@ class Service:
                 if size > most:
                     raise _too_large(most)
                 if self._arriving > self._limits.max_incoming_bytes:
-                    raise Problem(429, "busy", "too many uploads come", retry_after=1)
+                    raise HttpProblem(429, "busy", "too many uploads come", retry_after=1)
                 parts.append(part)
         finally:
             self._arriving -= size
@@ -308,11 +308,11 @@ class Service:
         found = await self._release(lambda: self._releaser.close(task_id, whatever_the_window=True))
         if isinstance(found, Batch):
             self._ended(found)
-            reached("release: about to answer")
+            self._shuffler.reached("release: about to answer")
             return JSONResponse(_shown(found))
         if found == "task_unknown":  # it was retired a moment ago
             raise _unknown_task()
-        raise Problem(409, found, "the batch has fewer reports than a release needs, so it stays open")
+        raise HttpProblem(409, found, "the batch has fewer reports than a release needs, so it stays open")
 
     async def _list(self, request: Request) -> Response:
         self._only(request, self._tokens.analyzer)
@@ -326,11 +326,11 @@ class Service:
         self._only(request, self._tokens.analyzer)
         named = request.path_params["batch"]
         if not (named.isascii() and named.isdecimal() and len(named) <= 30):  # int() refuses thousands of digits
-            raise Problem(404, "not_found", "not found")
+            raise HttpProblem(404, "not_found", "not found")
         batch = await self._read(self._reader.store.batch, int(named))
         pieces = await self._read(self._reader.fetch, int(named))
         if pieces is None or batch is None:
-            raise Problem(404, "batch_unknown", "there is no such released batch")
+            raise HttpProblem(404, "batch_unknown", "there is no such released batch")
 
         async def stream() -> AsyncIterator[bytes]:
             while (piece := await self._read(next, pieces, b"")) != b"":
@@ -345,7 +345,7 @@ class Service:
     async def _ready(self, _: Request) -> Response:
         wrong = ["the shuffler is stopping"] if self._draining else await self._readiness.wrong()
         if wrong:
-            raise Problem(503, "not_ready", "this shuffler should get no reports now", retry_after=5, wrong=wrong)
+            raise HttpProblem(503, "not_ready", "this shuffler should get no reports now", retry_after=5, wrong=wrong)
         return PlainTextResponse("ready\n")
 
     async def _measured(self, _: Request) -> Response:
@@ -360,7 +360,7 @@ class Service:
     def _only(self, request: Request, token: str | None) -> None:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if token is None or scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
-            raise Problem(401, "unauthorized", "this needs the right token", headers={"WWW-Authenticate": "Bearer"})
+            raise HttpProblem(401, "unauthorized", "this needs the right token", headers={"WWW-Authenticate": "Bearer"})
 
     # Work in the background
 
@@ -399,16 +399,16 @@ def _application(routes: list[Route], lifespan: Any = None) -> Starlette:
     return made
 
 
-def _unknown_task() -> Problem:
-    return Problem(404, "task_unknown", "this shuffler does not serve that task")
+def _unknown_task() -> HttpProblem:
+    return HttpProblem(404, "task_unknown", "this shuffler does not serve that task")
 
 
-def _too_large(most: int) -> Problem:
-    return Problem(413, "invalid_message", f"a body has at most {most} bytes")
+def _too_large(most: int) -> HttpProblem:
+    return HttpProblem(413, "invalid_message", f"a body has at most {most} bytes")
 
 
-def _stopping() -> Problem:
-    return Problem(503, "unavailable", "the shuffler is stopping", retry_after=5)
+def _stopping() -> HttpProblem:
+    return HttpProblem(503, "unavailable", "the shuffler is stopping", retry_after=5)
 
 
 def _shown(batch: Batch) -> dict[str, Any]:
@@ -418,4 +418,4 @@ def _shown(batch: Batch) -> dict[str, Any]:
 async def _plain(_: Request, error: HTTPException) -> Response:
     """Starlette's own refusals (no such path, wrong method) in the same form."""
     kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
-    return Problem(error.status_code, kind, error.detail.lower(), headers=error.headers).response()
+    return HttpProblem(error.status_code, kind, error.detail.lower(), headers=error.headers).response()

@@ -8,7 +8,6 @@ fingerprint is of the key, not of the list: lists that differ only in keys not i
 import base64
 import contextlib
 import json
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -18,8 +17,8 @@ from typing import Any, Final, Generic, Literal, Self, TypeVar, get_args
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from shuffledp.core.canonical import digest
+from shuffledp.core.files import others_can_read, read_json, write_private
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.disk import write_private
 
 Role = Literal["shuffler", "analyzer"]
 State = Literal["PENDING", "ACTIVE", "EXPIRED"]
@@ -124,16 +123,11 @@ class KeyRing:
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a ring; one that others can read is refused."""
-        try:
-            mode = path.stat().st_mode
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            raise InvalidInput(f"cannot read the keys {path}. Make them with shuffledp keygen.") from None
-        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        if others_can_read(path):
             raise InvalidInput(f"others can read the keys {path}. Set its permissions to 600, and rotate the keys.")
+        document = read_json(path, "a key file", "Make one with shuffledp keygen.")
         keys = None
         try:
-            document = json.loads(text)
             keys = tuple(
                 PrivateKey(
                     key_id=_byte(key["key_id"]), state=_state(key["state"]),
@@ -142,8 +136,8 @@ class KeyRing:
                 for key in document["keys"]
             )  # fmt: skip
             role = document["role"]
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-            keys = None  # the parser's message could quote a key
+        except (AttributeError, KeyError, TypeError, ValueError):
+            keys = None  # the error could quote a key
         if keys is None or role not in ROLES or len({key.key_id for key in keys}) != len(keys):
             raise InvalidInput(f"{path} is not a key file. Make one with shuffledp keygen.")
         return cls(role=role, keys=keys)
@@ -155,7 +149,7 @@ class KeyFile(Generic[K]):
     >>> KeyFile(Path("shuffler.key"), "shuffler", KeyRing.load).current()
     Traceback (most recent call last):
     ...
-    shuffledp.errors.InvalidInput: cannot read the keys shuffler.key. Make them with shuffledp keygen.
+    shuffledp.errors.InvalidInput: cannot read shuffler.key: No such file or directory. Make one with shuffledp keygen.
     """
 
     def __init__(self, path: Path, role: Role, load: Callable[[Path], K]) -> None:
@@ -212,11 +206,7 @@ class KeyList:
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a published list from its file."""
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            raise InvalidInput(f"{path} is not a list of keys. Ask the operator for one.") from None
-        return cls.from_document(document)
+        return cls.from_document(read_json(path, "a list of keys", "Ask its owner for one."))
 
     @classmethod
     def from_document(cls, document: Any) -> Self:

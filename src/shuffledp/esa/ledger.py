@@ -6,7 +6,6 @@ up. Only who remembers a head elsewhere can tell that lines at the end, or the w
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -19,8 +18,8 @@ from typing import Final, Self
 from shuffledp.core import checks
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
+from shuffledp.core.files import alone, sync_folder
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.esa.disk import sync_folder
 from shuffledp.planning.spend import Spend, composed
 from shuffledp.results.balance import Balance
 
@@ -126,30 +125,36 @@ class Ledger:
 
     def check(self) -> None:
         """Refuse a file that is not a ledger with this budget and head."""
-        with self._locked():
-            self._read()
+        self._read()
 
     def balance(self) -> Balance:
         """What was spent so far."""
-        with self._locked():
-            return self._read().balance()
+        return self._read().balance()
 
     def book(self, release: Release) -> Balance:
         """Write a release down, if it fits; refused if it does not. A batch that is there already costs nothing more."""
-        with self._locked():
+        before = self._read()
+        found = self._fitting(before, release)  # what does not fit now never will: refused before any file is made
+        with self._alone():
             chain = self._read()
-            if release in chain.releases:
-                return chain.balance()
-            longer, text = chain.with_release(release)
-            balance = longer.balance()
-            if not balance.spent_epsilon <= chain.budget.epsilon:
-                raise NoClaim(
-                    f"the budget is spent: {counted(len(chain.releases))} and this one would be "
-                    f"epsilon = {rounded_up(balance.spent_epsilon)} at delta = {rounded_up(chain.budget.delta)}, "
-                    f"above {rounded_up(chain.budget.epsilon)}. Use another population, or ask for less."
-                )
-            self._append(chain.length, text)
+            balance, text = found if chain == before else self._fitting(chain, release)
+            if text:
+                self._append(chain.length, text)
             return balance
+
+    def _fitting(self, chain: _Chain, release: Release) -> tuple[Balance, str]:
+        """The balance after a release, and the text to append for it: none if it is there already; refused if it does not fit."""
+        if release in chain.releases:
+            return chain.balance(), ""
+        longer, text = chain.with_release(release)
+        balance = longer.balance()
+        if not balance.spent_epsilon <= chain.budget.epsilon:
+            raise NoClaim(
+                f"the budget is spent: {counted(len(chain.releases))} and this one would be "
+                f"epsilon = {rounded_up(balance.spent_epsilon)} at delta = {rounded_up(chain.budget.delta)}, "
+                f"above {rounded_up(chain.budget.epsilon)}. Use another population, or ask for less."
+            )
+        return balance, text
 
     def _append(self, length: int, text: str) -> None:
         """After the whole lines: what a crash cut short was never a release."""
@@ -165,26 +170,23 @@ class Ledger:
             raise InvalidInput(f"cannot write the ledger {self._path}: {error.strerror}. Nothing is opened.") from None
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Ledgers of one folder wait for each other; nothing is left behind if the first release is refused."""
-        try:
-            folder = os.open(self._path.parent, os.O_RDONLY)
-        except OSError as error:
-            raise InvalidInput(
-                f"cannot open the ledger {self._path}: {error.strerror}. Choose another place."
-            ) from None
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
+    def _alone(self) -> Iterator[None]:
+        """Releases wait for each other. Reading needs no turn: lines are only added, and only whole ones count."""
+        with contextlib.ExitStack() as turn:
+            try:
+                turn.enter_context(alone(self._path.with_name(f"{self._path.name}.lock")))
+            except OSError as error:
+                raise InvalidInput(
+                    f"cannot write the ledger {self._path}: {error.strerror}. Nothing is opened."
+                ) from None
             yield
-        finally:
-            os.close(folder)
 
     def _read(self) -> _Chain:
         """All of the file; a broken chain, another budget or a missing head is refused."""
+        data = b""
         try:
-            data = self._path.read_bytes()
-        except FileNotFoundError:
-            data = b""
+            if self._path.exists() or not self._path.parent.is_dir():
+                data = self._path.read_bytes()
         except OSError as error:
             raise InvalidInput(
                 f"cannot open the ledger {self._path}: {error.strerror}. Choose another place."

@@ -14,6 +14,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from shuffledp.core.outcome import Outcome
 from shuffledp.esa.shuffler import Shuffler
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -29,7 +30,7 @@ class Metrics(Collector):
     def __init__(self, shuffler: Shuffler, waiting: Callable[[], int]) -> None:
         self._shuffler, self._waiting = shuffler, waiting
         self.refused: Counter[str] = Counter()
-        self._seen: dict[str, Counter[str]] = {}
+        self._seen: dict[str, Counter[Outcome]] = {}
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
 
@@ -61,10 +62,10 @@ class Metrics(Collector):
             batches = self._shuffler.store.batches(task_id)
             lost = sum(batch.count for batch in batches if batch.state == "DESTROYED")
             reports.add_metric(
-                (task_id, "accepted"), lost + sum(batch.count for batch in batches if batch.state == "RELEASED")
+                (task_id, Outcome.ACCEPTED), lost + sum(batch.count for batch in batches if batch.state == "RELEASED")
             )
-            for outcome, count in sorted(self._seen.get(task_id, Counter[str]()).items()):
-                if outcome != "accepted":
+            for outcome, count in sorted(self._seen.get(task_id, Counter[Outcome]()).items()):
+                if outcome is not Outcome.ACCEPTED:
                     reports.add_metric((task_id, outcome), count)
             destroyed.add_metric((task_id,), lost)
             closing.add_metric((task_id,), sum(batch.state == "CLOSING" for batch in batches))

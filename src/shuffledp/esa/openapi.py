@@ -6,9 +6,11 @@
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-Kind = tuple[int, str]
+from shuffledp.core.outcome import Outcome
+
+ProblemKind = tuple[int, str]
 """A status and the last part of a problem's type."""
-PROBLEMS: Final[dict[Kind, str]] = {
+PROBLEMS: Final[dict[ProblemKind, str]] = {
     (400, "invalid_message"): "The body is not a whole number of reports, or the window is not a number.",
     (400, "invalid_http"): "The request is not HTTP/1.1.",
     (400, "disconnected"): "The upload was cut short.",
@@ -28,15 +30,10 @@ PROBLEMS: Final[dict[Kind, str]] = {
     (503, "not_ready"): "The shuffler should get no reports now.",
 }
 """Every answer that is not what was asked for."""
-EVERYWHERE: Final[tuple[Kind, ...]] = ((400, "invalid_http"), (503, "unavailable"), (503, "busy"))
-OUTCOMES: Final = (
-    "accepted", "report_replayed", "batch_collected", "outdated_config", "outdated_key", "not_admitted", "invalid_message",
-    "decrypt_error",
-)  # fmt: skip
-"""What becomes of a report."""
+EVERYWHERE: Final[tuple[ProblemKind, ...]] = ((400, "invalid_http"), (503, "unavailable"), (503, "busy"))
 _OCTETS: Final = "application/octet-stream"
 _PROBLEM: Final = "application/problem+json"
-Role = Literal["operator", "analyzer", "forward"]
+TokenHolder = Literal["operator", "analyzer", "forward"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +58,8 @@ class Operation:
     summary: str
     answer: str
     schema: dict[str, Any]
-    problems: tuple[Kind, ...] = ()
-    role: Role | None = None
+    problems: tuple[ProblemKind, ...] = ()
+    role: TokenHolder | None = None
     upload: bool = False
     from_pages: bool = False
     digest: bool = False
@@ -74,8 +71,8 @@ def _schema(name: str) -> dict[str, Any]:
 
 
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
-_UNAUTHORIZED: Final[Kind] = (401, "unauthorized")
-_NO_TASK: Final[Kind] = (404, "task_unknown")
+_UNAUTHORIZED: Final[ProblemKind] = (401, "unauthorized")
+_NO_TASK: Final[ProblemKind] = (404, "task_unknown")
 OPERATIONS: Final = (
     Operation(
         path="/v2/tasks/{task}", method="get", name="describeTask", from_pages=True, problems=(_NO_TASK,),
@@ -274,6 +271,7 @@ def _object(
 
 _NUMBER: Final[dict[str, Any]] = {"type": "number"}
 _POSITIVE: Final[dict[str, Any]] = {"type": "number", "exclusiveMinimum": 0}
+_OUTCOMES: Final = [outcome.value for outcome in Outcome if outcome.from_shuffler]
 _LONGEST: Final = 366 * 24 * 3600
 _NAME: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
 _RANGE: Final[dict[str, Any]] = {"low": _NUMBER, "high": _NUMBER}
@@ -371,7 +369,7 @@ _SCHEMAS: Final[dict[str, Any]] = {
             "credential": _whole(0),
         }
     ),
-    "Outcomes": _object({"outcomes": {"type": "array", "items": {"enum": list(OUTCOMES)}, "minItems": 1}}),
+    "Outcomes": _object({"outcomes": {"type": "array", "items": {"enum": _OUTCOMES}, "minItems": 1}}),
     "Batch": _object(
         {
             "batch": _whole(1),

@@ -5,8 +5,6 @@ first of them is opened.
 """
 
 import contextlib
-import fcntl
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.files import alone, sync_folder, write_private
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.disk import sync_folder, write_private
 from shuffledp.esa.released import Ids
 
 
@@ -38,17 +36,14 @@ class OpenedBefore:
     def of(self, task_id: str) -> Iterator["Remembered"]:
         """What was opened of one task. Two analyses of it wait for each other here, or both could open the same report."""
         folder = self._folder / task_id
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            sync_folder(folder)
-            lock = os.open(folder, os.O_RDONLY)
-        except OSError as error:
-            raise _unusable(folder, error) from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.ExitStack() as turn:
+            try:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                sync_folder(folder)
+                turn.enter_context(alone(folder / "lock"))
+            except OSError as error:
+                raise _unusable(folder, error) from None
             yield Remembered(folder)
-        finally:
-            os.close(lock)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,12 @@ from typing import Final, Self, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from shuffledp.core.outcome import Outcome
 from shuffledp.esa.crypto import unseal
 from shuffledp.esa.keys import KeyRing, PrivateKey, Role, State
-from shuffledp.esa.wire import Reason, decode_message
+from shuffledp.esa.wire import decode_message
 
-Opener = Callable[[Sequence[bytes], KeyRing, str, int], list[bytes | Reason]]
+Opener = Callable[[Sequence[bytes], KeyRing, str, int], list[bytes | Outcome]]
 WORTH_ASKING: Final = 128
 """Records that are worth asking other processes for."""
 _MOST: Final = 512
@@ -37,17 +38,17 @@ T = TypeVar("T")
 _Secrets = tuple[Role, list[tuple[int, State, bytes]]]
 
 
-def open_here(records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Reason]:
+def open_here(records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Outcome]:
     """Open records one after the other in this process; each fails by itself."""
     return [unseal(record, ring, task_id, hop=hop) for record in records]
 
 
-def tally_here(records: Sequence[bytes], ring: KeyRing, task_id: str, size: int) -> Counter[int | Reason]:
+def tally_here(records: Sequence[bytes], ring: KeyRing, task_id: str, size: int) -> Counter[int | Outcome]:
     """How often each message is in the analyzer's records, and each reason why there is none."""
-    found: Counter[int | Reason] = Counter()
+    found: Counter[int | Outcome] = Counter()
     for opened in open_here(records, ring, task_id, 1):
         message = decode_message(opened, size) if isinstance(opened, bytes) else opened
-        found["out_of_domain" if message is None else message] += 1
+        found[Outcome.OUT_OF_DOMAIN if message is None else message] += 1
     return found
 
 
@@ -76,14 +77,14 @@ class Openers:
         self._pool: _Pool | None = None
         self._failures, self._not_before = 0, float("-inf")
 
-    def __call__(self, records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Reason]:
+    def __call__(self, records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Outcome]:
         """What is in each record, or why it is not known."""
         parts = self._parts(partial(open_here, task_id=task_id, hop=hop), records, ring)
         return [opened for part in parts for opened in part]
 
     def tallies(
         self, records: Sequence[bytes], ring: KeyRing, task_id: str, size: int
-    ) -> Iterator[Counter[int | Reason]]:
+    ) -> Iterator[Counter[int | Outcome]]:
         """How often there is what, part after part: processes that count send back little."""
         return self._parts(partial(tally_here, task_id=task_id, size=size), records, ring)
 

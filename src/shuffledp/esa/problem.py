@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 MEDIA_TYPE: Final = "application/problem+json"
 
 
-class Problem(Exception):  # noqa: N818 - a problem detail
+class HttpProblem(Exception):  # noqa: N818 - a problem detail
     """A refusal, for the client to read: it names no value of anybody.
 
     Attributes:

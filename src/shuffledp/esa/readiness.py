@@ -3,12 +3,11 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from typing import Final
 
 from shuffledp.esa.commits import Commits, told
 from shuffledp.esa.limits import Limits
-from shuffledp.esa.store import Store, StoreUnavailable
+from shuffledp.stores.store import Store, StoreUnavailable
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 _FRESH: Final = 1.0
@@ -18,10 +17,8 @@ _FRESH: Final = 1.0
 class Readiness:
     """Asks the store, in the thread that writes to it, to write something; and looks at its disk and at who waits."""
 
-    def __init__(
-        self, commits: Commits, store: Store, limits: Limits, free_bytes: Callable[[], int] | None = None
-    ) -> None:
-        self._commits, self._store, self._limits, self._free_bytes = commits, store, limits, free_bytes
+    def __init__(self, commits: Commits, store: Store, limits: Limits) -> None:
+        self._commits, self._store, self._limits = commits, store, limits
         self._checking: asyncio.Task[list[str]] | None = None
         self._until = 0.0
 
@@ -46,7 +43,7 @@ class Readiness:
     def _look(self) -> list[str]:
         try:
             self._store.check()
-            free = None if self._free_bytes is None else self._free_bytes()
+            free = self._store.free_bytes()
         except (StoreUnavailable, OSError) as error:  # anybody may ask; only the log names files
             LOG.error("not ready: %s", told(error))
             return ["the store cannot be written to"]

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput, ShuffledpError
 from shuffledp.esa.address import checked
 from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.task import Task
 
-ARRIVED: Final = ("accepted", "report_replayed")
-"""A replay means that an earlier attempt had arrived."""
 _TURNS: Final = 5
 """Times that keys or windows may change under a report."""
 
@@ -45,11 +44,11 @@ class Sender:
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", checked(self.url))
 
-    def send(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[str]:
+    def send(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[Outcome]:
         """Deliver reports, for a window if told: what became of each."""
         return asyncio.run(self.deliver(task, records, window=window))
 
-    async def deliver(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[str]:
+    async def deliver(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[Outcome]:
         """The same, among other asynchronous work."""
         httpx = _httpx()
         address = f"{self.url}/v2/tasks/{task.id}/reports" + ("" if window is None else f"?window={window}")
@@ -62,14 +61,14 @@ class Sender:
             ) from None
         async with client as web:
 
-            async def upload(part: Sequence[bytes]) -> list[str]:
+            async def upload(part: Sequence[bytes]) -> list[Outcome]:
                 async with gate:
                     return await self._upload(web, address, part)
 
             parts = [records[start : start + self.together] for start in range(0, len(records), self.together)]
             return [outcome for outcomes in await asyncio.gather(*map(upload, parts)) for outcome in outcomes]
 
-    async def _upload(self, web: Any, address: str, part: Sequence[bytes]) -> list[str]:
+    async def _upload(self, web: Any, address: str, part: Sequence[bytes]) -> list[Outcome]:
         httpx = _httpx()
         headers, body = {"Content-Type": "application/octet-stream"}, b"".join(part)
         if self.token:
@@ -85,9 +84,9 @@ class Sender:
             except (httpx.InvalidURL, ValueError):
                 raise InvalidInput("this is not the address of a shuffler. Give one like https://host:8470.") from None
             if answer.status_code == 200:
-                outcomes = _document(answer).get("outcomes")
-                if isinstance(outcomes, list) and len(outcomes) == len(part):
-                    return [str(outcome) for outcome in outcomes]
+                outcomes = _outcomes(answer)
+                if len(outcomes) == len(part):  # anything else is no definite answer
+                    return outcomes
             elif answer.status_code not in (408, 429, 502, 503, 504):
                 raise InvalidInput(f"the shuffler refused the upload ({_why(answer)}). Check task, address and tokens.")
         raise NotDelivered("the shuffler could not be reached. Try again later; the same report will be sent.")
@@ -122,7 +121,7 @@ class Submitted:
         earlier: whether it is a report that was made before, which stands: the value that was given now was not used.
     """
 
-    outcome: str
+    outcome: Outcome
     earlier: bool
 
 
@@ -139,20 +138,19 @@ def submit(client: Client, value: Any, *, sender: Sender, credential: bytes = b"
         sealed = client.again(window)
     else:
         sealed = client.report(value, announced, credential=credential)
-    outcome = "report_replayed"
+    outcome = Outcome.REPORT_REPLAYED
     for _ in range(_TURNS):
         if sealed is None:  # it arrived before
             break
         (outcome,) = sender.send(client.task, [sealed], window=window)
-        if outcome in ("outdated_config", "batch_collected", "outdated_key"):
+        if outcome is Outcome.OUTDATED_CONFIG:
+            sealed = client.rewrapped(sender.described(client.task), window=window)
+        elif outcome in (Outcome.BATCH_COLLECTED, Outcome.OUTDATED_KEY):
             announced = sender.described(client.task)
-        if outcome == "outdated_config":
-            sealed = client.rewrapped(announced, window=window)
-        elif outcome in ("batch_collected", "outdated_key"):
             sealed, window = client.moved(announced, window=window), announced.window
         else:
             break
-    if outcome in ARRIVED:
+    if outcome.arrived:
         client.arrived(window=window)
     return Submitted(outcome=outcome, earlier=earlier)
 
@@ -161,6 +159,15 @@ def _why(answer: Any) -> str:
     """What the shuffler said of a refusal."""
     title = str(_document(answer).get("title", "no reason given"))[:200]
     return f"status {answer.status_code}: {title}"
+
+
+def _outcomes(answer: Any) -> list[Outcome]:
+    """What the shuffler said of each report; nothing if any of it is not an outcome."""
+    found = _document(answer).get("outcomes")
+    try:
+        return [Outcome(outcome) for outcome in found] if isinstance(found, list) else []
+    except ValueError:
+        return []
 
 
 def _document(answer: Any) -> dict[str, Any]:

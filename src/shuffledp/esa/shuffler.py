@@ -17,14 +17,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, Self
 
+from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import Admission
-from shuffledp.esa.checkpoints import reached
 from shuffledp.esa.keys import KeyList, KeyRing, Role
 from shuffledp.esa.opening import Opener, Openers, open_here
-from shuffledp.esa.store import Batch, Kept, NextKey, Store
+from shuffledp.esa.release import release
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import Reason, key_id_of, record_length, report_id
+from shuffledp.esa.wire import key_id_of, record_length, report_id
+from shuffledp.stores.batch import Batch, NextKey
+from shuffledp.stores.checkpoints import Reached, pass_by
+from shuffledp.stores.store import Store
 
 Refusal = Literal["task_unknown", "batch_too_small", "batch_too_young"]
 PERSISTENCE: Final = 60.0
@@ -37,7 +40,7 @@ class Unsealed:
 
     task: str
     window: int | None
-    outcome: list[Kept | Reason] = field(repr=False)
+    outcome: list[Outcome] = field(repr=False)
     good: list[tuple[int, bytes, bytes]] = field(repr=False)
 
 
@@ -53,6 +56,7 @@ class Shuffler:
         secrets: new secrets for permutations.
         opener: opens outer layers, here or in other processes.
         admission: who may report; anybody unless told.
+        reached: called at each named point of accept and close; tests pass their own.
         counters: what became of records, by task and outcome; nothing about whose.
     """
 
@@ -63,7 +67,8 @@ class Shuffler:
     secrets: Callable[[], bytes] = field(default=lambda: os.urandom(32))
     opener: Opener = open_here
     admission: Admission | None = None
-    counters: dict[str, Counter[str]] = field(default_factory=dict)
+    reached: Reached = pass_by
+    counters: dict[str, Counter[Outcome]] = field(default_factory=dict)
     _tasks: dict[str, Task] = field(default_factory=dict)
     _hops: dict[str, int] = field(default_factory=dict)
     _next_keys: dict[str, KeyList] = field(default_factory=dict)
@@ -157,9 +162,7 @@ class Shuffler:
         """Bytes of one report of an upload, its credential included."""
         return self._credential + record_length(self._hops[task_id] + 1)
 
-    def accept(
-        self, task_id: str, uploads: Iterable[bytes], window: int | None = None
-    ) -> list[Kept | Reason] | Refusal:
+    def accept(self, task_id: str, uploads: Iterable[bytes], window: int | None = None) -> list[Outcome] | Refusal:
         """Open, deduplicate and keep reports: what became of each. Once this returns, what is accepted is on disk.
 
         A report that is meant for a window is kept only in that one, so that nobody is twice in a batch.
@@ -168,19 +171,19 @@ class Shuffler:
 
     def open(self, task_id: str, uploads: Iterable[bytes], window: int | None = None) -> Unsealed:
         """The first half, which touches no store, so that it can go on while others are written down."""
-        reached("accept: received")
+        self.reached("accept: received")
         sealed, hop, before = list(uploads), self._hops[task_id], self._credential
-        outcome: list[Kept | Reason] = ["invalid_message"] * len(sealed)
+        outcome: list[Outcome] = [Outcome.INVALID_MESSAGE] * len(sealed)
         admitted: list[tuple[int, bytes]] = []
         length = self.upload_length(task_id)
         for j in (j for j, upload in enumerate(sealed) if len(upload) == length):
             name = self.admission.spent_as(sealed[j][:before], task_id) if self.admission is not None else b""
             if name is None:
-                outcome[j] = "not_admitted"
+                outcome[j] = Outcome.NOT_ADMITTED
             else:
                 admitted.append((j, name))
         opened = self.opener([sealed[j][before:] for j, _ in admitted], self.ring, task_id, hop)
-        reached("accept: opened")
+        self.reached("accept: opened")
         good: list[tuple[int, bytes, bytes]] = []
         for (j, name), inner in zip(admitted, opened, strict=True):
             if not isinstance(inner, bytes):
@@ -189,7 +192,7 @@ class Shuffler:
                 good.append((j, name, inner))
         return Unsealed(task=task_id, window=window, outcome=outcome, good=good)
 
-    def keep(self, unsealed: Unsealed) -> list[Kept | Reason]:
+    def keep(self, unsealed: Unsealed) -> list[Outcome]:
         """The second half: one transaction."""
         outcome, good = unsealed.outcome, unsealed.good
         if good:
@@ -220,7 +223,7 @@ class Shuffler:
         return found
 
     def _close(self, task: Task, batch: Batch, *, whatever_the_window: bool) -> Batch | Refusal:
-        reached("close: asked")
+        self.reached("close: asked")
         now = self.clock()
         if now < batch.opened + task.window and not whatever_the_window:
             return "batch_too_young"
@@ -232,7 +235,7 @@ class Shuffler:
         )  # fmt: skip
         if closing is None:
             return "batch_too_small"
-        return self.store.release(closing.id)
+        return release(self.store, closing.id, self.reached)
 
     def tick(self) -> list[Batch]:
         """What time brings: batches whose window is over are released, those that are too old and too small end."""
@@ -285,7 +288,7 @@ class Shuffler:
         return [
             done
             for batch in self.store.unfinished()
-            if (done := self.store.release(batch.id)).state != batch.state and done.task in self._tasks
+            if (done := release(self.store, batch.id, self.reached)).state != batch.state and done.task in self._tasks
         ]
 
     def shut_down(self) -> None:

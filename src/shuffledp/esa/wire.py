@@ -7,7 +7,7 @@ tag. The innermost plaintext is 16 bytes: the message as an 8-byte big-endian nu
 import hashlib
 import struct
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from shuffledp.errors import InvalidInput
 
@@ -19,16 +19,6 @@ PAYLOAD: Final = 16
 LAYER: Final = HEADER.size + 32 + 16
 """Bytes that one layer of encryption adds."""
 ID: Final = 16
-
-Reason = Literal[
-    "invalid_message",
-    "outdated_config",
-    "outdated_key",
-    "report_replayed",
-    "out_of_domain",
-    "decrypt_error",
-    "not_admitted",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
-"""The tables of the SQLite store, and what its errors mean."""
+"""The tables of the SQLite store, which versions of them are read, and what SQLite's errors mean."""
 
 import sqlite3
 from typing import Final, get_args
 
-from shuffledp.esa.store import BatchState
+from shuffledp.errors import InvalidInput
+from shuffledp.stores.batch import BatchState
 
 SCHEMA: Final = 3
 TABLES: Final = f"""
@@ -43,8 +44,25 @@ _REASONS: Final = {
 }
 
 
+def version_of(connection: sqlite3.Connection, name: str) -> int:
+    """The schema of a database; 0 if it is empty. One that this version cannot use is refused and left as it is."""
+    version, tables = connection.execute(
+        "SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)"
+    ).fetchone()
+    if version > SCHEMA:
+        raise InvalidInput(f"{name} was written by a newer version (schema {version}). Use that version.")
+    if version == 0 and tables:
+        raise InvalidInput(f"{name} is a database of something else. Choose another file.")
+    if 0 < version < SCHEMA:
+        raise InvalidInput(
+            f"{name} is of an earlier version, whose tasks and reports this one does not read. Release what is in it "
+            "with the version that made it, and begin with a new file."
+        )
+    return int(version)
+
+
 def why(error: sqlite3.Error | OSError) -> str:
-    """What really happened, without anything of the content."""
+    """What really happened, and what to do; never anything that is stored."""
     if isinstance(error, OSError):
         return f"{error.strerror}. Choose another place."
     name = getattr(error, "sqlite_errorname", "") or ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp.esa.disk import write_private
+from shuffledp.core.files import write_private
 
 
 def test_bytes_then_name_then_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,104 @@
+"""Files: whole or not at all, private where they must be, still there after a power cut, and used by one at a time."""
+
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from shuffledp.errors import InvalidInput
+
+
+def read_json(path: Path, what: str, remedy: str) -> Any:
+    """The JSON document in a file; `what` it should be and the `remedy` are for the error, which shows nothing of the content."""
+    document, wrong = None, ""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        wrong = f"cannot read {path}: {error.strerror}"
+    except (ValueError, RecursionError):
+        wrong = f"{path} is not {what}"
+    if wrong:  # raised outside the handlers: the parser's error holds the content, which may be a key
+        raise InvalidInput(f"{wrong}. {remedy}")
+    return document
+
+
+def others_can_read(path: Path) -> bool:
+    """Whether anybody but its owner may use a file that should be private; not if there is none."""
+    try:
+        return bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+    except OSError:
+        return False
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file so that a reader sees the old or the new one, never a part."""
+    _replace(path, content, private=False)
+
+
+def write_private(path: Path, content: str | bytes) -> None:
+    """Replace a file likewise, so that only its owner can read it; it is on disk when this returns."""
+    _replace(path, content, private=True)
+
+
+def create_private(path: Path, lines: Iterable[str]) -> None:
+    """Write a new file that only its owner can read; one that exists is left alone (FileExistsError)."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.writelines(f"{line}\n" for line in lines)
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def sync_folder(path: Path) -> None:
+    """Put the name of a new or renamed file on disk too: it is only kept with its folder."""
+    if os.name == "nt":  # which keeps names by itself, and opens no folders
+        return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """Let threads and processes that name the same lock in, one at a time; the empty file stays behind."""
+    from filelock import FileLock
+
+    with FileLock(lock, fallback_to_soft=False):  # a soft lock would outlive a crash
+        yield
+
+
+def _replace(path: Path, content: str | bytes, *, private: bool) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # only its owner can read it
+    draft = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            if private:
+                file.flush()
+                os.fsync(file.fileno())
+        if not private:
+            draft.chmod(0o666 & ~_umask())
+        draft.replace(path)
+        if private:
+            sync_folder(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """What the user does not want others to do with new files."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,369 @@
+"""What every store must do, whatever it is made of: checks that each take something that opens stores."""
+
+import random
+from typing import Protocol
+
+import numpy as np
+import pytest
+
+from shuffledp import InvalidInput
+from shuffledp.esa.permutation import order
+from shuffledp.esa.release import release
+from shuffledp.stores.batch import Batch, NextKey
+from shuffledp.stores.checkpoints import POINTS, Point, Reached, pass_by
+from shuffledp.stores.store import Store
+
+KEY, OTHER = NextKey(id=0, fingerprint="f" * 64), NextKey(id=1, fingerprint="e" * 64)
+KEYS, BOTH = {0: KEY}, {0: KEY, 1: OTHER}
+SECRET = b"the secret of the permutation..."
+
+
+class Opening(Protocol):
+    """Opens a store by name: the same name is the same store."""
+
+    def __call__(self, name: str = "store", reached: Reached = pass_by) -> Store: ...
+
+
+def name(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+def inner(number: int, key: int = 0) -> bytes:
+    return (key << 560 | number).to_bytes(71, "big")
+
+
+def reports(*numbers: int) -> list[tuple[bytes, bytes]]:
+    return [(name(j), inner(j)) for j in numbers]
+
+
+def released(store: Store, batch: int) -> list[int]:
+    data = b"".join(store.pieces(batch))
+    return [int.from_bytes(data[start : start + 71], "big") for start in range(0, len(data), 71)]
+
+
+def started(store: Store) -> Store:
+    store.add_task("t", "{}", hop=1, key=KEY, now=0.0)
+    return store
+
+
+def closed(store: Store, *, at_least: int = 1) -> Batch:
+    batch = store.start_closing(store.open_batch("t").id, at_least=at_least, secret=SECRET, key=KEY, now=1.0)
+    assert batch is not None
+    return batch
+
+
+# The checks: each takes something that opens stores
+
+
+class Model:
+    """A store in a few sets."""
+
+    def __init__(self) -> None:
+        self.names: set[int] = set()
+        self.spent: set[int] = set()
+        self.open: set[int] = set()
+        self.closing: dict[int, set[int]] = {}
+        self.released: dict[int, set[int]] = {}
+
+    def add(self, numbers: list[int], spending: list[int] | None) -> list[str]:
+        kept = {}
+        for report, j in sorted((report, j) for j, report in enumerate(numbers)):  # not in the order of arrival
+            if report in self.names:
+                kept[j] = "report_replayed"
+            elif spending is not None and spending[j] in self.spent:
+                kept[j] = "not_admitted"
+            else:
+                self.names.add(report)
+                self.open.add(report)
+                if spending is not None:
+                    self.spent.add(spending[j])
+                kept[j] = "accepted"
+        return [kept[j] for j in range(len(numbers))]
+
+
+def does_what_its_model_does(opening: Opening, seed: int = 0) -> None:
+    """Random reports, credentials, closings, releases, roll-overs, destructions and restarts."""
+    chance, model, store = random.Random(seed), Model(), started(opening())
+    store.add_task("other", "{}", hop=2, key=KEY, now=0.0)
+    for step in range(60):
+        match chance.choice(["add", "add", "add", "close", "release", "roll over", "destroy", "restart"]):
+            case "add":
+                numbers = [chance.randrange(120) for _ in range(chance.randrange(1, 12))]
+                spending = [chance.randrange(60) for _ in numbers] if chance.random() < 0.5 else None
+                credentials = None if spending is None else [name(j) for j in spending]
+                kept = store.add_reports("t", reports(*numbers), credentials, keys=KEYS)
+                assert kept == model.add(numbers, spending)
+            case "close":
+                least = chance.randrange(1, 20)
+                found = store.start_closing(
+                    store.open_batch("t").id, at_least=least, secret=chance.randbytes(32), key=KEY, now=float(step)
+                )
+                assert (found is not None) == (len(model.open) >= least)
+                if found is not None:
+                    assert found.state == "CLOSING"
+                    model.closing[found.id], model.open = model.open, set()
+            case "release":
+                for batch in list(model.closing):
+                    assert release(store, batch).state == "RELEASED"
+                    model.released[batch] = model.closing.pop(batch)
+            case "roll over" | "destroy" as how:
+                below = chance.randrange(1, 20)
+                ended = store.end(
+                    store.open_batch("t").id, below=below, roll_over=how == "roll over", key=KEY, now=float(step)
+                )
+                assert (ended is not None) == (len(model.open) < below)
+                if ended is not None and how == "destroy":
+                    model.open = set()
+            case "restart":
+                store.close()
+                store = opening()
+        assert store.open_batch("t").count == len(model.open)
+        assert {batch.id for batch in store.batches("t", "CLOSING")} == set(model.closing)
+        assert {batch.id: batch.count for batch in store.batches("t", "RELEASED")} == {
+            number: len(held) for number, held in model.released.items()
+        }
+        assert store.open_batch("other").count == 0
+    for number, held in model.released.items():
+        assert sorted(released(store, number)) == sorted(held)
+        assert release(store, number).state == "RELEASED"  # again: nothing changes
+        assert sorted(released(store, number)) == sorted(held)
+    assert store.tasks() == {"t": ("{}", 1), "other": ("{}", 2)}
+    assert [batch.id for batch in store.history()] == sorted(batch.id for batch in store.history())
+    store.close()
+
+
+def releases_nothing_below_the_minimum(opening: Opening) -> None:
+    store = started(opening())
+    store.add_reports("t", reports(*range(49)), keys=KEYS)
+    first = store.open_batch("t").id
+    assert store.start_closing(first, at_least=50, secret=SECRET, key=KEY, now=1.0) is None
+    assert store.open_batch("t").id == first
+    assert store.contents(first) is None
+    with pytest.raises(InvalidInput, match="no such batch"):
+        release(store, first)
+    store.mark_released(first, "0" * 64)  # asked too early: nothing happens
+    assert [batch.state for batch in store.batches("t")] == ["OPEN"]
+    store.add_reports("t", reports(49), keys=KEYS)
+    assert closed(store, at_least=50).count == 50
+    store.close()
+
+
+def releases_in_the_order_that_the_permutation_gives(opening: Opening) -> None:
+    """Decided by ids and secret alone, whatever the order of arrival."""
+    numbers = random.Random(3).sample(range(1 << 60), 40)
+    ids = np.frombuffer(b"".join(map(name, numbers)), np.uint8).reshape(-1, 16)
+    expected = [numbers[j] for j in order(ids, SECRET)]
+    for arrival in (numbers, numbers[::-1], sorted(numbers)):
+        store = started(opening(f"{arrival[0]}"))
+        for number in arrival:
+            store.add_reports("t", reports(number), keys=KEYS)
+        batch = closed(store)
+        release(store, batch.id)
+        assert released(store, batch.id) == expected
+        store.close()
+
+
+def takes_up_an_interrupted_release(opening: Opening) -> None:
+    """Stopped at any point, and then asked again: the same bytes, nothing lost, nothing twice."""
+    expected: list[int] = []
+    for point in [None, *(point for point in POINTS if point.startswith("release") and "answer" not in point)]:
+        stopped = list[Point]()
+
+        def reached(found: Point, point: str | None = point, stopped: list[Point] = stopped) -> None:
+            if found == point and not stopped:
+                stopped.append(found)
+                raise InterruptedError
+
+        store = started(opening(f"at {point}", reached))
+        store.add_reports("t", reports(*range(30)), keys=KEYS)
+        batch = closed(store)
+        if point is not None:
+            with pytest.raises(InterruptedError):
+                release(store, batch.id, reached)
+            store.close()
+            store = opening(f"at {point}")
+            assert [one.id for one in store.unfinished()] in ([batch.id], [])
+        release(store, batch.id)
+        expected = expected or released(store, batch.id)
+        assert released(store, batch.id) == expected
+        assert sorted(expected) == list(range(30))
+        assert store.unfinished() == []
+        assert store.add_reports("t", reports(3), keys=KEYS) == ["report_replayed"]
+        store.close()
+
+
+def keeps_all_or_nothing_of_an_upload(opening: Opening) -> None:
+    for point in ("accept: first report written", "accept: all reports written", "accept: committed"):
+
+        def reached(found: Point, point: str = point) -> None:
+            if found == point:
+                raise InterruptedError
+
+        started(opening(point)).close()
+        store = opening(point, reached)
+        with pytest.raises(InterruptedError):
+            store.add_reports("t", reports(1, 2), keys=KEYS)
+        store.close()
+        store = opening(point)
+        kept = point == "accept: committed"
+        assert store.open_batch("t").count == (2 if kept else 0)
+        assert store.add_reports("t", reports(1, 2), keys=KEYS) == ["report_replayed" if kept else "accepted"] * 2
+        store.close()
+
+
+def has_one_key_per_batch(opening: Opening) -> None:
+    """Fixed when it opens, whatever else is sent: another id, or another key under the same id."""
+    store, new = started(opening()), (name(5), inner(5, key=1))
+    assert store.add_reports("t", [*reports(1), new], keys=BOTH) == ["accepted", "outdated_key"]
+    assert store.open_batch("t").key == KEY
+    assert store.add_reports("t", reports(6, 1), keys={1: OTHER}) == ["outdated_key", "report_replayed"]
+    forged = {0: NextKey(id=0, fingerprint="0" * 64)}
+    assert store.add_reports("t", reports(6), keys=forged) == ["outdated_key"]
+    assert store.open_batch("t").count == 1
+    store.end(store.open_batch("t").id, below=9, roll_over=True, key=OTHER, now=1.0)
+    assert store.open_batch("t").key == KEY  # rolled over, they are still sealed to it
+    store.end(store.open_batch("t").id, below=9, roll_over=False, key=OTHER, now=1.0)
+    assert store.open_batch("t").key == OTHER
+    assert store.add_reports("t", [new], keys=BOTH) == ["accepted"]
+    store.close()
+
+
+def opens_another_window_for_another_key(opening: Opening) -> None:
+    """What was sealed for the first is refused for ever: whoever heard that may seal the same message anew."""
+    store = started(opening())
+    first = store.open_batch("t")
+    second = store.open_window("t", key=OTHER, now=1.0)
+    assert (second.key, second.count) == (OTHER, 0)
+    assert second.window > first.window
+    assert store.open_window("t", key=OTHER, now=2.0) == second  # again: nothing changes
+    for keys in (KEYS, BOTH):  # a server that has not read the new list yet, and one that has
+        assert store.add_reports("t", reports(1), keys=keys, window=first.window) == ["batch_collected"]
+    assert [batch.state for batch in store.batches("t")] == ["ROLLED_OVER", "OPEN"]
+    store.close()
+
+
+def has_a_batch_for_each_key_of_forwarded_reports(opening: Opening) -> None:
+    store = opening()
+    store.add_task("t", "{}", hop=1, key=OTHER, now=0.0)
+    mixed = [*reports(1, 2), (name(5), inner(5, key=1)), (name(6), inner(5, key=2))]
+    assert store.add_reports("t", mixed, keys=BOTH, several=1.0) == [*["accepted"] * 3, "outdated_key"]
+    assert {batch.key.id: batch.count for batch in store.batches("t", "OPEN")} == {0: 2, 1: 1}
+    assert store.add_reports("t", mixed, keys=BOTH, several=2.0) == [*["report_replayed"] * 3, "outdated_key"]
+    store.close()
+
+
+def keeps_a_report_in_its_window(opening: Opening) -> None:
+    """Batches that are rolled over are one window: nobody who reports once per window is twice in a batch."""
+    store = started(opening())
+    first = store.open_batch("t")
+    assert store.add_reports("t", reports(1), window=first.window, keys=KEYS) == ["accepted"]
+    assert store.add_reports("t", reports(2), window=first.window + 1, keys=KEYS) == ["batch_collected"]
+    store.end(first.id, below=5, roll_over=True, key=KEY, now=1.0)
+    rolled = store.open_batch("t")
+    assert (rolled.id, rolled.window, rolled.count, rolled.opened) == (first.id, first.window, 1, 1.0)
+    assert [(batch.state, batch.count) for batch in store.batches("t")] == [("OPEN", 1), ("ROLLED_OVER", 1)]
+    assert store.add_reports("t", reports(2), window=first.window, keys=KEYS) == ["accepted"]
+    assert store.start_closing(rolled.id, at_least=1, secret=SECRET, key=KEY, now=2.0) is not None
+    again = store.open_batch("t")
+    assert again.window > first.window
+    assert store.add_reports("t", reports(1, 3), window=first.window, keys=KEYS) == [
+        "report_replayed",
+        "batch_collected",
+    ]
+    release(store, rolled.id)
+    assert store.add_reports("t", reports(1, 3), window=first.window, keys=KEYS) == [
+        "report_replayed",
+        "batch_collected",
+    ]
+    spending = [b"x", b"y"]
+    assert store.add_reports("t", reports(1, 3), spending, window=again.window, keys=KEYS) == [
+        "report_replayed",
+        "accepted",
+    ]
+    store.end(again.id, below=5, roll_over=False, key=KEY, now=3.0)
+    assert store.open_batch("t").window > again.window
+    store.close()
+
+
+def restarts_an_empty_batch_only(opening: Opening) -> None:
+    store = started(opening())
+    first = store.open_batch("t")
+    store.renew(first.id, now=100.0)
+    assert store.open_batch("t").opened == 100.0
+    store.add_reports("t", reports(1), keys=KEYS)
+    store.renew(first.id, now=200.0)  # no longer empty
+    assert store.open_batch("t").opened == 100.0
+    store.renew(first.id, now=200.0, empty=False)
+    assert store.open_batch("t").opened == 200.0
+    assert store.end(first.id, below=5, roll_over=False, key=KEY, now=300.0) is not None
+    # what another process ended meanwhile is not ended, or closed, in the name of the next
+    assert store.end(first.id, below=5, roll_over=False, key=KEY, now=400.0) is None
+    assert store.start_closing(first.id, at_least=0, secret=SECRET, key=KEY, now=400.0) is None
+    assert store.add_reports("t", reports(1), keys=KEYS) == ["report_replayed"]
+    store.close()
+
+
+def forgets_purged_bytes_and_no_report(opening: Opening) -> None:
+    store = started(opening())
+    store.add_reports("t", reports(3), [name(77)], keys=KEYS)
+    batch = closed(store)
+    with pytest.raises(InvalidInput, match="not a released batch"):
+        store.purge(batch.id)
+    release(store, batch.id)
+    purged = store.purge(batch.id)
+    assert purged.purged
+    assert purged.digest is not None
+    for found in (store.batch(batch.id), release(store, batch.id)):  # and it does not come back
+        assert found == purged
+        assert list(store.pieces(batch.id)) == []
+    assert store.add_reports("t", reports(3), [name(78)], keys=KEYS) == ["report_replayed"]
+    assert store.add_reports("t", reports(4), [name(77)], keys=KEYS) == ["not_admitted"]
+    store.close()
+
+
+def takes_nothing_for_a_retired_task(opening: Opening) -> None:
+    store = started(opening())
+    store.add_reports("t", reports(*range(7)), keys=KEYS)
+    assert store.retire("t", at_most=6) is None
+    assert store.open_batch("t").count == 7
+    assert store.retire("t", at_most=7) == 7
+    assert [(batch.state, batch.count) for batch in store.batches("t")] == [("DESTROYED", 7)]
+    assert store.tasks() == {}
+    assert store.add_reports("t", reports(3, 9), keys=KEYS) == ["report_replayed", "batch_collected"]
+    with pytest.raises(InvalidInput, match="is retired"):
+        store.add_task("t", "{}", hop=1, key=KEY, now=1.0)
+    store.close()
+
+
+def says_what_it_does_not_know(opening: Opening) -> None:
+    store = opening()
+    store.check()
+    free = store.free_bytes()
+    assert free is None or free > 0
+    assert (store.tasks(), store.history(), store.unfinished()) == ({}, [], [])
+    for number in (0, 7, 10**30):
+        assert store.batch(number) is None
+    with pytest.raises(InvalidInput, match="does not know"):
+        store.open_batch("t")
+    with pytest.raises(InvalidInput, match="no such batch"):
+        release(store, 7)
+    store.close()
+
+
+def is_the_same_for_every_thread(opening: Opening) -> None:
+    store = started(opening())
+    twin = store.twin()
+    assert twin.add_reports("t", reports(1), keys=KEYS) == ["accepted"]
+    assert store.add_reports("t", reports(1), keys=KEYS) == ["report_replayed"]
+    assert twin.open_batch("t") == store.open_batch("t")
+    for handle in (twin, store):
+        handle.close()
+
+
+CHECKS = [
+    does_what_its_model_does, releases_nothing_below_the_minimum, releases_in_the_order_that_the_permutation_gives,
+    takes_up_an_interrupted_release, keeps_all_or_nothing_of_an_upload, has_one_key_per_batch,
+    opens_another_window_for_another_key, has_a_batch_for_each_key_of_forwarded_reports, keeps_a_report_in_its_window,
+    restarts_an_empty_batch_only, forgets_purged_bytes_and_no_report, takes_nothing_for_a_retired_task,
+    says_what_it_does_not_know, is_the_same_for_every_thread,
+]  # fmt: skip
