@@ -275,7 +275,7 @@ def large_batch(task: Task) -> None:
                 result = analyze(batch, task, ring, opened_before=memory)
             seconds, used = time.perf_counter() - start, time.process_time() - used
             held = most_memory() - before
-            assert result["n"] == count
+            assert result.n == count
             million = count / 1_000_000
             print(
                 f"analyzer, {count:,} records, all but opening, {which}: {seconds / million:.2f} s ({used / million:.2f} CPU-s) "

@@ -34,12 +34,12 @@ from oracles.parties import (
 )
 from oracles.scale import full
 from oracles.server import Server
-from shuffledp import InvalidInput, KeyedWords, NoClaim, plan
+from shuffledp import InvalidInput, KeyedWords, NoClaim, RandomizedResponse, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.outcome import Outcome
-from shuffledp.engines.answer import estimated
-from shuffledp.engines.count import count
+from shuffledp.domains.labels import Labels
+from shuffledp.engines.tally import tally_rows
 from shuffledp.esa.analyzer import Opened, analyze, open_batch, result_of
 from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.crypto import seal_inner, unseal, wrap
@@ -50,7 +50,7 @@ from shuffledp.esa.sender import NotDelivered, submit
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, decode_message, record_length
-from shuffledp.planning.plan import Plan, epsilon_at
+from shuffledp.planning.plan import Plan
 from shuffledp.stores.batch import NextKey
 from shuffledp.stores.sqlite.store import SQLiteStore
 
@@ -66,7 +66,7 @@ def coverage(
     hits = 0
     for collection, counts in enumerate(collected):
         entry, value = truth(collection)
-        low, high = estimated(found, counts, None).interval(confidence)
+        low, high = found.protocol.estimate(counts).interval(confidence)
         hits += bool(low[entry] <= value <= high[entry])
     return hits / len(collected)
 
@@ -82,9 +82,9 @@ def test_a2_intervals_cover_as_often_as_they_say(kind: str) -> None:
     else:
         # the error of a sum is stated for the worst data: there the coverage is as stated, elsewhere it is more
         found = plan("sum", n=USERS, epsilon=1.0, delta=1e-6)
-        values = np.full(USERS, found.protocol.worst_value)  # type: ignore[union-attr]
+        values = np.full(USERS, found.protocol.worst(USERS).values[0])
     words = KeyedWords.seeded(2)
-    collected = [count(found.protocol, values, words, first_row=j * USERS) for j in range(COLLECTIONS)]
+    collected = [tally_rows(found.protocol, values, words, first_row=j * USERS).counts for j in range(COLLECTIONS)]
 
     def truth(collection: int) -> tuple[int, float]:
         return (collection % 8, float(held[collection % 8])) if kind == "histogram" else (0, float(values.sum()))
@@ -93,8 +93,8 @@ def test_a2_intervals_cover_as_often_as_they_say(kind: str) -> None:
     assert not 0.936 <= coverage(found, collected, truth, 0.90) <= 0.964
     task = Task(plan=found, window=60, max_age=60, **PARTIES)
     opened = Opened(received=USERS, counts=collected[0], rejected={})
-    shown = result_of(opened, task, digest="d")["estimate"]["interval"]
-    computed = np.array(estimated(found, collected[0], None).interval(0.95)).T
+    shown = result_of(opened, task, digest="d").document()["estimate"]["interval"]
+    computed = np.array(found.protocol.estimate(collected[0]).interval(0.95)).T
     assert np.array(shown).reshape(-1, 2) == pytest.approx(computed, rel=1e-12)
 
 
@@ -158,7 +158,7 @@ MALFORMED: dict[str, tuple[Callable[[Task, random.Random], bytes], str, str | No
         lambda task, generator: wrap(generator.randbytes(record_length(1)), task, [SHUFFLER.public()]),
         "invalid_message", None,
     ),
-    "out of domain": (lambda task, _: sealed(task.plan.size, task), "accepted", "out_of_domain"),
+    "out of domain": (lambda task, _: sealed(task.plan.protocol.alphabet, task), "accepted", "out_of_domain"),
     "empty": (lambda _, __: b"", "invalid_message", None),
 }  # fmt: skip
 """How to make one, what the shuffler says, and what the analyzer says of those it gets."""
@@ -171,7 +171,7 @@ def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
     task = Task(plan=plan("histogram", n=honest, epsilon=1.0, delta=1e-6, size=8), window=60, max_age=60, **PARTIES)
     generator = random.Random(7)
     values = np.arange(honest) % 5  # bins 5, 6 and 7 are empty
-    messages = task.plan.randomizer.randomize(values, KeyedWords.seeded(7), first_row=0)
+    messages = task.plan.protocol.randomizer.randomize(values, KeyedWords.seeded(7), first_row=0)
     uploads = [(sealed(int(message), task), "accepted") for message in messages]
     expected: Counter[str] = Counter()
     for kind in itertools.islice(itertools.cycle(MALFORMED.values()), n // 20):
@@ -190,7 +190,7 @@ def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
     assert batch.count == shuffler.counters[task.id][Outcome.ACCEPTED]
     opened = open_batch(data, task, ANALYZER)
     assert opened.rejected == expected
-    result = analyze(data, task, ANALYZER)
+    result = analyze(data, task, ANALYZER).document()
     assert result["n"] == honest
     refused = shuffler.counters[task.id].total() - shuffler.counters[task.id][Outcome.ACCEPTED]
     assert result["n"] + sum(result["rejected"].values()) + refused == n
@@ -277,9 +277,16 @@ TASK_CHANGES: dict[str, Any] = {
     "window": 61, "max_age": 601, "shufflers": ("Alpha", "Gamma"), "on_expiry": "destroy", "analyzer": "A",
     "honest_fraction": 0.95, "release_margin": 1, "allow_same_operator": True,
 }  # fmt: skip
-PLAN_CHANGES: dict[str, tuple[Task, Any]] = {
-    "task": (MEAN, "sum"), "size": (MEAN, MEAN.plan.size + 1), "threshold": (EIGHT, EIGHT.plan.threshold + 1),
-    "low": (MEAN, -1.0), "high": (MEAN, 10.5), "labels": (EIGHT, ("z", *LABELS[1:])), "min_batch": (EIGHT, 49),
+_EIGHT: Any = EIGHT.plan.protocol
+_MEAN: Any = MEAN.plan.protocol
+PROTOCOL_CHANGES: dict[str, tuple[Task, Any]] = {
+    "total": (MEAN, replace(_MEAN, total="sum")),
+    "size": (MEAN, replace(_MEAN, randomizer=RandomizedResponse.of_threshold(
+        size=_MEAN.randomizer.size + 1, threshold=_MEAN.randomizer.threshold))),
+    "threshold": (EIGHT, replace(_EIGHT, randomizer=RandomizedResponse.of_threshold(
+        size=8, threshold=_EIGHT.randomizer.threshold + 1))),
+    "low": (MEAN, replace(_MEAN, low=-1.0)), "high": (MEAN, replace(_MEAN, high=10.5)),
+    "labels": (EIGHT, replace(_EIGHT, listed=Labels(("z", *LABELS[1:])))),
 }  # fmt: skip
 GUARANTEE_CHANGES: dict[str, Any] = {
     "epsilon": 0.51, "delta": 2e-2, "n": 49, "bound": "hoeffding", "adjacency": "add-remove",
@@ -289,8 +296,9 @@ GUARANTEE_CHANGES: dict[str, Any] = {
 def other_tasks() -> Iterator[Any]:
     for name, value in TASK_CHANGES.items():
         yield pytest.param(EIGHT, replace(EIGHT, **{name: value}), id=name)
-    for name, (task, value) in PLAN_CHANGES.items():
-        yield pytest.param(task, with_plan(task, **{name: value}), id=f"plan {name}")
+    for name, (task, protocol) in PROTOCOL_CHANGES.items():
+        yield pytest.param(task, with_plan(task, protocol=protocol), id=f"protocol {name}")
+    yield pytest.param(EIGHT, with_plan(EIGHT, min_batch=49), id="plan min_batch")
     for name, value in GUARANTEE_CHANGES.items():
         yield pytest.param(EIGHT, with_guarantee(EIGHT, **{name: value}), id=f"guarantee {name}")
 
@@ -314,7 +322,9 @@ def test_a13_a_party_with_another_task_opens_nothing(task: Task, other: Task) ->
 
 def test_a13_no_field_is_left_out() -> None:
     assert {field.name for field in fields(Task) if field.init} == {*TASK_CHANGES, "plan"}  # its id is made of them
-    assert {field.name for field in fields(Plan)} == {*PLAN_CHANGES, "guarantee"}
+    assert {field.name for field in fields(Plan)} == {"protocol", "min_batch", "guarantee"}
+    shape = {field.name for field in (*fields(_MEAN), *fields(_EIGHT))}
+    assert shape == {"randomizer", "low", "high", "total", "listed"}  # the randomizer is its size and threshold
     # where a bound is stated follows from its name
     assert {field.name for field in fields(Guarantee)} == {*GUARANTEE_CHANGES, "reference"}
 
@@ -361,7 +371,7 @@ def test_a14_a_batch_of_eight_thousand_is_refused_where_nine_thousand_were_plann
 @pytest.mark.parametrize(("n", "epsilon"), [(10_000, 1.00), (9000, 1.07), (8000, 1.16), (5000, 1.66)])
 def test_a14_what_drop_outs_cost(n: int, epsilon: float) -> None:
     found = plan("histogram", n=10_000, epsilon=1.0, delta=1e-6, size=16)
-    assert epsilon_at(found, n) == pytest.approx(epsilon, rel=0.01)
+    assert found.epsilon_at(n) == pytest.approx(epsilon, rel=0.01)
 
 
 # A17: the budget, when the analyzer crashes
@@ -374,19 +384,19 @@ def test_a17_a_crash_between_spending_and_showing_never_under_counts(
     task = Task(plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3), window=60, max_age=60, **PARTIES)
     one, two, three = (b"".join(seal_inner(j % 3, task, ANALYZER.public()) for j in range(1000)) for _ in range(3))
     ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=1.7, delta=1e-6)
-    assert analyze(one, task, ANALYZER, ledger=ledger)["ledger"]["releases"] == 1
+    assert analyze(one, task, ANALYZER, ledger=ledger).document()["ledger"]["releases"] == 1
 
-    def die(*_: Any) -> None:
+    def die(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("shuffledp.esa.analyzer.estimated", die)
+        patch.setattr("shuffledp.esa.analyzer.result_of", die)
         with pytest.raises(KeyboardInterrupt):
             analyze(two, task, ANALYZER, ledger=ledger)
     again = Ledger(tmp_path / "ledger.jsonl")
     with pytest.raises(NoClaim, match="the budget is spent: 2 releases"):
         analyze(three, task, ANALYZER, ledger=again)
-    repeated = analyze(two, task, ANALYZER, ledger=again)["ledger"]
+    repeated = analyze(two, task, ANALYZER, ledger=again).document()["ledger"]
     assert repeated["releases"] == 2
     assert 1.0 < repeated["spent_epsilon"] <= 1.7
 

@@ -16,8 +16,7 @@ from oracles.parties import PARTIES
 from shuffledp import InvalidInput, NoClaim, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
-from shuffledp.engines.answer import estimated
-from shuffledp.esa.analyzer import NO_BUDGET, Opened, analyze, max_shift, open_batch, result_of
+from shuffledp.esa.analyzer import NO_BUDGET, Opened, analyze, open_batch, result_of
 from shuffledp.esa.client import randomized
 from shuffledp.esa.crypto import seal
 from shuffledp.esa.keys import KeyRing
@@ -26,7 +25,6 @@ from shuffledp.esa.opened import OpenedBefore
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, encode_message
-from shuffledp.planning.plan import epsilon_at
 
 RING = KeyRing.fresh("analyzer")
 TASK = Task(
@@ -58,7 +56,7 @@ def test_a7_bad_records_are_isolated_and_counted() -> None:
         assert opened.received == 15 * 1105
         assert opened.counts.total == 16_500
         assert opened.rejected == dict.fromkeys(bad, 15) | {"out_of_domain": 30}
-    result = result_of(open_batch(data, TASK, RING), TASK, digest="d" * 64)
+    result = result_of(open_batch(data, TASK, RING), TASK, digest="d" * 64).document()
     assert result["n"] == 1100
     assert result["rejected"] == Counter([*bad, "out_of_domain"])
     assert result["received"] == result["n"] + sum(result["rejected"].values())
@@ -97,9 +95,9 @@ def test_sums_too() -> None:
         seal(encode_message(randomized(task, 4.0)), RING.public().active, "analyzer", task.id) for _ in range(400)
     )
     result = analyze(data, task, RING)
-    low, high = result["estimate"]["interval"]
-    assert low < result["estimate"]["value"] < high
-    assert abs(result["estimate"]["value"] - 4) < 8 * result["estimate"]["standard_error"]
+    low, high = result.estimate.interval()
+    assert low[0] < result.estimate.value[0] < high[0]
+    assert abs(result.estimate.value[0] - 4) < 8 * result.estimate.standard_error[0]
 
 
 def test_a16_fakes_shift_a_bin_by_the_stated_amount() -> None:
@@ -109,9 +107,9 @@ def test_a16_fakes_shift_a_bin_by_the_stated_amount() -> None:
     n, fakes = 100_000, 1000
     users = np.array([60_000, 30_000, 10_000])
     honest = (users * (n - fakes) / n).astype(np.int64)
-    counts = protocol.simulate(np.tile(honest, (200, 1)), generator)
+    counts = protocol.simulated_counts(np.tile(honest, (200, 1)), generator)
     counts[:, 2] += fakes
-    found = protocol.debias(counts)[:, 2] / n
+    found = protocol.debias(counts, n)[:, 2] / n
     g = protocol.gamma
     shift = fakes / n * ((1 - g / 3) / (1 - g) - 0.1)
     assert found.mean() == pytest.approx(0.1 + shift, abs=3 * found.std() / np.sqrt(200))
@@ -119,20 +117,20 @@ def test_a16_fakes_shift_a_bin_by_the_stated_amount() -> None:
 
 def test_a16_one_false_report_moves_an_estimate_by_what_the_result_says() -> None:
     """The largest change of any estimate when one message becomes another is the stated one, for every task."""
-    for kind, settings in (
+    for question, settings in (
         ("histogram", {"size": 3}),
         ("sum", {"low": -1.0, "high": 4.0}),
         ("mean", {"low": 0.0, "high": 9.0}),
     ):
-        planned = plan(kind, n=50, epsilon=4.0, delta=1e-2, **settings)  # type: ignore[arg-type]
-        base = np.full(planned.size, 100)
+        planned = plan(question, n=50, epsilon=4.0, delta=1e-2, **settings)
+        base = np.full(planned.protocol.alphabet, 100)
         found = []
-        for message in range(planned.size):
+        for message in range(planned.protocol.alphabet):
             counts = base.copy()
             counts[message] += 1
-            found.append(estimated(planned, Counts(counts), planned.guarantee).value)
+            found.append(planned.protocol.estimate(Counts(counts)).value)
         change = max(np.abs(one - other).max() for one in found for other in found)
-        assert change == pytest.approx(max_shift(planned, int(base.sum()) + 1))
+        assert change == pytest.approx(planned.protocol.max_shift(int(base.sum()) + 1))
 
 
 @pytest.mark.parametrize("data", [b"", b"x", bytes(70), bytes(72)])
@@ -172,7 +170,8 @@ class Books:
         self.opened = OpenedBefore(folder / "opened")
 
     def analyze(self, records: list[bytes], ring: KeyRing = RING, **more: Any) -> dict[str, Any]:
-        return analyze(b"".join(records), FEW, ring, ledger=self.ledger, opened_before=self.opened, **more)
+        found = analyze(b"".join(records), FEW, ring, ledger=self.ledger, opened_before=self.opened, **more)
+        return found.document()
 
 
 @pytest.fixture
@@ -194,7 +193,7 @@ def test_a_batch_that_mixes_keys_is_refused_before_anything_is_opened(
         books.analyze([*reports(199, ring=ring), *reports(1)], ring)
     said = str(refused.value)
     assert "199 records name key 1 and 1 record names key 0" in said
-    assert f"protected by epsilon0 = {rounded_up(FEW.plan.randomizer.epsilon0)} only" in said
+    assert f"protected by epsilon0 = {rounded_up(FEW.plan.protocol.epsilon0 or 0.0)} only" in said
     assert "Nothing was opened or booked" in said
     assert kept(tmp_path) == []
     three = [*reports(100), *reports(90, ring=ring), *reports(10, ring=ring.rotated())]
@@ -232,7 +231,7 @@ def test_a_repeated_report_counts_once(books: Books) -> None:
     records = reports(200)
     result = books.analyze([*records[:100], *records[:50], *records[100:], records[0]])
     assert (result["n"], result["received"], result["rejected"]) == (200, 251, {"report_replayed": 51})
-    plain = analyze(b"".join(records + records[:7]), FEW, RING)  # with nothing to remember it in
+    plain = analyze(b"".join(records + records[:7]), FEW, RING).document()  # with nothing to remember it in
     assert (plain["n"], plain["rejected"]) == (200, {"report_replayed": 7})
 
 
@@ -314,9 +313,9 @@ def test_the_realised_epsilon_counts_on_no_more_honest_reports_than_the_plan_ass
 ) -> None:
     """So many percent of those received, and never more than are valid."""
     counts = Counts(np.array([valid, 0, 0]))
-    result = result_of(Opened(received=received, counts=counts, rejected={}), FEW, digest="d")
+    result = result_of(Opened(received=received, counts=counts, rejected={}), FEW, digest="d").document()
     assert result["guarantee"]["realised_honest"] == honest
-    assert result["guarantee"]["realised_epsilon"] == epsilon_at(FEW.plan, honest)
+    assert result["guarantee"]["realised_epsilon"] == FEW.plan.epsilon_at(honest)
 
 
 # Large batches
@@ -334,5 +333,5 @@ def test_few_records_are_objects_at_the_same_time(books: Books, monkeypatch: pyt
 
     monkeypatch.setattr(Openers, "tallies", tallies)
     result = analyze(random.tobytes(), FEW, RING, opened_before=books.opened)
-    assert result["n"] == n == sum(handed)
+    assert result.n == n == sum(handed)
     assert max(handed) <= 1 << 17

@@ -25,11 +25,12 @@ from shuffledp.esa.client import Client
 from shuffledp.esa.collector import Collector
 from shuffledp.esa.crypto import seal_inner, unseal, wrap
 from shuffledp.esa.keys import KeyList
-from shuffledp.esa.ledger import Ledger, Spend
+from shuffledp.esa.ledger import Ledger, Release
 from shuffledp.esa.sender import Sender
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, record_length, split
 from shuffledp.planning.plan import Plan
+from shuffledp.planning.spend import Spend
 
 REFUSALS = ("invalid_message", "outdated_config", "decrypt_error")
 JSON = st.recursive(
@@ -64,7 +65,7 @@ class Fuzzed:
         self.keys_text = json.dumps(self.keys)
         self.ledger = Ledger(self.file, epsilon=9.0, delta=1e-6)
         for j in range(3):
-            self.ledger.spend(Spend(task="t", batch=str(j), size=8, threshold=1 << 60, n=200, bound="best"))
+            self.ledger.book(Release(task="t", batch=str(j), spend=Spend.of(EIGHT.plan)))
         self.ledger_text = self.file.read_text()
         me = Client(task=EIGHT, analyzer=ANALYZER.public(), folder=folder / "state")
         self.announced = announced(serving(EIGHT), EIGHT)
@@ -152,7 +153,7 @@ def test_a8_whatever_is_read_is_understood_or_refused(tmp_path: Path, monkeypatc
             return 0.0
 
     # composing takes seconds and reads nothing; what it is given is still made
-    monkeypatch.setattr("shuffledp.esa.ledger.compose", lambda _: Composed())
+    monkeypatch.setattr("shuffledp.planning.spend.compose", lambda _: Composed())
     fuzzed = Fuzzed(tmp_path)
     # per thousand: opening records is what everybody can make a shuffler do; proving a plan takes milliseconds
     shares = {

@@ -295,7 +295,7 @@ def test_a1_clients_end_to_end_over_loopback(folder: Path) -> None:
     n = full(5000, 100_000)
     values = np.random.default_rng(1).choice(16, n, p=np.arange(1, 17) / 136)
     # pinned coins: the bound of 99.9 % would fail by itself once in a while
-    messages = task.plan.randomizer.randomize(values, KeyedWords.seeded(1), first_row=0)
+    messages = task.plan.protocol.randomizer.randomize(values, KeyedWords.seeded(1), first_row=0)
     uploads = [seal_message(int(message), task, analyzer.public(), [shuffler.public()]) for message in messages]
     canary = "canary-4711"
     server = Server(folder)
@@ -328,7 +328,7 @@ def test_a1_clients_end_to_end_over_loopback(folder: Path) -> None:
     assert server.process.returncode in (0, -signal.SIGTERM)
     opened = open_batch(batch, task, analyzer, processes=2)
     result = result_of(opened, task, digest=closed["sha256"])
-    assert result["n"] == n
+    assert result.n == n
     estimate = task.plan.protocol.estimate(opened.counts)
     low, high = estimate.interval(0.999, simultaneous=True)
     truth = np.bincount(values, minlength=16)

@@ -1,5 +1,6 @@
 """The ledger: a budget that cannot be changed, spent before anything is opened, kept through crashes, not to be rolled back."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -8,13 +9,15 @@ from typing import Any
 import pytest
 
 from oracles.process import run
-from shuffledp import Collection, InvalidInput, NoClaim, RandomizedResponse, compose
+from shuffledp import Collection, Generic, InvalidInput, Laplace, NoClaim, RandomizedResponse, compose
 from shuffledp.accounting.account import bound_named
-from shuffledp.esa.ledger import Ledger, Spend
+from shuffledp.esa.ledger import Ledger, Release
+from shuffledp.planning.spend import Spend
 
 
-def spend(batch_digest: str) -> Spend:
-    return Spend(task="t", batch=batch_digest, size=5, threshold=1 << 60, n=100_000, bound="best")
+def release(batch_digest: str) -> Release:
+    randomizer = RandomizedResponse.of_threshold(size=5, threshold=1 << 60)
+    return Release(task="t", batch=batch_digest, spend=Spend(randomizer=randomizer.document(), n=100_000, bound="best"))
 
 
 def budget_for(rounds: int) -> float:
@@ -31,16 +34,16 @@ def test_a17_a_budget_for_twelve_rounds_lasts_twelve_rounds(tmp_path: Path) -> N
     heads = [ledger.balance().head]
     for round_ in range(30):
         if round_ < 12:
-            heads.append(ledger.spend(spend(f"batch {round_}")).head)
+            heads.append(ledger.book(release(f"batch {round_}")).head)
         else:
             with pytest.raises(NoClaim, match="the budget is spent: 12 releases") as refused:
-                ledger.spend(spend(f"batch {round_}"))
+                ledger.book(release(f"batch {round_}"))
             said = float(str(refused.value).split("epsilon = ")[1].split(" at delta = 1e-6, above ")[0])
             assert budget_for(13) / 1.0001 <= said * (1 + 1e-12)  # shown rounded up
     assert len(set(heads)) == 13
     assert ledger.balance().releases == 12
     assert ledger.balance().head == heads[-1]
-    again = ledger.spend(spend("batch 3"))  # an analysis that is repeated costs nothing more
+    again = ledger.book(release("batch 3"))  # an analysis that is repeated costs nothing more
     assert (again.releases, again.head) == (12, heads[-1])
 
 
@@ -48,27 +51,27 @@ def test_a17_a_crash_never_under_counts(tmp_path: Path, monkeypatch: pytest.Monk
     """Killed after the line is on disk: it counts. Killed while writing: the torn line goes, and nothing was released."""
     path = tmp_path / "ledger.jsonl"
     ledger = Ledger(path, epsilon=budget_for(3), delta=1e-6)
-    ledger.spend(spend("one"))
+    ledger.book(release("one"))
 
     def die(_: int) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "fsync", die)
     with pytest.raises(KeyboardInterrupt):
-        ledger.spend(spend("two"))
+        ledger.book(release("two"))
     monkeypatch.undo()
     assert ledger.balance().releases == 2
     with path.open("ab") as file:
         file.write(b'{"batch": "thr')
     assert ledger.balance().releases == 2
-    assert ledger.spend(spend("three")).releases == 3
+    assert ledger.book(release("three")).releases == 3
 
 
 def test_an_altered_ledger_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     ledger = Ledger(path, epsilon=budget_for(3), delta=1e-6)
     for name in ("one", "two"):
-        ledger.spend(spend(name))
+        ledger.book(release(name))
     budget, one, two = path.read_text().splitlines()
     more = json.dumps(json.loads(budget) | {"epsilon": 9.0}, sort_keys=True)
     for altered in (
@@ -91,8 +94,8 @@ def test_an_altered_ledger_is_refused(tmp_path: Path) -> None:
 def test_another_budget_for_the_same_population_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     with pytest.raises(InvalidInput, match="is new and needs a budget"):
-        Ledger(path, epsilon=1.0).spend(spend("one"))
-    head = Ledger(path, epsilon=budget_for(2), delta=1e-6).spend(spend("one")).head
+        Ledger(path, epsilon=1.0).book(release("one"))
+    head = Ledger(path, epsilon=budget_for(2), delta=1e-6).book(release("one")).head
     before = path.read_bytes()
     others: list[dict[str, Any]] = [
         {"epsilon": 600.0},
@@ -101,15 +104,15 @@ def test_another_budget_for_the_same_population_is_refused(tmp_path: Path) -> No
     ]
     for other in others:
         with pytest.raises(InvalidInput, match=r"has a budget of epsilon = .* at delta = 1e-6; got another"):
-            Ledger(path, **other).spend(spend("two"))
+            Ledger(path, **other).book(release("two"))
     assert path.read_bytes() == before
     assert Ledger(path).balance().head == head  # the budget may be left out
-    assert Ledger(path, epsilon=budget_for(2), delta=1e-6).spend(spend("two")).releases == 2
+    assert Ledger(path, epsilon=budget_for(2), delta=1e-6).book(release("two")).releases == 2
 
 
 def test_a_release_that_does_not_fit_leaves_no_new_ledger(tmp_path: Path) -> None:
     with pytest.raises(NoClaim):
-        Ledger(tmp_path / "ledger.jsonl", epsilon=budget_for(1) / 2, delta=1e-6).spend(spend("one"))
+        Ledger(tmp_path / "ledger.jsonl", epsilon=budget_for(1) / 2, delta=1e-6).book(release("one"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -133,8 +136,8 @@ def test_a_ledger_of_the_former_format_is_refused_with_what_to_do(tmp_path: Path
         with pytest.raises(
             InvalidInput, match=r"former format, which does not say its budget\. Keep it, and start a new"
         ):
-            ledger.spend(spend("two"))
-    path.write_text('{"delta": 1e-06, "epsilon": 1.0, "version": 3}\n')
+            ledger.book(release("two"))
+    path.write_text('{"delta": 1e-06, "epsilon": 1.0, "version": 4}\n')
     with pytest.raises(InvalidInput, match="is of another version"):
         Ledger(path).balance()
 
@@ -142,9 +145,9 @@ def test_a_ledger_of_the_former_format_is_refused_with_what_to_do(tmp_path: Path
 def test_an_expected_head_finds_a_ledger_that_was_rolled_back_cut_short_or_replaced(tmp_path: Path) -> None:
     path, other = tmp_path / "ledger.jsonl", tmp_path / "other.jsonl"
     heads = [
-        Ledger(path, epsilon=budget_for(3), delta=1e-6).spend(spend(name)).head for name in ("one", "two", "three")
+        Ledger(path, epsilon=budget_for(3), delta=1e-6).book(release(name)).head for name in ("one", "two", "three")
     ]
-    Ledger(other, epsilon=budget_for(3), delta=1e-6).spend(spend("another"))
+    Ledger(other, epsilon=budget_for(3), delta=1e-6).book(release("another"))
     for head in heads:  # the last one or any before it
         assert Ledger(path, expect_head=head).balance().head == heads[-1]
     whole = path.read_text()
@@ -153,7 +156,7 @@ def test_an_expected_head_finds_a_ledger_that_was_rolled_back_cut_short_or_repla
         path.unlink() if bad is None else path.write_text(bad)
         for given in ({}, {"epsilon": budget_for(3), "delta": 1e-6}):
             with pytest.raises(InvalidInput, match="rolled back, cut short or replaced"):
-                Ledger(path, **given, expect_head=heads[-1]).spend(spend("four"))
+                Ledger(path, **given, expect_head=heads[-1]).book(release("four"))
         assert bad is None or path.read_text() == bad
     path.write_text(cut)
     assert Ledger(path, expect_head=heads[1]).balance().releases == 2
@@ -162,7 +165,7 @@ def test_an_expected_head_finds_a_ledger_that_was_rolled_back_cut_short_or_repla
 
 
 def test_the_command_shows_a_ledger_without_being_told_its_budget(tmp_path: Path) -> None:
-    balance = Ledger(tmp_path / "ledger.jsonl", epsilon=1.5, delta=1e-6).spend(spend("one"))
+    balance = Ledger(tmp_path / "ledger.jsonl", epsilon=1.5, delta=1e-6).book(release("one"))
     shown = run(f"ledger show ledger.jsonl --expect-head {balance.head}", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert "of 1.5 spent at delta = 1e-6 in 1 release\n" in shown.stdout
@@ -170,3 +173,27 @@ def test_the_command_shows_a_ledger_without_being_told_its_budget(tmp_path: Path
     refused = run(f"ledger show ledger.jsonl --expect-head {'0' * 64}", cwd=tmp_path)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "rolled back, cut short or replaced" in refused.stderr
+
+
+def test_a_ledger_of_version_2_is_read_and_continued(tmp_path: Path) -> None:
+    """It held the size and threshold of a randomized response; what it counted still counts."""
+    path, head = (
+        tmp_path / "ledger.jsonl",
+        json.dumps({"version": 2, "epsilon": budget_for(2), "delta": 1e-6}, sort_keys=True),
+    )
+    former = {"task": "t", "batch": "one", "size": 5, "threshold": 1 << 60, "n": 100_000, "bound": "best"}
+    line = json.dumps(former | {"previous": hashlib.sha256(head.encode()).hexdigest()}, sort_keys=True)
+    path.write_text(f"{head}\n{line}\n")
+    assert Ledger(path).book(release("one")).releases == 1  # the same batch
+    assert Ledger(path).book(release("two")).releases == 2
+    with pytest.raises(NoClaim, match="the budget is spent: 2 releases"):
+        Ledger(path).book(release("three"))
+
+
+def test_any_randomizer_composes(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=9.0, delta=1e-6)
+    spent = []
+    for randomizer in (Laplace(epsilon0=1.0), Generic(epsilon0=1.0), RandomizedResponse(size=5, epsilon0=1.0)):
+        spend = Spend(randomizer=randomizer.document(), n=100_000, bound="best")
+        spent.append(ledger.book(Release(task="t", batch=randomizer.kind, spend=spend)).spent_epsilon)
+    assert 0 < spent[0] < spent[1] < spent[2]

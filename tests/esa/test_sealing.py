@@ -234,7 +234,7 @@ def test_messages_are_randomized_values_of_the_plan() -> None:
         randomized(TASK, "s3cr3t")
     assert "s3cr3t" not in str(refused.value)
     mean = Task(plan=plan("mean", n=1000, epsilon=1.0, delta=1e-6, high=10.0), window=60, max_age=60, **PARTIES)
-    assert 0 <= randomized(mean, 7.5) < mean.plan.size
+    assert 0 <= randomized(mean, 7.5) < mean.plan.protocol.alphabet
 
 
 def test_report_ids_name_the_inner_record() -> None:

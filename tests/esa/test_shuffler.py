@@ -357,10 +357,10 @@ def test_a25_after_any_rotation_a_batch_has_one_key_and_nothing_is_lost(tmp_path
         data = b"".join(shuffler.fetch(batch.id) or [])
         assert {data[start] for start in range(0, len(data), 71)} == {batch.key.id}
         assert batch.count >= TASK.plan.min_batch
-        result = analyze(data, TASK, rings[-1])
+        result = analyze(data, TASK, rings[-1]).document()
         assert (result["n"], result["rejected"]) == (batch.count, {})
         # the printed epsilons are the accountant's for this very batch
-        randomizer, delta = TASK.plan.randomizer, TASK.plan.guarantee.delta
+        randomizer, delta = TASK.plan.protocol.randomizer, TASK.plan.guarantee.delta
         assert result["guarantee"]["realised_epsilon"] == account(randomizer, n=batch.count, delta=delta).epsilon
         assert result["guarantee"]["epsilon"] == TASK.plan.guarantee.epsilon
     assert TASK.plan.holds()

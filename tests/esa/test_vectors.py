@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Mapping
-from fractions import Fraction
 from importlib import resources
 from typing import Any
 
@@ -11,17 +10,15 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from shuffledp import InvalidInput, KeyedWords
+from shuffledp import InvalidInput
 from shuffledp.core.canonical import canonical
 from shuffledp.core.words import Bytes, Lane, Words
 from shuffledp.esa.crypto import info, unseal
 from shuffledp.esa.keys import KeyRing, PrivateKey, fingerprint
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, report_id
-from shuffledp.protocols.bins import Bins
-from shuffledp.protocols.histogram import Histogram
-from shuffledp.protocols.summation import Summation
-from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.protocols import registry
+from shuffledp.protocols.one_message import OneMessage
 
 VECTORS = json.loads(resources.files("shuffledp.esa").joinpath("vectors.json").read_text(encoding="utf-8"))
 
@@ -46,13 +43,10 @@ class RecordedWords:
         return not self._lanes and not self._draws
 
 
-def protocol_of(document: Mapping[str, Any]) -> Histogram | Summation:
-    size = document["size"] if document["name"] == "histogram" else document["precision"] + 1
-    randomizer = RandomizedResponse(size=size, gamma=Fraction(int(document["threshold"]), 2**64))
-    if document["name"] != "histogram":
-        return Summation(randomizer=randomizer, low=document["low"], high=document["high"])
-    labels = tuple(document["labels"]) if "labels" in document else None
-    return Histogram(randomizer, Bins(size=size, labels=labels, low=document.get("low"), high=document.get("high")))
+def protocol_of(document: Mapping[str, Any]) -> OneMessage:
+    found = registry.from_document(document)
+    assert isinstance(found, OneMessage)
+    return found
 
 
 def test_canonical_forms() -> None:
@@ -80,7 +74,7 @@ def test_randomization_from_recorded_words() -> None:
     assert len(VECTORS["randomization"]) >= 60
     for case in VECTORS["randomization"]:
         words, protocol = RecordedWords(case["bytes"], case["blocks"]), protocol_of(case["protocol"])
-        symbols = protocol.encode([case["value"]], words, first_row=0)  # type: ignore[arg-type]
+        symbols = protocol.encode(protocol.domain.clean([case["value"]]).values, words, first_row=0)
         message = protocol.randomizer.randomize(symbols, words, first_row=0)
         assert (symbols.tolist(), message.tolist()) == ([case["symbol"]], [case["message"]])
         assert words.used_up
@@ -89,7 +83,7 @@ def test_randomization_from_recorded_words() -> None:
 def test_values_outside_the_domain_are_refused() -> None:
     for case in VECTORS["refused"]:
         with pytest.raises(InvalidInput):
-            protocol_of(case["protocol"]).encode([case["value"]], KeyedWords.seeded(0), first_row=0)  # type: ignore[arg-type]
+            protocol_of(case["protocol"]).domain.clean([case["value"]])
 
 
 def test_every_layer_opens_to_the_one_inside() -> None:

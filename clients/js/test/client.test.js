@@ -238,7 +238,7 @@ test("another task, another version or an edited plan is refused", async () => {
   const cases = [
     [{ ...served, window: 61 }, "untrusted"],
     [{ ...served, version: 1 }, "invalid"],
-    [{ ...served, plan: { ...served.plan, version: 3 } }, "invalid"],
+    [{ ...served, plan: { ...served.plan, version: 2 } }, "invalid"],
     [null, "untrusted"],
   ];
   for (const [document, kind] of cases) {
