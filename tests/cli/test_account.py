@@ -184,6 +184,14 @@ def test_bad_matrices(tmp_path: Path, text: str, why: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_help_shows_which_options_take_a_list() -> None:
+    sweep, curve = run("account --help").stdout, run("curve --help").stdout
+    assert "--n NUMBER[,NUMBER...]" in sweep
+    assert "--rounds NUMBER " in sweep
+    assert "--n NUMBER " in curve
+    assert "NUMBER[" not in curve + run("compose --help").stdout
+
+
 def test_help_and_completion() -> None:
     assert "left out" in run("account --help").stdout or "leave out" in run("account --help").stdout
     assert "0.1.0" in run("--version").stdout

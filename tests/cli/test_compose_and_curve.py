@@ -60,7 +60,7 @@ def test_composed_deltas_that_are_too_small_are_refused() -> None:
     ("command", "why"),
     [
         (f"{RR} --rounds 0", "rounds must be"),
-        (f"{RR} --rounds 2,3", "takes one number"),
+        (f"{RR} --rounds 2,3", "not a single number"),
         (f"{RR} --honest-fraction 0", "honest-fraction must be"),
         (f"{RR} --honest-fraction 1.5", "honest-fraction must be"),
         (f"{RR} --honest-fraction 0.00001", "no honest user is left"),
@@ -69,9 +69,11 @@ def test_composed_deltas_that_are_too_small_are_refused() -> None:
             "--rounds solves for epsilon or delta",
         ),
         ("compose missing.json", "does not exist"),
+        ("compose --delta 1e-6,1e-5 .", "not a single number"),
         ("curve --randomizer rr --size 3 --n 100", "parameter is missing"),
         ("curve --randomizer rr --size 3 --epsilon0 1 --n 100 --points 1", "--points must be"),
-        ("curve --randomizer rr --size 3 --epsilon0 1,2 --n 100", "no sweep"),
+        ("curve --randomizer rr --size 3 --epsilon0 1,2 --n 100", "not a single number"),
+        ("curve --randomizer rr --size 3 --epsilon0 1 --n 1e3,1e4", "not a single number"),
         ("curve --randomizer rr --size 3 --epsilon0 1 --n 100 --points 3 --plot x.gif", ".png, .svg or .pdf"),
     ],
 )

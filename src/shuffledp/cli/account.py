@@ -16,7 +16,7 @@ from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.numeric import TOLERANCE
 from shuffledp.accounting.solve import Problem, Quantity, Solution, solve
 from shuffledp.cli.exits import NO_CLAIM
-from shuffledp.cli.numbers import Reals, Wholes, given, shown
+from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import Given, Kind, local_parameter, randomizer_options, read_channel, refuse_strays
 from shuffledp.cli.tables import aligned, comma_separated
@@ -78,7 +78,7 @@ class Request:
 
 
 @click.command(epilog="Exit code: 0 if a bound gives a value, 3 with the reasons if none does, 2 for bad input.")
-@randomizer_options
+@randomizer_options(sweep=True)
 @click.option("--n", type=Wholes(), help="Number of users.")
 @click.option("--epsilon", type=Reals(), help="Central privacy parameter.")
 @click.option("--delta", type=Reals(), help="Central failure probability.")
@@ -90,7 +90,7 @@ class Request:
     show_default=True,
     help="A name, or all. May be repeated.",
 )
-@click.option("--rounds", type=Wholes(), default="1", help="Collections from the same users; solves epsilon or delta.")
+@click.option("--rounds", type=Whole(), default=1, help="Collections from the same users; solves epsilon or delta.")
 @click.option(
     "--honest-fraction",
     type=Reals(),
@@ -104,7 +104,7 @@ class Request:
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output, with certificates.")
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated output, full precision.")
 def account(
-    randomizer: str, matrix: Path | None, names: tuple[str, ...], rounds: tuple[int, ...], solve_for: Quantity | None,
+    randomizer: str, matrix: Path | None, names: tuple[str, ...], rounds: int, solve_for: Quantity | None,
     as_json: bool, as_csv: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Privacy of a shuffled randomizer: leave out one quantity and it is solved for.
@@ -114,15 +114,13 @@ def account(
     """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv exclude each other. Choose one.")
-    if len(rounds) > 1:
-        raise InvalidInput("--rounds takes one number. Sweep another quantity.")
     chosen = [bound_named(name) for name in (bounds() if "all" in names else dict.fromkeys(names))]
     values: dict[str, tuple[float | int, ...]] = {name: value for name, value in options.items() if value is not None}
     request = Request(
         kind=Kind(name=randomizer, matrix=None if matrix is None else read_channel(matrix)),
         values=values,
         local=local_parameter(randomizer, values, solve_for),
-        rounds=rounds[0],
+        rounds=rounds,
     )
     refuse_strays(randomizer, values, matrix)
     points = request.points()

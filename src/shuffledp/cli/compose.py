@@ -9,7 +9,7 @@ import click
 
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
-from shuffledp.cli.numbers import Reals
+from shuffledp.cli.numbers import Real
 from shuffledp.cli.randomizer import Kind, local_parameter, read_channel
 from shuffledp.core.blanket import Family
 from shuffledp.core.digits import rounded_up
@@ -20,27 +20,26 @@ from shuffledp.errors import InvalidInput
 @click.command("compose", epilog="Exit code: 0 with a value, 3 if none can be given, 2 for bad input.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--delta", type=Reals(), help="Solve for the total epsilon at this delta [default: the largest in the files]."
+    "--delta", type=Real(), help="Solve for the total epsilon at this delta [default: the largest in the files]."
 )
-@click.option("--epsilon", type=Reals(), help="Solve for the total delta at this epsilon instead.")
+@click.option("--epsilon", type=Real(), help="Solve for the total delta at this epsilon instead.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-def compose_command(
-    files: tuple[Path, ...], delta: tuple[float, ...] | None, epsilon: tuple[float, ...] | None, as_json: bool
-) -> None:
+def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float | None, as_json: bool) -> None:
     """Total privacy of collections on the same users, each FILE the output of `shuffledp account --json`.
 
     A file's rounds and honest fraction count. The collections may use different randomizers and be chosen adaptively.
     """
-    if delta and epsilon:
+    if delta is not None and epsilon is not None:
         raise InvalidInput("--delta and --epsilon exclude each other. Give the one that is known.")
     documents = [_read(file) for file in files]
     parts = [_collection(file, document) for file, document in zip(files, documents, strict=True)]
     together = compose(parts)
-    solved = "delta" if epsilon else "epsilon"
-    if epsilon:
-        known, value = epsilon[0], together.delta(epsilon[0])
+    if epsilon is not None:
+        solved, given, known = "delta", "epsilon", epsilon
+        value = together.delta(epsilon)
     else:
-        known = delta[0] if delta else max((d["inputs"].get("delta", 0.0) for d in documents), default=0.0)
+        solved, given = "epsilon", "delta"
+        known = delta if delta is not None else max((d["inputs"].get("delta", 0.0) for d in documents), default=0.0)
         if not known:
             raise InvalidInput("no file says which delta is meant. Add --delta.")
         value = together.epsilon(known)
@@ -48,7 +47,7 @@ def compose_command(
     if as_json:
         result = {
             "solved_for": solved,
-            "inputs": {"files": [str(f) for f in files], "rounds": total, ("epsilon" if epsilon else "delta"): known},
+            "inputs": {"files": [str(f) for f in files], "rounds": total, given: known},
             "adjacency": ADJACENCY,
             "n_is_public": True,
             "results": [{"bound": "composition", "value": value, "lower": None, "upper": value, "regime": None}],
@@ -56,7 +55,7 @@ def compose_command(
         click.echo(json.dumps(result, indent=2, allow_nan=False))
     else:
         click.echo(f"{total} rounds in {len(parts)} collections, {ADJACENCY} neighbours, n public")
-        click.echo(f"{'epsilon' if epsilon else 'delta'} = {known:g}: {solved} = {rounded_up(value)}")
+        click.echo(f"{given} = {known:g}: {solved} = {rounded_up(value)}")
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -87,7 +86,7 @@ def _collection(file: Path, document: dict[str, Any]) -> Collection:
     if matrix is not None and not Path(matrix).is_absolute() and not Path(matrix).exists():
         matrix = file.parent / matrix
     kind = Kind(name=randomizer, matrix=None if matrix is None else read_channel(Path(matrix)))
-    blanket = kind.at(values, local_parameter(randomizer, {k: (v,) for k, v in values.items()}, None))
+    blanket = kind.at(values, local_parameter(randomizer, values, None))
     if isinstance(blanket, Family):
         raise InvalidInput(f"{file.name} leaves the randomizer's parameter open. Give it to shuffledp account.")
     honest = Fraction(repr(inputs.get("honest_fraction", 1.0)))  # as written, like shuffledp account

@@ -11,7 +11,7 @@ import numpy as np
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named, bounds
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.cli.exits import NO_CLAIM
-from shuffledp.cli.numbers import Reals, Wholes
+from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import Kind, local_parameter, randomizer_options, read_channel, refuse_strays
 from shuffledp.cli.tables import comma_separated
@@ -21,50 +21,48 @@ from shuffledp.errors import InvalidInput
 
 
 @click.command(epilog="Exit code: 0 if a bound gives a value, 3 if none does, 2 for bad input.")
-@randomizer_options
-@click.option("--n", type=Wholes(), required=True, help="Number of users.")
+@randomizer_options()
+@click.option("--n", type=Whole(), required=True, help="Number of users.")
 @click.option("--bound", "names", multiple=True, default=(DEFAULT_BOUND,), show_default=True, help="A name, or all.")
-@click.option("--epsilon-max", type=Reals(), help="Where the curve ends [default: where delta is --delta-min].")
-@click.option("--delta-min", type=Reals(), default="1e-12", show_default=True, help="Smallest delta of interest.")
-@click.option("--points", type=Wholes(), default="41", show_default=True, help="Number of epsilons.")
+@click.option("--epsilon-max", type=Real(), help="Where the curve ends [default: where delta is --delta-min].")
+@click.option("--delta-min", type=Real(), default=1e-12, show_default=True, help="Smallest delta of interest.")
+@click.option("--points", type=Whole(), default=41, show_default=True, help="Number of epsilons.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of CSV.")
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Also draw the curves (.png, .svg or .pdf)."
 )
 def curve(
-    randomizer: str, matrix: Path | None, n: tuple[int, ...], names: tuple[str, ...], epsilon_max: tuple[float, ...] | None,
-    delta_min: tuple[float, ...], points: tuple[int, ...], as_json: bool, plot: Path | None, **options: Any,
+    randomizer: str, matrix: Path | None, n: int, names: tuple[str, ...], epsilon_max: float | None,
+    delta_min: float, points: int, as_json: bool, plot: Path | None, **options: Any,
 ) -> None:  # fmt: skip
     """The privacy curve of a shuffled randomizer: delta against epsilon, lower and upper ends, for one or more bounds."""
     values = {name: value for name, value in options.items() if value is not None}
     refuse_strays(randomizer, values, matrix)
-    if any(len(v) > 1 for v in (*values.values(), n, delta_min, points)):
-        raise InvalidInput("a curve has no sweep. Give each option one value.")
-    if not 2 <= points[0] <= 10_000:
-        raise InvalidInput(f"--points must be from 2 to 10000; got {points[0]}.")
+    if not 2 <= points <= 10_000:
+        raise InvalidInput(f"--points must be from 2 to 10000; got {points}.")
     kind = Kind(name=randomizer, matrix=None if matrix is None else read_channel(matrix))
-    blanket = kind.at({k: v[0] for k, v in values.items()}, local_parameter(randomizer, values, None))
+    blanket = kind.at(values, local_parameter(randomizer, values, None))
     if isinstance(blanket, Family):
         raise InvalidInput("the randomizer's parameter is missing. Give --epsilon0, --gamma or --sigma.")
     chosen = [bound_named(name) for name in (bounds() if "all" in names else dict.fromkeys(names))]
-    end = epsilon_max[0] if epsilon_max else None
+    end = epsilon_max
     if end is None:
-        solution = solve(chosen[0], Problem(randomizer=blanket, n=n[0], delta=delta_min[0]))
+        solution = solve(chosen[0], Problem(randomizer=blanket, n=n, delta=delta_min))
         end = float(solution.value or solution.lower or 1.0)
     rows: list[dict[str, Any]] = []
-    grid = np.linspace(0.0, end, points[0]).tolist()
+    grid = np.linspace(0.0, end, points).tolist()
     with progress(len(grid), "Curve") as bar:
         for epsilon in grid:
             for bound in chosen:
-                found = solve(bound, Problem(randomizer=blanket, n=n[0], epsilon=epsilon))
+                found = solve(bound, Problem(randomizer=blanket, n=n, epsilon=epsilon))
                 rows.append({"epsilon": epsilon, "bound": bound.name, "lower": found.lower, "upper": found.upper})
             bar.update(1)
     if plot is not None:
         from shuffledp.figures.curves import draw_curves
 
-        draw_curves(rows, plot, title=f"{blanket.label}, n = {n[0]:,}")
+        draw_curves(rows, plot, title=f"{blanket.label}, n = {n:,}")
     if as_json:
-        inputs = {"randomizer": randomizer, "n": n[0], **{k: v[0] for k, v in values.items()}}
+        inputs = {"randomizer": randomizer, "n": n, **values}
         document = {"inputs": inputs, "adjacency": ADJACENCY, "n_is_public": True, "curve": rows}
         click.echo(json.dumps(document, indent=2, allow_nan=False))
     else:

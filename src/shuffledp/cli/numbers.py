@@ -9,43 +9,60 @@ from shuffledp.accounting.solve import Quantity
 from shuffledp.core.digits import rounded_down, rounded_up
 
 
+class Real(click.ParamType):  # type: ignore[type-arg]
+    """One real number."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The nearest double of a decimal number."""
+        return float(_decimal(self, value, param, ctx))
+
+
+class Whole(click.ParamType):  # type: ignore[type-arg]
+    """One whole number; 1e6 is one."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The integer that the text stands for."""
+        number = _decimal(self, value, param, ctx)
+        if number != number.to_integral_value():
+            self.fail(f"{value} is not a whole number. Give a count, e.g. 1000 or 1e6.", param, ctx)
+        return int(number)
+
+
 class Reals(click.ParamType):  # type: ignore[type-arg]
     """One real number, or several separated by commas."""
 
     name = "number[,number...]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
-        """Parse."""
-        return tuple(float(number) for number in _decimals(self, value, param, ctx))
+        """Each as `Real` does."""
+        return tuple(Real().convert(text.strip(), param, ctx) for text in str(value).split(","))
 
 
 class Wholes(click.ParamType):  # type: ignore[type-arg]
-    """One whole number, or several separated by commas; 1e6 is one."""
+    """One whole number, or several separated by commas."""
 
-    name = "integer[,integer...]"
+    name = "number[,number...]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """Parse."""
-        numbers = _decimals(self, value, param, ctx)
-        for text, number in zip(str(value).split(","), numbers, strict=True):
-            if number != number.to_integral_value():
-                self.fail(f"{text.strip()} is not a whole number. Give a count, e.g. 1000 or 1e6.", param, ctx)
-        return tuple(int(number) for number in numbers)
+        """Each as `Whole` does."""
+        return tuple(Whole().convert(text.strip(), param, ctx) for text in str(value).split(","))
 
 
-def _decimals(
-    kind: Reals | Wholes, value: Any, param: click.Parameter | None, ctx: click.Context | None
-) -> list[Decimal]:
-    numbers = []
-    for text in str(value).split(","):
-        try:
-            number = Decimal(text.strip())
-        except InvalidOperation:
-            kind.fail(f"{text.strip()!r} is not a number. Write it like 0.5, 1e6 or 1e-6.", param, ctx)
-        if not number.is_finite() or (number != 0 and not -308 < number.adjusted() < 308):
-            kind.fail(f"{text.strip()} is not a usable number. Give 0 or one from 1e-307 to 1e307.", param, ctx)
-        numbers.append(number)
-    return numbers
+def _decimal(kind: Real | Whole, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+    text = str(value).strip()
+    if "," in text:
+        kind.fail(f"{text!r} is not a single number. Give one number, with a decimal point: 0.5, 1e6.", param, ctx)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        kind.fail(f"{text!r} is not a number. Write it like 0.5, 1e6 or 1e-6.", param, ctx)
+    if not number.is_finite() or (number != 0 and not -308 < number.adjusted() < 308):
+        kind.fail(f"{text} is not a usable number. Give 0 or one from 1e-307 to 1e307.", param, ctx)
+    return number
 
 
 def shown(value: float | int, quantity: Quantity) -> str:

@@ -1,14 +1,14 @@
 """The randomizer on the command line: its options, and its blanket."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import click
 
-from shuffledp.cli.numbers import Reals, Wholes
+from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
 from shuffledp.core.blanket import Blanket, Family
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
@@ -57,27 +57,31 @@ class Kind:
         return Generic.family() if value is None else Generic(epsilon0=value).blanket()
 
 
-def randomizer_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which randomizer is meant."""
-    for option in reversed(
-        [
-            click.option("--randomizer", type=click.Choice(list(LOCAL)), required=True, help="The local randomizer."),
-            click.option("--size", type=Wholes(), help="Number of symbols (rr)."),
-            click.option(
-                "--matrix",
-                type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                help="Channel probabilities, one row an input: JSON list of lists, or numbers with commas or blanks between.",
-            ),
-            click.option("--epsilon0", type=Reals(), help="Local privacy parameter (generic, rr, laplace)."),
-            click.option("--gamma", type=Reals(), help="Probability of ignoring the value (rr)."),
-            click.option("--sigma", type=Reals(), help="Noise standard deviation (gaussian)."),
-        ]
-    ):
-        command = option(command)
-    return command
+def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The options that say which randomizer is meant, each one number or, for a `sweep`, a list of them."""
+    real, whole = (Reals(), Wholes()) if sweep else (Real(), Whole())
+    options = [
+        click.option("--randomizer", type=click.Choice(list(LOCAL)), required=True, help="The local randomizer."),
+        click.option("--size", type=whole, help="Number of symbols (rr)."),
+        click.option(
+            "--matrix",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="Channel probabilities, one row per input: a JSON list of lists, or text with commas or blanks between numbers.",
+        ),
+        click.option("--epsilon0", type=real, help="Local privacy parameter (generic, rr, laplace)."),
+        click.option("--gamma", type=real, help="Probability of ignoring the value (rr)."),
+        click.option("--sigma", type=real, help="Noise standard deviation (gaussian)."),
+    ]
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
-def local_parameter(randomizer: str, given: dict[str, tuple[float | int, ...]], solve_for: str | None) -> str | None:
+def local_parameter(randomizer: str, given: Container[str], solve_for: str | None) -> str | None:
     """Which parameter of the randomizer is given, or to be solved for."""
     possible = LOCAL[randomizer]
     if solve_for in ("epsilon0", "gamma", "sigma") and solve_for not in possible:
@@ -96,7 +100,7 @@ def local_parameter(randomizer: str, given: dict[str, tuple[float | int, ...]], 
     return possible[0] if possible else None
 
 
-def refuse_strays(randomizer: str, given: dict[str, tuple[float | int, ...]], matrix: Path | None) -> None:
+def refuse_strays(randomizer: str, given: Container[str], matrix: Path | None) -> None:
     """An option of another randomizer is a mistake, not something to ignore."""
     if "size" in given and randomizer != "rr":
         raise InvalidInput(f"--size belongs to rr, not to {randomizer}. Leave it out.")
