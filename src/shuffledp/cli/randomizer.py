@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 import click
 
@@ -17,13 +17,14 @@ from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.response import RandomizedResponse
 
-LOCAL = {
-    "generic": ("epsilon0",),
-    "rr": ("epsilon0", "gamma"),
-    "laplace": ("epsilon0",),
-    "gaussian": ("sigma",),
-    "channel": (),
+_KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "generic": (Generic, ("epsilon0",)),
+    "rr": (RandomizedResponse, ("epsilon0", "gamma")),
+    "laplace": (Laplace, ("epsilon0",)),
+    "gaussian": (Gaussian, ("sigma",)),
+    "channel": (Channel, ()),
 }
+"""The names on the command line, with the parameters of which one may be solved for."""
 Given = dict[str, float | int]
 
 
@@ -36,32 +37,28 @@ class Kind:
 
     def at(self, given: Given, local: str | None) -> Blanket | Family:
         """The blanket if its parameter is given, else the family to calibrate."""
-        value = None if local is None else given.get(local)
-        size = cast("int | None", given.get("size"))
-        if self.name == "rr":
-            if size is None:
-                raise InvalidInput("randomized response needs the number of symbols. Add --size.")
-            if value is None:
-                return RandomizedResponse.family(size=size, parameter=cast("Literal['epsilon0', 'gamma']", local))
-            if local == "gamma":
-                return RandomizedResponse(size=size, gamma=value).blanket()
-            return RandomizedResponse(size=size, epsilon0=value).blanket()
-        if self.name == "channel":
+        made, parameters = _KINDS[self.name]
+        if local is None:
             if self.matrix is None:
                 raise InvalidInput("a channel needs its probabilities. Add --matrix FILE.")
             return self.matrix.blanket()
-        if self.name == "gaussian":
-            return Gaussian.family() if value is None else Gaussian(sigma=value).blanket()
-        if self.name == "laplace":
-            return Laplace.family() if value is None else Laplace(epsilon0=value).blanket()
-        return Generic.family() if value is None else Generic(epsilon0=value).blanket()
+        shape: dict[str, Any] = {}
+        if self.name == "rr":
+            if "size" not in given:
+                raise InvalidInput("randomized response needs the number of symbols. Add --size.")
+            shape = {"size": given["size"]}
+        if local in given:
+            blanket: Blanket = made(**shape, **{local: given[local]}).blanket()
+            return blanket
+        family: Family = made.family(**shape, **({"parameter": local} if len(parameters) > 1 else {}))
+        return family
 
 
 def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The options that say which randomizer is meant, each one number or, for a `sweep`, a list of them."""
     real, whole = (Reals(), Wholes()) if sweep else (Real(), Whole())
     options = [
-        click.option("--randomizer", type=click.Choice(list(LOCAL)), required=True, help="The local randomizer."),
+        click.option("--randomizer", type=click.Choice(list(_KINDS)), required=True, help="The local randomizer."),
         click.option("--size", type=whole, help="Number of symbols (rr)."),
         click.option(
             "--matrix",
@@ -83,7 +80,7 @@ def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]],
 
 def local_parameter(randomizer: str, given: Container[str], solve_for: str | None) -> str | None:
     """Which parameter of the randomizer is given, or to be solved for."""
-    possible = LOCAL[randomizer]
+    _, possible = _KINDS[randomizer]
     if solve_for in ("epsilon0", "gamma", "sigma") and solve_for not in possible:
         raise InvalidInput(f"--randomizer {randomizer} has no {solve_for}. Leave out --solve-for.")
     present = [name for name in ("epsilon0", "gamma", "sigma") if name in given]

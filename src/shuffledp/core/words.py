@@ -18,6 +18,8 @@ from shuffledp.errors import InvalidInput
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 Lane = Literal[0, 1]
+WORD: Final = 1 << 64
+"""Number of 64-bit words: probabilities that run are whole numbers of 1 / WORD."""
 RESPONSE: Final[Lane] = 0
 """The stream and draws (from 0) that randomizers use."""
 ROUNDING: Final[Lane] = 1
@@ -120,7 +122,7 @@ def uniform_below(bound: int, rows: Words, source: WordSource, blocks: Words, dr
 
 def coins(threshold: int, count: int, rows: Words, source: WordSource, first_draw: int) -> NDArray[np.bool_]:
     """`count` independent coins a row, each True with probability threshold / 2^64, from draws first_draw, first_draw + 1, ..."""
-    if threshold >= 1 << 64:
+    if threshold >= WORD:
         return np.ones((len(rows), count), dtype=np.bool_)
     thrown = np.empty((len(rows), count + 1), dtype=np.bool_)
     for j in range(0, count, 2):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations
+from typing import ClassVar, Self
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import AmplificationVariable, Blanket
+from shuffledp.core.document import Document, fields, number, several
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.errors import InvalidInput, NotDefined
 
@@ -179,17 +181,19 @@ class Channel:
     0.5
     """
 
+    kind: ClassVar[str] = "channel"
+
     matrix: NDArray[np.float64] = field(repr=False)
 
     def __init__(self, matrix: ArrayLike) -> None:
         try:
             entries = np.array(matrix, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise InvalidInput("a channel is a table of numbers with rows of one length. Mend the matrix.") from None
+            raise InvalidInput("a channel is a table of numbers with rows of one length. Fix the matrix.") from None
         if entries.ndim != 2 or entries.shape[0] < 2 or entries.shape[1] < 2:
             raise InvalidInput(
                 f"a channel needs at least 2 rows and 2 columns; got shape {entries.shape}. "
-                "Give one row an input and one column a message."
+                "Give one row per input and one column per message."
             )
         if not np.isfinite(entries).all() or (entries < 0).any():
             raise InvalidInput("a channel's entries must be finite and at least 0. They are probabilities.")
@@ -201,6 +205,20 @@ class Channel:
                 )
         entries.setflags(write=False)
         object.__setattr__(self, "matrix", entries)
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """The channel of a document."""
+        return cls(**fields(document, cls.kind, matrix=several(several(number))))
+
+    def document(self) -> Document:
+        """Its matrix as JSON data."""
+        return {"kind": self.kind, "matrix": self.matrix.tolist()}
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Pairs of inputs that agree on some messages, and a message that one input cannot send."""
+        return [cls([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]]), cls([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25]])]
 
     def blanket(self) -> ChannelBlanket:
         """The privacy blanket of the exactly normalised matrix."""

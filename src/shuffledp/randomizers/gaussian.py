@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import overload
+from typing import ClassVar, Self, overload
 
 import numpy as np
 from flint import arb, ctx
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
@@ -157,6 +158,8 @@ class Gaussian:
     0.6170750774519738
     """
 
+    kind: ClassVar[str] = "gaussian"
+
     sigma: float
 
     def __post_init__(self) -> None:
@@ -172,6 +175,20 @@ class Gaussian:
             high=1e6,
             more_private="larger",
         )
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """The randomizer of a document."""
+        return cls(**fields(document, cls.kind, sigma=number))
+
+    def document(self) -> Document:
+        """Its parameter as JSON data."""
+        return {"kind": self.kind, "sigma": self.sigma}
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Weak and strong noise."""
+        return [cls(sigma=sigma) for sigma in (0.5, 2.0)]
 
     def blanket(self) -> GaussianBlanket:
         """The privacy blanket."""

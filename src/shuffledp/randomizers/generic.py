@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from flint import arb
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.response import ResponseBlanket
 
@@ -71,6 +73,8 @@ class Generic:
     0.3678794411714423
     """
 
+    kind: ClassVar[str] = "generic"
+
     epsilon0: float
 
     def __post_init__(self) -> None:
@@ -86,6 +90,20 @@ class Generic:
             high=checks.LARGEST_EPSILON,
             more_private="smaller",
         )
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """The randomizer of a document."""
+        return cls(**fields(document, cls.kind, epsilon0=number))
+
+    def document(self) -> Document:
+        """Its parameter as JSON data."""
+        return {"kind": self.kind, "epsilon0": self.epsilon0}
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """A small, a usual and a large epsilon0."""
+        return [cls(epsilon0=epsilon0) for epsilon0 in (0.3, 1.0, 4.0)]
 
     def blanket(self) -> GenericBlanket:
         """What holds for every such blanket."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar, Self
 
 import numpy as np
 from flint import arb, ctx
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells, cell_masses
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
@@ -110,6 +112,8 @@ class Laplace:
     0.3678794411714423
     """
 
+    kind: ClassVar[str] = "laplace"
+
     epsilon0: float
 
     def __post_init__(self) -> None:
@@ -125,6 +129,20 @@ class Laplace:
             high=checks.LARGEST_EPSILON,
             more_private="smaller",
         )
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """The randomizer of a document."""
+        return cls(**fields(document, cls.kind, epsilon0=number))
+
+    def document(self) -> Document:
+        """Its parameter as JSON data."""
+        return {"kind": self.kind, "epsilon0": self.epsilon0}
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Strong, usual and weak noise."""
+        return [cls(epsilon0=epsilon0) for epsilon0 in (0.3, 1.0, 4.0)]
 
     def blanket(self) -> LaplaceBlanket:
         """The privacy blanket."""

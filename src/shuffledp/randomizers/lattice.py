@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.words import WordSource, rows_from
+from shuffledp.core.document import Document, fields, number, several, text, word
+from shuffledp.core.words import WORD, WordSource, rows_from
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel, ChannelBlanket
-
-_WORD = 1 << 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +28,8 @@ class LatticeChannel:
         label: in words.
     """
 
+    kind: ClassVar[str] = "lattice"
+
     counts: tuple[tuple[int, ...], ...] = field(repr=False)
     inputs: tuple[float, ...] = field(repr=False)
     outputs: tuple[float, ...] = field(repr=False)
@@ -37,8 +38,8 @@ class LatticeChannel:
     def __post_init__(self) -> None:
         whole = all(isinstance(count, int) for row in self.counts for count in row)
         if len(self.counts) < 2 or len(self.counts) != len(self.inputs) or not whole:
-            raise InvalidInput("a lattice channel needs at least two rows of whole numbers, one row an input.")
-        if any(sum(row) != _WORD or min(row) < 0 or len(row) != len(self.outputs) for row in self.counts):
+            raise InvalidInput("a lattice channel needs at least two rows of whole numbers, one row per input.")
+        if any(sum(row) != WORD or min(row) < 0 or len(row) != len(self.outputs) for row in self.counts):
             raise InvalidInput("each row of counts needs one entry of at least 0 per message and the sum 2^64.")
 
     @classmethod
@@ -52,9 +53,44 @@ class LatticeChannel:
             label=f"{channel.label} on 64-bit words",
         )
 
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """The channel that runs, from its document."""
+        numbers, table = several(number), several(several(word))
+        return cls(**fields(document, cls.kind, counts=table, inputs=numbers, outputs=numbers, label=text))
+
+    def document(self) -> Document:
+        """All of it as JSON data."""
+        return {
+            "kind": self.kind,
+            "counts": [[str(count) for count in row] for row in self.counts],
+            "inputs": list(self.inputs),
+            "outputs": list(self.outputs),
+            "label": self.label,
+        }
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """A channel with an impossible message, and one of no symmetry."""
+        matrices = (
+            [[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]],
+            [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]],
+        )
+        return [cls.of(Channel(matrix)) for matrix in matrices]
+
+    @property
+    def symbols(self) -> int:
+        """Number of inputs."""
+        return len(self.counts)
+
+    @property
+    def messages(self) -> int:
+        """Number of outputs."""
+        return len(self.outputs)
+
     def blanket(self) -> ChannelBlanket:
         """The blanket of the very probabilities that are sampled."""
-        rows = tuple(tuple(fmpq(count, _WORD) for count in row) for row in self.counts)
+        rows = tuple(tuple(fmpq(count, WORD) for count in row) for row in self.counts)
         return ChannelBlanket(rows=rows, name=self.label)
 
     @property
@@ -69,10 +105,10 @@ class LatticeChannel:
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """mu_symbol(message)."""
-        return np.asarray(np.array(self.counts[symbol], dtype=np.float64)[message] / _WORD)
+        return np.asarray(np.array(self.counts[symbol], dtype=np.float64)[message] / WORD)
 
     def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[np.int64]:
-        """One message a row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
+        """One message per row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
 
         Under one key no row may be used for two people or two questions: they would share their coins.
         """
@@ -82,7 +118,7 @@ class LatticeChannel:
         for symbol in np.unique(symbols):
             mine = symbols == symbol
             # A boundary at 2^64 does not fit a word, and no word reaches it.
-            marks = [mark for mark in accumulate(self.counts[int(symbol)]) if mark < _WORD]
+            marks = [mark for mark in accumulate(self.counts[int(symbol)]) if mark < WORD]
             boundaries = np.array(marks, dtype=np.uint64)
             messages[mine] = np.searchsorted(boundaries, drawn[mine], side="right")
         return messages
@@ -112,10 +148,10 @@ def _integer_cells(boundaries: Sequence[arb | fmpq], support: Sequence[fmpq] | N
     with ctx.workprec(192):
         marks = [
             0,
-            *(int((arb(b) * _WORD + 0.5).mid().floor().unique_fmpz() or 0) for b in boundaries),
-            _WORD,
+            *(int((arb(b) * WORD + 0.5).mid().floor().unique_fmpz() or 0) for b in boundaries),
+            WORD,
         ]
     possible = [support is None or support[j] > 0 for j in range(len(marks) - 1)]
     cells = [max(1, right - left) if ok else 0 for (left, right), ok in zip(pairwise(marks), possible, strict=True)]
-    cells[cells.index(max(cells))] += _WORD - sum(cells)
+    cells[cells.index(max(cells))] += WORD - sum(cells)
     return tuple(cells)

@@ -1,9 +1,9 @@
-"""k-ary randomized response: tell the truth, or with probability gamma say anything."""
+"""k-ary randomized response: send the true symbol, or with probability gamma a uniformly random one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.document import Document, fields, whole, word
 from shuffledp.core.pair import Pair, doubles
-from shuffledp.core.words import RESPONSE, WordSource, uniform_below
+from shuffledp.core.words import RESPONSE, WORD, WordSource, uniform_below
 from shuffledp.errors import InvalidInput
-
-_WORD = 1 << 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +107,7 @@ class RandomizedResponse:
     """With probability gamma a uniform message, otherwise the symbol itself (Algorithm 1).
 
     Give the number of symbols and either the local privacy parameter or gamma.
-    Sampling compares 64 bits a row, eight of them at first, with `threshold` = ceil(gamma 2^64): below it the row is in
+    Sampling compares 64 bits per row, eight of them at first, with `threshold` = ceil(gamma 2^64): below it the row is in
     the blanket, and its message is an exactly uniform one. Rounding up means more blanket: the safe side. `as_run` is
     the very law that is sampled.
 
@@ -117,6 +116,8 @@ class RandomizedResponse:
     >>> RandomizedResponse(size=10, epsilon0=1.0).gamma
     0.8533674259065844
     """
+
+    kind: ClassVar[str] = "response"
 
     size: int
     given_epsilon0: float | None = None
@@ -134,6 +135,28 @@ class RandomizedResponse:
         object.__setattr__(self, "size", checks.size(size))
         object.__setattr__(self, "given_epsilon0", None if epsilon0 is None else checks.epsilon(epsilon0, "epsilon0"))
         object.__setattr__(self, "given_gamma", gamma)
+
+    @classmethod
+    def of_threshold(cls, *, size: int, threshold: int) -> Self:
+        """The law that runs with this threshold: gamma is threshold / 2^64 exactly."""
+        if not 0 < threshold <= WORD:
+            raise InvalidInput(f"a threshold is a whole number from 1 to 2^64; got {threshold}. It is gamma 2^64.")
+        return cls(size=size, gamma=Fraction(threshold, WORD))
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """The law that runs, from its document."""
+        return cls.of_threshold(**fields(document, cls.kind, size=whole, threshold=word))
+
+    def document(self) -> Document:
+        """The law that runs (`as_run`), as JSON data."""
+        return {"kind": self.kind, "size": self.size, "threshold": str(self.threshold)}
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Few and many symbols, little and much noise."""
+        strong, weak = cls(size=2, epsilon0=0.5), cls(size=100, gamma=Fraction(1, 3))
+        return [strong, cls(size=3, epsilon0=2.0), cls(size=10, gamma=0.2), weak]
 
     @staticmethod
     def family(*, size: int, parameter: Literal["epsilon0", "gamma"] = "epsilon0") -> Family:
@@ -170,22 +193,32 @@ class RandomizedResponse:
         return evaluate(self.blanket().epsilon0).upper
 
     @property
+    def symbols(self) -> int:
+        """Number of inputs."""
+        return self.size
+
+    @property
+    def messages(self) -> int:
+        """Number of outputs: the same."""
+        return self.size
+
+    @property
     def threshold(self) -> int:
         """ceil(gamma 2^64): a word below it puts the row in the blanket."""
         if self.given_gamma is not None:
             numerator, denominator = self.given_gamma.as_integer_ratio()
-            return -(-numerator * _WORD // denominator)
+            return -(-numerator * WORD // denominator)
         with ctx.workprec(256):
-            return min(_WORD, int((self.blanket().gamma() * _WORD).upper().ceil().unique_fmpz() or _WORD))
+            return min(WORD, int((self.blanket().gamma() * WORD).upper().ceil().unique_fmpz() or WORD))
 
     def as_run(self) -> "RandomizedResponse":
         """The law that `randomize` samples: gamma is threshold / 2^64 exactly."""
-        return RandomizedResponse(size=self.size, gamma=Fraction(self.threshold, _WORD))
+        return RandomizedResponse.of_threshold(size=self.size, threshold=self.threshold)
 
     def randomize(
         self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
     ) -> NDArray[np.unsignedinteger]:
-        """One message a row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
+        """One message per row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
 
         Under one key no row may be used for two people or two questions: they would share their coins.
         """

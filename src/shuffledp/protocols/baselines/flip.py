@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.words import Words, WordSource, coins
-
-_WORD = 1 << 64
+from shuffledp.core.words import WORD, Words, WordSource, coins
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +24,18 @@ class Flip:
         """The least flipping for which one bit is epsilon-LDP: rounded up."""
         number = checks.epsilon(epsilon)
         with ctx.workprec(256):
-            bound = (arb(_WORD) / (1 + arb(number).exp())).upper().ceil().unique_fmpz()
-        return cls(min(_WORD // 2, max(1, int(bound or 1))))
+            bound = (arb(WORD) / (1 + arb(number).exp())).upper().ceil().unique_fmpz()
+        return cls(min(WORD // 2, max(1, int(bound or 1))))
 
     @property
     def probability(self) -> float:
         """Of a lie."""
-        return self.threshold / _WORD
+        return self.threshold / WORD
 
     @property
     def ball(self) -> arb:
         """The same, exactly."""
-        return arb(fmpq(self.threshold, _WORD))
+        return arb(fmpq(self.threshold, WORD))
 
     @property
     def epsilon(self) -> float:
@@ -47,7 +45,7 @@ class Flip:
     @property
     def gain(self) -> float:
         """1 / (1 - 2 p): what a bit of +-1 is multiplied with to be unbiased."""
-        return _WORD / (_WORD - 2 * self.threshold) if 2 * self.threshold < _WORD else math.inf
+        return WORD / (WORD - 2 * self.threshold) if 2 * self.threshold < WORD else math.inf
 
     def apply(self, bits: NDArray[np.bool_], rows: Words, words: WordSource, first_draw: int) -> NDArray[np.bool_]:
         """Flip a matrix of bits, one row a user."""

@@ -1,0 +1,81 @@
+"""Reading a JSON document strictly: exactly the fields that are expected, each of its type.
+
+Whole numbers of 64 bits are decimal strings, because JSON numbers are doubles elsewhere.
+"""
+
+import contextlib
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from shuffledp.core.words import WORD
+from shuffledp.errors import InvalidInput
+
+Document = dict[str, Any]
+"""JSON data: nothing but dictionaries with text keys, lists, texts, numbers, booleans and None."""
+Reader = Callable[[Any], Any]
+"""The value of a field, or a ValueError that says what it must be."""
+
+
+def fields(document: object, kind: str, **readers: Reader) -> dict[str, Any]:
+    """The values of the fields of a document of this kind; one that is missing, unknown or of a wrong type is refused.
+
+    >>> fields({"kind": "laplace", "epsilon0": 2}, "laplace", epsilon0=number)
+    {'epsilon0': 2.0}
+    """
+    if not isinstance(document, dict) or document.get("kind") != kind:
+        raise InvalidInput(f"this is not a document of kind {kind!r}. Use the reader of its own kind.")
+    expected = {"kind", *readers}
+    for name in sorted(expected - document.keys()):
+        raise InvalidInput(f"a document of kind {kind!r} needs the field {name!r}. Add it.")
+    for name in document.keys() - expected:
+        raise InvalidInput(f"a document of kind {kind!r} has no field {str(name)!r}. Remove it.")
+    values = {}
+    for name, read in readers.items():
+        try:
+            values[name] = read(document[name])
+        except ValueError as error:
+            raise InvalidInput(f"the field {name!r} of a document must be {error}. Correct it.") from None
+    return values
+
+
+def text(value: Any) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise ValueError("a text")
+    return value
+
+
+def whole(value: Any) -> int:
+    """A whole number that is a JSON number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("a whole number")
+    return value
+
+
+def number(value: Any) -> float:
+    """A finite number that a double holds exactly."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):
+            if math.isfinite(value) and float(value) == value:
+                return float(value)
+    raise ValueError("a finite number")
+
+
+def word(value: Any) -> int:
+    """A whole number from 0 to 2^64 in decimal digits."""
+    if not isinstance(value, str) or not re.fullmatch("0|[1-9][0-9]{0,19}", value) or int(value) > WORD:
+        raise ValueError("a whole number from 0 to 2^64, written as a text of decimal digits")
+    return int(value)
+
+
+def several(read: Reader) -> Reader:
+    """A list of such values."""
+
+    def read_all(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise ValueError("a list")
+        return tuple(read(entry) for entry in value)
+
+    return read_all

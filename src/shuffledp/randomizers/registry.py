@@ -1,0 +1,34 @@
+"""Every randomizer by the kind that its documents name."""
+
+from typing import Final
+
+from shuffledp.core.randomizer import LocalRandomizer
+from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.channel import Channel
+from shuffledp.randomizers.gaussian import Gaussian
+from shuffledp.randomizers.generic import Generic
+from shuffledp.randomizers.laplace import Laplace
+from shuffledp.randomizers.lattice import LatticeChannel
+from shuffledp.randomizers.response import RandomizedResponse
+
+RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
+    RandomizedResponse.kind: RandomizedResponse,
+    Laplace.kind: Laplace,
+    Gaussian.kind: Gaussian,
+    Channel.kind: Channel,
+    LatticeChannel.kind: LatticeChannel,
+    Generic.kind: Generic,
+}
+"""To add one, register its class here; tests/conformance/test_randomizers.py judges it."""
+
+
+def from_document(document: object) -> LocalRandomizer:
+    """The randomizer that a document describes; an unknown kind or field, or a wrong type, is refused.
+
+    >>> from_document({"kind": "laplace", "epsilon0": 2.0})
+    Laplace(epsilon0=2.0)
+    """
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not isinstance(kind, str) or kind not in RANDOMIZERS:
+        raise InvalidInput(f"there is no such kind of randomizer. Use one of {', '.join(RANDOMIZERS)}.")
+    return RANDOMIZERS[kind].from_document(document)
