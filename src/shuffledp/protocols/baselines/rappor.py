@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
-from shuffledp.core.pair import Pair, doubles
+from shuffledp.core.pair import Pair, pair_of
 from shuffledp.core.words import WordSource, rows_from
 from shuffledp.protocols.baselines.flip import Flip
 from shuffledp.references import cite
@@ -72,7 +72,7 @@ class RapporBlanket(Blanket):
     def pairs(self) -> Sequence[Sequence[Pair]]:
         """By symmetry all pairs are one."""
         with ctx.workprec(128):
-            return [[_pair(self._atoms())]]
+            return [[pair_of(self._atoms())]]
 
     def witnesses(self) -> Sequence[Pair]:
         """All others on x, or on x'."""
@@ -82,7 +82,7 @@ class RapporBlanket(Blanket):
                 first = second + difference
                 on_x.append((difference / first, second / first, mass * first))
                 on_z.append((difference / second, arb(1), mass * second))
-            return [_pair(on_x), _pair(on_z)]
+            return [pair_of(on_x), pair_of(on_z)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +150,3 @@ class Rappor:
 
     def _debias(self, ones: NDArray[np.int64], n: int) -> Reals:
         return np.asarray((ones - n * self.flip.probability) * self.flip.gain)
-
-
-def _pair(atoms: list[tuple[arb, arb, arb]]) -> Pair:
-    difference, second, masses = (list(column) for column in zip(*atoms, strict=True))
-    return Pair(doubles(difference), doubles(second), doubles(masses))
