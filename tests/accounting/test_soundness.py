@@ -3,12 +3,10 @@
 import math
 
 import mpmath as mp
-import numpy as np
 import pytest
 from flint import arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 from oracles import formulas
 from oracles.enumeration import blanket_bound, expected_positive_part, response_rows, true_delta
@@ -106,24 +104,6 @@ def test_the_printed_lemma_breaks_the_chain(size: int, epsilon0: float, epsilon:
     ) / (gamma * n)
     corrected = formula(BENNETT, RandomizedResponse(size=size, epsilon0=epsilon0).blanket(), n, epsilon)
     assert printed < lemma * 0.99 < lemma <= corrected
-
-
-@pytest.mark.parametrize("n", [1000, 3000])
-@pytest.mark.parametrize("epsilon0", [0.3, 0.45, 2.0])
-def test_bounds_with_a_floor_on_n_against_the_exact_binary_case(n: int, epsilon0: float) -> None:
-    """Erlingsson and Theorem 3.1 only speak for many users: there, RR-2 with all others equal is summed exactly."""
-    q = math.exp(epsilon0) / (1 + math.exp(epsilon0))
-    pmf = binom.pmf(np.arange(n), n - 1, q)
-    blanket, said = RandomizedResponse(size=2, epsilon0=epsilon0).blanket(), 0
-    for epsilon in np.geomspace(0.01, 0.99, 25).tolist():
-        first = q * np.append(0, pmf) + (1 - q) * np.append(pmf, 0)
-        second = (1 - q) * np.append(0, pmf) + q * np.append(pmf, 0)
-        truth = float(np.maximum(first - math.exp(epsilon) * second, 0).sum())
-        for name in ("erlingsson", "histogram-theorem", "bennett", "numeric", "generic", "best"):
-            claim = bound_named(name).claim(blanket, n=n, epsilon=epsilon)
-            said += claim.regime is None
-            assert truth <= math.exp(claim.log_delta.upper) * (1 + 1e-9) + 1e-13
-    assert said > 25
 
 
 def test_how_often_the_printed_lemma_is_unsafe() -> None:

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.enumeration import expected_positive_part
-from shuffledp.arithmetic.kernel import chernoff, chernoff_many, log_expected_positive_part
+from shuffledp.arithmetic.kernel import log_expected_positive_part
 from shuffledp.arithmetic.law import Law
+from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 
 
 def law_of(values: list[float], masses: list[float]) -> Law:

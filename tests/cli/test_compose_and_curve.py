@@ -61,8 +61,8 @@ def test_composed_deltas_that_are_too_small_are_refused() -> None:
     [
         (f"{RR} --rounds 0", "rounds must be"),
         (f"{RR} --rounds 2,3", "not a single number"),
-        (f"{RR} --honest-fraction 0", "honest-fraction must be"),
-        (f"{RR} --honest-fraction 1.5", "honest-fraction must be"),
+        (f"{RR} --honest-fraction 0", "honest_fraction must be"),
+        (f"{RR} --honest-fraction 1.5", "honest_fraction must be"),
         (f"{RR} --honest-fraction 0.00001", "no honest user is left"),
         (
             "account --randomizer rr --size 3 --n 10 --epsilon 0.1 --delta 0.1 --rounds 2",

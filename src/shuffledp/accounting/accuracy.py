@@ -5,6 +5,7 @@ import math
 from flint import arb
 
 from shuffledp.arithmetic.balls import evaluate
+from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
 
@@ -40,11 +41,6 @@ def summation_error_floor(*, n: int, epsilon: float, delta: float, tightened: bo
     if not tightened:
         return at(paper)
     # The first term falls and the second grows with K: the best K is next to where they meet.
-    low, high = 1, 2 + math.ceil((6 * n / (0.5 - delta)) ** (1 / 3))
-    while high - low > 1:
-        middle = (low + high) // 2
-        if at(middle + 1) > at(middle):
-            low = middle
-        else:
-            high = middle
-    return max(at(k) for k in {paper, low, high, high + 1})
+    most = 2 + math.ceil((6 * n / (0.5 - delta)) ** (1 / 3))
+    falling = first_integer(lambda k: at(k + 1) <= at(k), 1, most)
+    return max(at(k) for k in {paper, falling - 1, falling, falling + 1})

@@ -15,6 +15,7 @@ import numpy as np
 
 from shuffledp.accounting.bound import Bound
 from shuffledp.arithmetic.balls import exp_up
+from shuffledp.arithmetic.inversion import first_real
 from shuffledp.arithmetic.law import Reals
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket
@@ -29,8 +30,12 @@ _NEGLIGIBLE: Final = 1e-17
 _FFT_ERROR: Final = 2e-13
 _FFT_ERROR_PER_ROUND: Final = 1e-16
 """Absolute error of a composed delta: measured against exact convolution at 1e3 ... 3e4 rounds, times two or more."""
+_REACH_PRECISION: Final = 0.065
+"""Relative precision of where a curve is cut off."""
 _NODES: Final = 100
+"""Points of a curve."""
 _MOST_POINTS: Final = 200_000
+"""Points of a distribution on the common grid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,17 +64,13 @@ class Collection:
         return 1.0 if claim.regime is not None else min(1.0, exp_up(claim.log_delta.upper))
 
     def reach(self) -> float:
-        """An epsilon at which one round's delta is negligible: by doubling, then halving the gap."""
+        """An epsilon at which one round's delta is negligible, and not much larger than the least such."""
         high = 1e-6
         while self.delta_up(high) > _NEGLIGIBLE:
             high *= 2
             if high > 300:
                 raise NoClaim("no epsilon up to 300 makes one round's delta negligible. Add users or local noise.")
-        low = high / 2
-        for _ in range(4):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if self.delta_up(middle) <= _NEGLIGIBLE else (middle, high)
-        return high
+        return first_real(lambda e: self.delta_up(e) <= _NEGLIGIBLE, high / 2, high, precision=_REACH_PRECISION)
 
 
 def compose(collections: Sequence[Collection]) -> "Composition":

@@ -5,10 +5,10 @@ import math
 from flint import arb
 
 from shuffledp.accounting.account import bound_named
-from shuffledp.accounting.bound import Bound
 from shuffledp.arithmetic.balls import evaluate, log_down
+from shuffledp.arithmetic.inversion import first_real
 from shuffledp.core import checks
-from shuffledp.core.blanket import Blanket, HasBlanket
+from shuffledp.core.blanket import HasBlanket
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.errors import InvalidInput, NoClaim
 
@@ -32,28 +32,27 @@ def group(randomizer: HasBlanket, *, n: int, delta: float, rows: int, bound: str
     most = log_down(checks.probability(delta, "delta"))
     blanket, judge = randomizer.blanket(), bound_named(bound)
     local = math.inf if blanket.epsilon0() is None else evaluate(lambda: blanket.epsilon0() or arb(0)).upper
+
+    def enough(epsilon: float) -> bool:
+        """Whether the group's delta is small enough at this epsilon of one report."""
+        claim = judge.claim(blanket, n=n, epsilon=epsilon, side="upper")
+        if claim.regime is not None:
+            return False
+        grown = evaluate(lambda: ((arb(epsilon) * rows).expm1() / arb(epsilon).expm1()).log()).upper
+        return evaluate(lambda: arb(claim.log_delta.upper) + arb(grown)).upper <= most
+
     high = min(1.0, local)
-    while high < min(local, checks.LARGEST_EPSILON) and not _enough(judge, blanket, n, high, rows, most):
+    while high < min(local, checks.LARGEST_EPSILON) and not enough(high):
         high *= 2
     high = min(high, local)
     low = high / 2
-    while low > 1e-9 and _enough(judge, blanket, n, low, rows, most):
+    while low > 1e-9 and enough(low):
         low, high = low / 2, low
-    while high > low * 1.001:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _enough(judge, blanket, n, middle, rows, most) else (middle, high)
+    high = first_real(enough, low, high, precision=0.001)
     if not high <= checks.LARGEST_EPSILON:
-        raise NoClaim("no claim can be made for so many rows a person. Allow fewer.")
+        raise NoClaim("no claim can be made for so many rows per person. Allow fewer.")
     epsilon = evaluate(lambda: arb(rows) * arb(high)).upper
     return Guarantee(
         epsilon=epsilon, delta=delta, n=n, bound=f"{judge.name}, group of {rows}" if rows > 1 else judge.name,
         reference=judge.reference, adjacency=f"replace one person's rows, at most {rows}" if rows > 1 else "replace-one",
     )  # fmt: skip
-
-
-def _enough(judge: Bound, blanket: Blanket, n: int, epsilon: float, rows: int, most: float) -> bool:
-    claim = judge.claim(blanket, n=n, epsilon=epsilon, side="upper")
-    if claim.regime is not None:
-        return False
-    grown = evaluate(lambda: ((arb(epsilon) * rows).expm1() / arb(epsilon).expm1()).log()).upper
-    return evaluate(lambda: arb(claim.log_delta.upper) + arb(grown)).upper <= most

@@ -10,8 +10,9 @@ from flint import arb, ctx
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Kind, Side, is_local_guarantee, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import Expectation, Ledger, chernoff, chernoff_many, log_expected_positive_part
+from shuffledp.arithmetic.kernel import Expectation, Ledger, log_expected_positive_part
 from shuffledp.arithmetic.law import ULP
+from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.references import cite

@@ -17,7 +17,7 @@ from shuffledp.arithmetic.inversion import Search, first_double, first_integer, 
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, Family
 from shuffledp.core.digits import rounded_up
-from shuffledp.errors import Contradiction, InvalidInput
+from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
 Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma"]
 
@@ -99,12 +99,14 @@ def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Sol
     """The best value of the unknown that the bound proves, and (unless only that is wanted) how far from the truth it can be."""
     if problem.unknown == "delta":
         return _solve_delta(bound, problem)
-    target = _known(problem.delta)
-    safe: float | str | None = None
+    target, value, regime, other = _known(problem.delta), None, None, None
     if bound.kind != "witness":
-        safe = (_exact if bound.kind == "formula" else _numeric)(bound, problem, log_down(target))
-    other = None if bound.kind == "formula" or safe_end_only else _refuted(bound, problem, log_up(target), safe)
-    value = safe if isinstance(safe, float | int) else None
+        try:
+            value = (_exact if bound.kind == "formula" else _numeric)(bound, problem, log_down(target))
+        except NoClaim as refusal:
+            regime = str(refusal)
+    if bound.kind != "formula" and not safe_end_only:
+        other = _refuted(bound, problem, log_up(target), _guess(problem) if value is None else value)
     if problem.unknown == "n":
         value = None if value is None else math.ceil(value)
         other = None if other is None else math.floor(other) + 1
@@ -120,7 +122,7 @@ def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Sol
         value=value,
         lower=lower,
         upper=upper,
-        regime=safe if isinstance(safe, str) else None,
+        regime=regime,
         bound=bound.name,
         reference=bound.reference,
         note=_note(problem, value),
@@ -175,7 +177,8 @@ def _solve_delta(bound: Bound, problem: Problem) -> Solution:
 # Exact bounds: bisection to the last bit.
 
 
-def _exact(bound: Bound, problem: Problem, target: float) -> float | str:
+def _exact(bound: Bound, problem: Problem, target: float) -> float:
+    """The extreme value that a formula grants; NoClaim says why there is none."""
     if problem.unknown == "epsilon":
         return _exact_epsilon(bound, problem, target)
 
@@ -186,7 +189,9 @@ def _exact(bound: Bound, problem: Problem, target: float) -> float | str:
         most = problem.claim(bound, checks.LARGEST_N)
         if _grants(most, target):
             return first_integer(holds, 0, checks.LARGEST_N)
-        return f"{bound.name} needs more than 1e18 users. With 1e18 of them: {most.regime or _reached(bound, most)}"
+        raise NoClaim(
+            f"{bound.name} needs more than 1e18 users. With 1e18 of them: {most.regime or _reached(bound, most)}"
+        )
     family = problem.randomizer
     if not isinstance(family, Family):
         raise InvalidInput("the randomizer's parameter is given. Leave another quantity open.")
@@ -208,10 +213,10 @@ def _exact(bound: Bound, problem: Problem, target: float) -> float | str:
             return last_double(holds, best, family.high if best == start else best * _GRID)
         best = start
     claim = problem.claim(bound, best)
-    return claim.regime or f"{bound.name} cannot reach this delta with any {problem.unknown}. {_reached(bound, claim)}"
+    raise NoClaim(claim.regime or _unreachable(bound, problem, claim))
 
 
-def _exact_epsilon(bound: Bound, problem: Problem, target: float) -> float | str:
+def _exact_epsilon(bound: Bound, problem: Problem, target: float) -> float:
     """The formulas fall with epsilon and rise again at the end: walk up a grid to the first point that holds."""
 
     def claim_at(epsilon: float) -> Claim:
@@ -231,8 +236,8 @@ def _exact_epsilon(bound: Bound, problem: Problem, target: float) -> float | str
     if _grants(least, target):
         return first_double(holds, max((e for e in grid if e < at), default=0.0), at)
     if least.regime is not None:
-        return claim_at(min(1.0, middle)).regime or least.regime
-    return f"{bound.name} cannot reach this delta with any epsilon. {_reached(bound, least)}"
+        raise NoClaim(claim_at(min(1.0, middle)).regime or least.regime)
+    raise NoClaim(_unreachable(bound, problem, least))
 
 
 def _least_claim(
@@ -260,8 +265,8 @@ def _least_claim(
 # Numeric bounds: a few evaluations from a good guess.
 
 
-def _numeric(bound: Bound, problem: Problem, target: float) -> float | str:
-    """The extreme value that the bound grants, to a relative precision."""
+def _numeric(bound: Bound, problem: Problem, target: float) -> float:
+    """The extreme value that the bound grants, to a relative precision; NoClaim says why there is none."""
     reasons: dict[float, str] = {}
 
     def margin(value: float) -> float:
@@ -274,20 +279,17 @@ def _numeric(bound: Bound, problem: Problem, target: float) -> float | str:
     found = search(margin, _axis(problem), _guess(problem), PRECISION)
     if found is not None:
         return found
-    if reasons:
-        return next(iter(reasons.values()))
-    return f"{bound.name} does not grant this delta with any {problem.unknown} in range. Relax epsilon or delta."
+    otherwise = f"{bound.name} does not grant this delta with any {problem.unknown} in range. Relax epsilon or delta."
+    raise NoClaim(next(iter(reasons.values()), otherwise))
 
 
-def _refuted(bound: Bound, problem: Problem, target: float, safe: float | str | None) -> float | None:
+def _refuted(bound: Bound, problem: Problem, target: float, start: float) -> float | None:
     """The extreme value at which the bound proves that delta is larger than asked."""
 
     def margin(value: float) -> float:
         return target - problem.claim(bound, value, "lower").log_delta.lower
 
-    axis = _axis(problem).mirrored()
-    start = safe if isinstance(safe, float | int) else _guess(problem)
-    return search(margin, axis, start, PRECISION)
+    return search(margin, _axis(problem).mirrored(), start, PRECISION)
 
 
 def _axis(problem: Problem) -> Search:
@@ -340,11 +342,15 @@ def _grants(claim: Claim, log_delta: float) -> bool:
     return claim.regime is None and claim.log_delta.upper <= log_delta
 
 
+def _unreachable(bound: Bound, problem: Problem, claim: Claim) -> str:
+    return f"{bound.name} cannot reach this delta with any {problem.unknown}. {_reached(bound, claim)}"
+
+
 def _reached(bound: Bound, claim: Claim) -> str:
     return f"The smallest delta that {bound.name} reaches here is {rounded_up(exp_up(claim.log_delta.upper))}."
 
 
-def _known(value: "float | int | None") -> "int | float":
+def _known(value: float | int | None) -> float | int:
     if value is None:
         raise InvalidInput("a quantity is missing. Give all but one.")
     return value

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Kind, Side, is_local_guarantee, outside
 from shuffledp.accounting.numeric import TOLERANCE, out_of_range
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import chernoff, log_expected_positive_part
+from shuffledp.arithmetic.kernel import log_expected_positive_part
 from shuffledp.arithmetic.law import ULP
+from shuffledp.arithmetic.tilt import chernoff
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
 

@@ -26,6 +26,18 @@ def first_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
     return high
 
 
+def first_real(holds: Callable[[float], bool], low: float, high: float, *, precision: float) -> float:
+    """`first_integer` over the positive reals in (low, high], to a relative precision.
+
+    >>> first_real(lambda x: x * x >= 2, 1.0, 2.0, precision=0.1)
+    1.4375
+    """
+    while high > low * (1 + precision):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
 def first_double(holds: Callable[[float], bool], low: float, high: float) -> float:
     """`first_integer` over the non-negative doubles in (low, high].
 

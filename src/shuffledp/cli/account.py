@@ -2,8 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,10 +19,10 @@ from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import Given, Kind, local_parameter, randomizer_options, read_channel, refuse_strays
 from shuffledp.cli.tables import aligned, comma_separated
-from shuffledp.core import checks
 from shuffledp.core.blanket import Family
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.guarantee import ADJACENCY
+from shuffledp.core.honest import honest_reports, users_for
 from shuffledp.errors import InvalidInput, NoClaim
 
 Runs = list[tuple[Given, list[Solution]]]
@@ -55,13 +54,10 @@ class Request:
 
     def problem(self, point: Given) -> Problem:
         """The problem at one point: n counts honest users only."""
-        fraction = _honest(point)
         n = cast("int | None", point.get("n"))
-        if n is not None and checks.users(n) * fraction < 1:
-            raise InvalidInput("no honest user is left. Use a larger n or --honest-fraction.")
         return Problem(
             randomizer=self.kind.at(point, self.local),
-            n=None if n is None else int(n * fraction),
+            n=None if n is None else honest_reports(n, _fraction(point)),
             epsilon=point.get("epsilon"),
             delta=point.get("delta"),
         )
@@ -72,9 +68,7 @@ class Request:
         if self.rounds != 1:
             return _composed(bound, problem, self.rounds)
         solution = solve(bound, problem)
-        if problem.unknown == "n" and _honest(point) < 1:
-            return _all_users(solution, _honest(point))
-        return solution
+        return _all_users(solution, _fraction(point)) if problem.unknown == "n" else solution
 
 
 @click.command(epilog="Exit code: 0 if a bound gives a value, 3 with the reasons if none does, 2 for bad input.")
@@ -94,7 +88,7 @@ class Request:
 @click.option(
     "--honest-fraction",
     type=Reals(),
-    help="Share of the n users who take part, honestly and independently [default: 1].",
+    help="Share of the n users who follow the protocol independently of the others [default: 1].",
 )
 @click.option(
     "--solve-for",
@@ -152,25 +146,16 @@ def account(
         sys.exit(NO_CLAIM)
 
 
-def _honest(point: Given) -> Fraction:
-    """The honest share, as the decimal number that was written."""
-    fraction = Fraction(repr(point.get("honest_fraction", 1.0)))
-    if not 0 < fraction <= 1:
-        raise InvalidInput(f"--honest-fraction must be above 0 and at most 1; got {float(fraction)}.")
-    return fraction
+def _fraction(point: Given) -> float:
+    return point.get("honest_fraction", 1.0)
 
 
-def _all_users(solution: Solution, fraction: Fraction) -> Solution:
-    """From honest users needed to users needed: the least n whose honest share, rounded down, is enough."""
-
-    def total(honest: float | int | None) -> int | None:
-        return None if honest is None else -(-int(honest) * fraction.denominator // fraction.numerator)
-
-    value, lower = total(solution.value), total(solution.lower)
-    return Solution(
-        unknown="n", value=value, lower=lower, upper=value, regime=solution.regime, bound=solution.bound,
-        reference=solution.reference, note=solution.note, claim=solution.claim,
-    )  # fmt: skip
+def _all_users(solution: Solution, fraction: float) -> Solution:
+    """From honest users needed to users needed."""
+    value, lower = (
+        None if honest is None else users_for(int(honest), fraction) for honest in (solution.value, solution.lower)
+    )
+    return replace(solution, value=value, lower=lower, upper=value)
 
 
 def _composed(bound: Bound, problem: Problem, rounds: int) -> Solution:

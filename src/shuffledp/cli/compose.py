@@ -1,7 +1,6 @@
 """`shuffledp compose`: several collections on the same users."""
 
 import json
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from shuffledp.cli.randomizer import Kind, local_parameter, read_channel
 from shuffledp.core.blanket import Family
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import ADJACENCY
+from shuffledp.core.honest import honest_reports
 from shuffledp.errors import InvalidInput
 
 
@@ -89,11 +89,10 @@ def _collection(file: Path, document: dict[str, Any]) -> Collection:
     blanket = kind.at(values, local_parameter(randomizer, values, None))
     if isinstance(blanket, Family):
         raise InvalidInput(f"{file.name} leaves the randomizer's parameter open. Give it to shuffledp account.")
-    honest = Fraction(repr(inputs.get("honest_fraction", 1.0)))  # as written, like shuffledp account
     name = results[0].get("bound", "best") if results else "best"
     return Collection(
         blanket=blanket,
-        n=max(1, int(values["n"] * honest)),
+        n=honest_reports(values["n"], inputs.get("honest_fraction", 1.0)),
         rounds=int(inputs.get("rounds", 1)),
         bound=bound_named(name),
     )

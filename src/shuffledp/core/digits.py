@@ -23,4 +23,4 @@ def _rounded(value: float, digits: int, rounding: str) -> str:
         return f"{value:g}"
     # the shortest text of a double is that double: rounding starts from there
     decimal = Context(prec=digits, rounding=rounding).create_decimal(Decimal(repr(value))).normalize()
-    return f"{decimal:f}" if 1e-5 <= abs(value) < 1e9 else f"{decimal:e}".replace("E", "e").replace("e-", "e-")
+    return f"{decimal:f}" if 1e-5 <= abs(value) < 1e9 else f"{decimal:e}"

@@ -66,6 +66,12 @@ class Pair:
         return float(self.masses @ self.difference**2)
 
 
+def pair_of(atoms: list[tuple[arb, arb, arb]]) -> Pair:
+    """The pair with these atoms of ((mu_x - mu_x') / eta, mu_x' / eta, eta)."""
+    difference, second, masses = (doubles(list(column)) for column in zip(*atoms, strict=True))
+    return Pair(difference, second, masses)
+
+
 def doubles(balls: list[arb]) -> Reals:
     """Nearest doubles of balls, which must be thin enough for that: lost precision must not go unseen."""
     for ball in balls:

@@ -47,8 +47,8 @@ class LocalRandomizer(Protocol):
 
 
 @runtime_checkable
-class RunnableRandomizer(LocalRandomizer, Protocol):
-    """A randomizer of finitely many symbols and messages that runs on 64-bit words."""
+class FiniteRandomizer(LocalRandomizer, Protocol):
+    """A randomizer of finitely many symbols and messages."""
 
     @property
     def symbols(self) -> int:
@@ -63,6 +63,11 @@ class RunnableRandomizer(LocalRandomizer, Protocol):
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """mu_symbol(message)."""
         ...
+
+
+@runtime_checkable
+class RunnableRandomizer(FiniteRandomizer, Protocol):
+    """A finite randomizer whose probabilities are whole numbers of 2^-64, so that it can be sampled exactly."""
 
     def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[Any]:
         """One message per row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...

@@ -179,7 +179,7 @@ class ShuffleProtocol(ABC):
 
     @abstractmethod
     def max_shift(self, n: int) -> float:
-        """By how much one report that says what its sender likes, among n, moves an entry of the estimate at most."""
+        """By how much an entry of the estimate for n users moves at most if one of them sends anything instead."""
 
     @abstractmethod
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:

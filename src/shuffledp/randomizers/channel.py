@@ -232,7 +232,17 @@ class Channel:
     @property
     def label(self) -> str:
         """The channel in words."""
-        return f"{self.matrix.shape[0]} x {self.matrix.shape[1]} channel"
+        return f"{self.symbols} x {self.messages} channel"
+
+    @property
+    def symbols(self) -> int:
+        """Number of inputs."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def messages(self) -> int:
+        """Number of outputs."""
+        return int(self.matrix.shape[1])
 
     @property
     def gamma(self) -> float:

@@ -14,7 +14,7 @@ from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, whole, word
-from shuffledp.core.pair import Pair, doubles
+from shuffledp.core.pair import Pair, pair_of
 from shuffledp.core.words import RESPONSE, WORD, WordSource, uniform_below
 from shuffledp.errors import InvalidInput
 
@@ -73,7 +73,7 @@ class ResponseBlanket(Blanket):
         with ctx.workprec(128):
             rest, gain = self._cell_and_gain()
             others = [(arb(0), arb(1), (self.size - 2) * rest)] if self.size > 2 else []
-            return [[_pair([(gain, arb(1), rest), (-gain, 1 + gain, rest), *others])]]
+            return [[pair_of([(gain, arb(1), rest), (-gain, 1 + gain, rest), *others])]]
 
     def witnesses(self) -> Sequence[Pair]:
         """All others on a third value, on x, or on x'."""
@@ -83,10 +83,10 @@ class ResponseBlanket(Blanket):
             others = [(arb(0), arb(1), (k - 2) * rest)] if k > 2 else []
             on_x = [(gain / p, 1 / p, p * rest), (-gain, p, rest), *others]
             on_z = [(gain, arb(1), rest), (-gain / p, arb(1), p * rest), *others]
-            found = [_pair(on_x), _pair(on_z)]
+            found = [pair_of(on_x), pair_of(on_z)]
             if k > 2:
                 fourth = [(arb(0), arb(1), (k - 3) * rest)] if k > 3 else []
-                found.append(_pair([(gain, arb(1), rest), (-gain, p, rest), (arb(0), 1 / p, p * rest), *fourth]))
+                found.append(pair_of([(gain, arb(1), rest), (-gain, p, rest), (arb(0), 1 / p, p * rest), *fourth]))
             return found
 
     def _cell_and_gain(self) -> tuple[arb, arb]:
@@ -96,11 +96,6 @@ class ResponseBlanket(Blanket):
             return 1 / (gain + self.size), gain
         gamma = self.gamma()
         return gamma / self.size, self.size * (1 - gamma) / gamma
-
-
-def _pair(atoms: list[tuple[arb, arb, arb]]) -> Pair:
-    difference, second, masses = (list(column) for column in zip(*atoms, strict=True))
-    return Pair(doubles(difference), doubles(second), doubles(masses))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

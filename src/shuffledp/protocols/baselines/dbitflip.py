@@ -114,7 +114,7 @@ class DBitFlip(Counting, Fields):
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """One bit about one bucket."""
-        return self.size / self.asked * self.flip.gain * (1 - self.flip.probability)
+        return self.size / self.asked * self.flip.gain
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """Each count is exact in law (their dependence through who is asked what is not kept)."""

@@ -12,7 +12,7 @@ from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
 from shuffledp.core.counts import Counts
-from shuffledp.core.pair import Pair, doubles
+from shuffledp.core.pair import Pair, pair_of
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from
 from shuffledp.domains.whole_numbers import WholeNumbers
@@ -79,7 +79,7 @@ class RapporBlanket(Blanket):
     def pairs(self) -> Sequence[Sequence[Pair]]:
         """By symmetry all pairs are one."""
         with ctx.workprec(128):
-            return [[_pair(self._atoms())]]
+            return [[pair_of(self._atoms())]]
 
     def witnesses(self) -> Sequence[Pair]:
         """All others on x, or on x'."""
@@ -89,7 +89,7 @@ class RapporBlanket(Blanket):
                 first = second + difference
                 on_x.append((difference / first, second / first, mass * first))
                 on_z.append((difference / second, arb(1), mass * second))
-            return [_pair(on_x), _pair(on_z)]
+            return [pair_of(on_x), pair_of(on_z)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ class Rappor(Counting, Fields):
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """One bit."""
-        return self.flip.gain * (1 - self.flip.probability)
+        return self.flip.gain
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """Exact in law."""
@@ -201,8 +201,3 @@ class Rappors(LocalHistogram):
     def family(self, size: int) -> Family:
         """With epsilon0 left open."""
         return Rappor.family(size=size)
-
-
-def _pair(atoms: list[tuple[arb, arb, arb]]) -> Pair:
-    difference, second, masses = (list(column) for column in zip(*atoms, strict=True))
-    return Pair(doubles(difference), doubles(second), doubles(masses))

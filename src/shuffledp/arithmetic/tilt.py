@@ -1,0 +1,147 @@
+"""Exponential tilting: log M(theta) with an error bound, the saddle point, and Chernoff's bound from them.
+
+M(theta) = E[e^(theta X)] for the law of one summand X. docs/maths/kernel.md, Inversion and Rounding, has the proofs.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from shuffledp.arithmetic.law import ULP, Law, Reals
+
+TINY: Final = 1e-300
+"""Stands in for 0 where a logarithm or a quotient is taken."""
+_LARGEST_EXPONENT: Final = 600
+"""Largest theta x: e^600 and its products are doubles."""
+_SMALLEST_DEVIATIONS: Final = 1e-3
+"""Smallest theta, in reciprocal standard deviations of the sum, that the search considers."""
+_SADDLE_PRECISION: Final = 8e-3
+"""Of log theta: more has no effect on the enclosure that is worth its time."""
+
+
+class Tilted:
+    """The law q of a summand, tilted to the saddle point of n of them.
+
+    Attributes:
+        x: the atoms' values, `p` their masses, `scales` their error scales.
+        theta: the tilt.
+        log_m: log M(theta), off by at most `error_log_m`.
+        q: the tilted masses, p e^(theta x) / M(theta).
+        sd: standard deviation of the tilted sum.
+    """
+
+    def __init__(self, law: Law, n: int) -> None:
+        keep = law.masses > 0
+        self.x, self.p, self.scales = law.values[keep], law.masses[keep], law.scales[keep]
+        self.n, self.ulps, self.log_zero_down = n, law.ulps, law.log_zero_mass_down
+        self.theta = _saddle(self.x, self.p, n)
+        log_m, error_log_m = self.log_m_at(np.array([self.theta]))
+        self.log_m, self.error_log_m = float(log_m[0]), float(error_log_m[0])
+        self.q = self.p * np.exp(self.theta * self.x - self.log_m)
+        self.sd = math.sqrt(n * float(self.q @ self.x**2))
+
+    def log_m_at(self, theta: Reals) -> tuple[Reals, Reals]:
+        """Log M at several thetas, and bounds on its errors."""
+        exponents = np.outer(theta, self.x)
+        rises = np.expm1(exponents)
+        m_less_1 = rises @ self.p
+        spread = theta[:, None] * self.scales
+        # far below 1, M is summed from its positive terms instead; the mass at zero is then known to an absolute error
+        small = m_less_1 < -0.5
+        growth = np.exp(exponents)
+        m = np.where(small, max(0.0, 1 - float(self.p.sum())) + growth @ self.p, 1 + m_less_1)
+        log_m = np.where(small, np.log(np.maximum(m, TINY)), np.log1p(np.maximum(m_less_1, -0.5)))
+        terms = np.where(small[:, None], growth, np.abs(rises))
+        per_atom = (6 + self.ulps + len(self.x)) * terms + (2 + self.ulps) * spread * growth
+        absolute = np.where(small, 4.0 + len(self.x), 0.0)
+        return log_m, 2 * ULP * ((per_atom @ self.p + absolute) / np.maximum(m, TINY) + 8 * np.abs(log_m))
+
+
+def negligible(law: Law, n: int) -> float | None:
+    """If no value is positive but for rounding: an upper bound on log E[S_+] <= log(n E[X_+]). Else None."""
+    if (law.masses[law.values > 0] > 0).any():
+        return None
+    excess = float(np.maximum(law.values + law.ulps * ULP * law.scales, 0.0) @ law.masses)
+    return math.log(n * excess) + 1e-12 if excess > 0 else -math.inf
+
+
+def chernoff(law: Law, n: int) -> float:
+    """A quick upper bound on log E[(X_1 + ... + X_n)_+]: s_+ <= e^(theta s) / (e theta) at the saddle point."""
+    ceiling = negligible(law, n)
+    if ceiling is not None:
+        return ceiling
+    tilted = Tilted(law, n)
+    slack = n * tilted.error_log_m + 16 * ULP * (1 + n * abs(tilted.log_m))
+    return n * tilted.log_m - 1 - math.log(tilted.theta) + slack
+
+
+def chernoff_many(laws: Sequence[Law], n: int) -> Reals:
+    """`chernoff` for many laws at once, with a rougher saddle point (any is valid)."""
+    width = max(len(law.values) for law in laws)
+    if width == 0:
+        return np.full(len(laws), -np.inf)
+
+    def table(rows: list[Reals]) -> Reals:
+        return np.array([np.pad(row, (0, width - len(row))) for row in rows])
+
+    x, p, scales = table([w.values for w in laws]), table([w.masses for w in laws]), table([w.scales for w in laws])
+    ulps = max(law.ulps for law in laws)
+    top = np.where(p > 0, x, -np.inf).max(axis=1)
+    result = np.empty(len(laws))
+    for i in np.flatnonzero(top <= 0).tolist():
+        result[i] = chernoff(laws[i], n)
+    live = np.flatnonzero(top > 0)
+    x, p, scales, top = x[live], p[live], scales[live], top[live]
+    low = np.log(_SMALLEST_DEVIATIONS / (math.sqrt(n) * np.abs(x).max(axis=1)))
+    high = np.log(_LARGEST_EXPONENT / top)
+    for _ in range(24):
+        middle = 0.5 * (low + high)
+        theta = np.exp(middle)[:, None]
+        slope = (p * x * np.exp(theta * (x - top[:, None]))).sum(axis=1)
+        low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
+    theta = np.exp(high)
+    rises = np.expm1(theta[:, None] * x)
+    m_less_1 = np.maximum((p * rises).sum(axis=1), -1 + 1e-9)
+    per_atom = (6 + ulps + width) * np.abs(rises) + (2 + ulps) * theta[:, None] * scales * (1 + rises)
+    log_m = np.log1p(m_less_1)
+    error = 2 * ULP * (((p * per_atom).sum(axis=1) + width) / (1 + m_less_1) + 8 * np.abs(log_m))
+    result[live] = n * (log_m + error) - 1 - np.log(theta) + 16 * ULP * (1 + n * np.abs(log_m))
+    return result
+
+
+def _saddle(x: Reals, p: Reals, n: int) -> float:
+    """Theta > 0 near the root of E[X e^(theta X)] = 0, or where theta sd is 1 if that is larger. Any theta is valid.
+
+    Both conditions rise with theta. They are solved in log theta to the little accuracy that matters.
+    """
+    top = float(x.max())
+    gains, losses = np.where(x > 0, p * x, 0.0), np.where(x < 0, -p * x, 0.0)
+    squares, mass = p * x * x, float(p.sum())
+
+    def excess(log_theta: float) -> float:
+        """Positive once theta is large enough for both conditions."""
+        theta = math.exp(log_theta)
+        weights = np.exp(theta * (x - top))
+        gain, loss, square = float(gains @ weights), float(losses @ weights), float(squares @ weights)
+        balance = math.inf if loss == 0 else math.log(max(gain, TINY) / loss) * math.sqrt(n)
+        # tilted second moment over M; the mass at zero and the untilted factor e^(-theta top) are put back
+        log_m = math.log(max(0.0, 1 - mass) + float(p @ np.exp(theta * x)) + TINY)
+        log_deviation = log_theta + 0.5 * (math.log(n * max(square, TINY)) + theta * top - log_m)
+        return min(balance, 4 * log_deviation)
+
+    limit = math.log(_LARGEST_EXPONENT / top)
+    low = math.log(_SMALLEST_DEVIATIONS / (math.sqrt(n) * float(np.abs(x).max())))
+    high = min(limit, low + 4)
+    while excess(high) < 0 and high < limit:
+        low, high = high, min(limit, high + 4)
+    for _ in range(40):
+        if high - low < _SADDLE_PRECISION:
+            break
+        middle = 0.5 * (low + high)
+        if excess(middle) < 0:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
