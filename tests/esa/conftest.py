@@ -8,7 +8,15 @@ import pytest
 from oracles.documented import watched
 from oracles.parties import SHUFFLER, SIXTEEN, prepared
 
-SERVED = ("test_acceptance", "test_admission", "test_connection", "test_http", "test_limits", "test_operation")
+SERVED = (
+    "test_acceptance",
+    "test_admission",
+    "test_connection",
+    "test_end_to_end",
+    "test_http",
+    "test_limits",
+    "test_operation",
+)
 """Modules whose answers come from our own service; others pretend to be one."""
 
 

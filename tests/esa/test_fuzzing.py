@@ -218,7 +218,8 @@ def test_a8_any_bytes_are_handled(data: bytes) -> None:
 @pytest.mark.parametrize("status", [200, 400])
 @pytest.mark.parametrize(
     "body", [b"", b"\xff", b"{", b"null", b"[]", b"{}", b"[" * 100_000, b'{"outcomes": 5, "batches": 5, "task": [], "keys": 1}',
-             b'{"outcomes": [], "batches": [5]}', b'{"batches": [{"batch": Infinity, "sha256": null}]}'],
+             b'{"outcomes": [], "batches": [5]}', b'{"outcomes": ["lost"]}', b'{"outcomes": [{}]}',
+             b'{"batches": [{"batch": Infinity, "sha256": null}]}'],
 )  # fmt: skip
 def test_a8_clients_survive_any_answer(body: bytes, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(*_: Any, **__: Any) -> httpx.Response:

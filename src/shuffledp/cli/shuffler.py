@@ -4,10 +4,10 @@ import contextlib
 import json
 import logging
 import os
-import resource
 import socket
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from importlib import resources
@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.config import STORE, config_option
+from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.errors import InvalidInput
@@ -26,6 +27,7 @@ from shuffledp.esa.keys import KeyFile, KeyList, KeyRing
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.shuffler import Shuffler
+from shuffledp.stores.batch import Batch
 from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.registry import open_store, restore_store
 from shuffledp.stores.store import Store
@@ -168,14 +170,14 @@ def openapi() -> None:
 @click.argument("task", type=_FILE)
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--token", type=_FILE, required=True, help="File with the operator's token.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def close(task: Path, url: str, token: Path, as_json: bool) -> None:
     """Release the open batch of TASK now, if it has enough reports."""
     from shuffledp.esa.collector import Collector
 
     done = Collector(url=url, token=read_secret(token)).close(read_task(task))
     words = f"released batch {done['batch']} with {done['reports']:,} reports, SHA-256 {done['sha256']}"
-    click.echo(json.dumps(done) if as_json else words)
+    show(done, words, as_json=as_json)
 
 
 @shuffler_group.command("forward")
@@ -185,7 +187,10 @@ def close(task: Path, url: str, token: Path, as_json: bool) -> None:
 @click.option("--to", "target", required=True, help="Address of the next shuffler.")
 @click.option("--to-token", type=_FILE, required=True, help="File with the token that may send there.")
 @click.option("--batch", type=click.IntRange(1), help="Which batch [default: the latest released one].")
-def forward(task: Path, source: str, token: Path, target: str, to_token: Path, batch: int | None) -> None:
+@json_option
+def forward(
+    task: Path, source: str, token: Path, target: str, to_token: Path, batch: int | None, as_json: bool
+) -> None:
     """Take a released batch of TASK to the next hop. Doing it again changes nothing."""
     from shuffledp.esa.collector import Collector
     from shuffledp.esa.sender import Sender
@@ -193,11 +198,13 @@ def forward(task: Path, source: str, token: Path, target: str, to_token: Path, b
     found = read_task(task)
     records = Collector(url=source, token=read_secret(token)).records(found, batch)
     outcomes = Sender(url=target, token=read_secret(to_token)).send(found, records)
-    refused = [outcome for outcome in outcomes if not outcome.arrived]
-    click.echo(f"{len(outcomes) - len(refused):,} of {len(outcomes):,} reports are at the next shuffler")
+    refused = Counter(outcome for outcome in outcomes if not outcome.arrived)
+    arrived = len(outcomes) - refused.total()
+    words = f"{arrived:,} of {len(outcomes):,} reports are at the next shuffler"
+    show({"reports": len(outcomes), "arrived": arrived, "refused": refused}, words, as_json=as_json)
     if refused:
         click.echo(
-            f"the others were refused: {', '.join(sorted(set(refused)))}",
+            f"the others were refused: {', '.join(sorted(refused))}",
             err=True,
         )
         sys.exit(1)
@@ -205,43 +212,39 @@ def forward(task: Path, source: str, token: Path, target: str, to_token: Path, b
 
 @shuffler_group.command("status")
 @click.argument("store", type=STORE)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def status(store: str, as_json: bool) -> None:
     """The batches in STORE."""
     with _existing(store, read_only=True) as kept:
         found = kept.history()
-    if as_json:
-        rows = [
-            {"task": b.task, "batch": b.id, "state": b.state, "reports": b.count, "sha256": b.digest} for b in found
-        ]
-        click.echo(json.dumps({"batches": rows}, indent=2))
-        return
-    for batch in found:
-        click.echo(f"task {batch.task[:12]} batch {batch.id}: {batch.state}, {batch.count:,} reports")
+    lines = [f"task {batch.task[:12]} batch {batch.id}: {batch.state}, {batch.count:,} reports" for batch in found]
+    show({"batches": [_shown(batch) for batch in found]}, "\n".join(lines) or "no batches", as_json=as_json)
 
 
 @shuffler_group.command("backup")
 @click.argument("store", type=STORE)
 @click.argument("copy", type=_FILE)
-def backup(store: str, copy: Path) -> None:
+@json_option
+def backup(store: str, copy: Path, as_json: bool) -> None:
     """Copy STORE to COPY, consistently, while the shuffler runs."""
     with _existing(store) as kept:
         kept.backup(copy)
-    click.echo(f"copied to {copy}")
+    show({"copy": str(copy)}, f"copied to {copy}", as_json=as_json)
 
 
 @shuffler_group.command("restore")
 @click.argument("copy", type=_FILE)
 @click.argument("store", type=STORE)
 @click.option("--nothing-released-since", is_flag=True, help="No batch was released after the copy was made.")
-def restore(copy: Path, store: str, nothing_released_since: bool) -> None:
+@json_option
+def restore(copy: Path, store: str, nothing_released_since: bool, as_json: bool) -> None:
     """Make STORE from COPY.
 
     Batches that were open then are destroyed: they may have been released since, and releasing them again with other
     reports would tell their difference. Their reports are not taken a second time.
     """
     restore_store(copy, store, nothing_released_since=nothing_released_since)
-    click.echo(f"restored {store}")
+    show({"store": store}, f"restored {store}", as_json=as_json)
 
 
 @shuffler_group.command("purge")
@@ -249,19 +252,24 @@ def restore(copy: Path, store: str, nothing_released_since: bool) -> None:
 @click.option(
     "--batch", "numbers", type=click.IntRange(1), multiple=True, required=True, help="Which batch; may be repeated."
 )
-def purge(store: str, numbers: tuple[int, ...]) -> None:
+@json_option
+def purge(store: str, numbers: tuple[int, ...], as_json: bool) -> None:
     """Erase the bytes of released batches from STORE, once the analyzer has them. What was reported stays known."""
     with _existing(store) as kept:
-        for number in numbers:
-            done = kept.purge(number)
-            click.echo(f"purged batch {done.id}, {done.count:,} reports, SHA-256 {done.digest}")
+        for number in numbers:  # all of them, or none
+            if (batch := kept.batch(number)) is None or batch.state != "RELEASED":
+                raise InvalidInput(f"batch {number} is not a released batch. Only the bytes of those can be purged.")
+        done = [kept.purge(number) for number in numbers]
+    lines = [f"purged batch {batch.id}, {batch.count:,} reports, SHA-256 {batch.digest}" for batch in done]
+    show({"batches": [_shown(batch) for batch in done]}, "\n".join(lines), as_json=as_json)
 
 
 @shuffler_group.command("retire")
 @click.argument("store", type=STORE)
 @click.argument("task", type=_FILE)
 @click.option("--destroy-open", is_flag=True, help="Destroy the reports of its open batch, if there are any.")
-def retire(store: str, task: Path, destroy_open: bool) -> None:
+@json_option
+def retire(store: str, task: Path, destroy_open: bool, as_json: bool) -> None:
     """End TASK in STORE for ever: a running shuffler takes no more reports for it. Released batches can still be fetched."""
     found = read_task(task)
     with _existing(store) as kept:
@@ -270,7 +278,15 @@ def retire(store: str, task: Path, destroy_open: bool) -> None:
         raise InvalidInput(
             "the task has open reports that would be destroyed. Close its batch first, or give --destroy-open."
         )
-    click.echo(f"retired task {found.id}; {destroyed:,} reports were destroyed")
+    words = f"retired task {found.id}; {destroyed:,} reports were destroyed"
+    show({"task": found.id, "destroyed": destroyed}, words, as_json=as_json)
+
+
+def _shown(batch: Batch) -> dict[str, Any]:
+    return {
+        "task": batch.task, "batch": batch.id, "state": batch.state, "reports": batch.count, "sha256": batch.digest,
+        "purged": batch.purged,
+    }  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -300,6 +316,10 @@ def _listening(host: str, port: int) -> socket.socket:
 
 def _enough_files(connections: int) -> int:
     """How many connections fit beside our own files: as many as wanted, if the system allows it."""
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + _OWN_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:

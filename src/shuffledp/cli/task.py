@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from shuffledp.cli.files import read_plan, write_text
 from shuffledp.cli.numbers import Wholes
+from shuffledp.cli.output import json_option, show
 from shuffledp.core.files import read_json
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import ROLES, KeyList, KeyRing, Role
@@ -27,7 +29,10 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--introduce", is_flag=True, help="Add a new key to an existing file: published, not used yet.")
 @click.option("--rotate", is_flag=True, help="Make the new key of an existing file active; the old one still opens.")
 @click.option("--destroy", type=Wholes(), help="Erase this expired key of an existing file for ever.")
-def keygen(role: Role, out: Path, introduce: bool, rotate: bool, destroy: tuple[int, ...] | None) -> None:
+@json_option
+def keygen(
+    role: Role, out: Path, introduce: bool, rotate: bool, destroy: tuple[int, ...] | None, as_json: bool
+) -> None:
     """Make the keys of a ROLE, or rotate them.
 
     Prints the public list, which is the same for all clients, and the keys' fingerprints, for people to compare.
@@ -44,10 +49,17 @@ def keygen(role: Role, out: Path, introduce: bool, rotate: bool, destroy: tuple[
     else:
         ring = KeyRing.fresh(role)
     ring.save(out)
+    published = out.with_name(out.name.removesuffix(".key") + ".pub.json")
     text = json.dumps(ring.public().document(), indent=2)
-    write_text(out.with_name(out.name.removesuffix(".key") + ".pub.json"), text + "\n")
-    click.echo(text)
+    write_text(published, text + "\n")
+    show({"file": str(out), "published": str(published), **_marked(ring.public())}, text, as_json=as_json)
     click.echo(fingerprints(ring.public()), err=True)
+
+
+def _marked(keys: KeyList) -> dict[str, Any]:
+    """A published list with the fingerprint of each key."""
+    listed = zip(keys.document()["keys"], keys.keys, strict=True)
+    return {"role": keys.role, "keys": [entry | {"fingerprint": keys.fingerprint(key)} for entry, key in listed]}
 
 
 def fingerprints(keys: KeyList) -> str:
@@ -96,6 +108,7 @@ def task_group() -> None:
     "--allow-same-operator", is_flag=True, help="Accept one operator for two parts: against it only epsilon0 holds."
 )
 @click.option("-o", "--out", type=_FILE, required=True, help="Write the task to this file.")
+@json_option
 def new(
     plan: Path,
     window: tuple[int, ...],
@@ -107,6 +120,7 @@ def new(
     release_margin: int | None,
     allow_same_operator: bool,
     out: Path,
+    as_json: bool,
 ) -> None:
     """A task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
     if any(len(given) > 1 for given in (window, max_age)):
@@ -124,21 +138,19 @@ def new(
         allow_same_operator=allow_same_operator,
     )
     write_text(out, json.dumps(task.document(), indent=2, allow_nan=False) + "\n")
-    click.echo(f"task {task.id}")
-    click.echo(task.trust)
+    show({"task": task.id, "trust": task.trust, "file": str(out)}, f"task {task.id}\n{task.trust}", as_json=as_json)
 
 
 @task_group.command("show")
 @click.argument("task", type=_FILE)
 @click.option("--keys", type=_FILE, multiple=True, help="Also show the fingerprints of this published list of keys.")
-def show(task: Path, keys: tuple[Path, ...]) -> None:
+@json_option
+def show_task(task: Path, keys: tuple[Path, ...], as_json: bool) -> None:
     """Prove TASK again, and say what it is."""
     found, lists = read_task(task), [KeyList.load(path) for path in keys]
-    click.echo(f"task {found.id}")
-    click.echo(f"guarantee: {found.plan.guarantee}")
-    click.echo(found.trust)
-    for listed in lists:
-        click.echo(fingerprints(listed))
+    lines = [f"task {found.id}", f"guarantee: {found.plan.guarantee}", found.trust, *map(fingerprints, lists)]
+    result = {"task": found.id, "document": found.document(), "trust": found.trust, "keys": [*map(_marked, lists)]}
+    show(result, "\n".join(lines), as_json=as_json)
 
 
 def read_task(path: Path) -> Task:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from shuffledp.cli.numbers import Wholes
+from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret, write_secret
 from shuffledp.cli.task import read_task
 from shuffledp.core.files import create_private
@@ -22,19 +23,21 @@ def tokens_group() -> None:
 
 @tokens_group.command("key")
 @click.option("-o", "--out", type=_FILE, required=True, help="Key file; only its owner can read it.")
-def key(out: Path) -> None:
+@json_option
+def key(out: Path, as_json: bool) -> None:
     """Make a new secret: for issuing tokens, and for operators and analyzers too."""
     write_secret(out)
-    click.echo(f"wrote {out}")
+    show({"file": str(out)}, f"wrote {out}", as_json=as_json)
 
 
 @tokens_group.command("issue")
 @click.argument("task", type=_FILE)
 @click.option("--key", "secret", type=_FILE, required=True, help="Key file; the shuffler has the same.")
 @click.option("--count", type=Wholes(), required=True, help="How many.")
-@click.option("-o", "--out", type=_FILE, required=True, help="Write the tokens to this file, one a line.")
-def issue(task: Path, secret: Path, count: tuple[int, ...], out: Path) -> None:
-    """Issue tokens for TASK: give each user one a report."""
+@click.option("-o", "--out", type=_FILE, required=True, help="Write the tokens to this file, one per line.")
+@json_option
+def issue(task: Path, secret: Path, count: tuple[int, ...], out: Path, as_json: bool) -> None:
+    """Issue tokens for TASK: one token per report."""
     if len(count) != 1 or not 1 <= count[0] <= 10**8:
         raise InvalidInput("count must be one number from 1 to 1e8.")
     issuer, found = OneTimeTokens(read_secret(secret).encode()), read_task(task)
@@ -44,7 +47,7 @@ def issue(task: Path, secret: Path, count: tuple[int, ...], out: Path) -> None:
         raise InvalidInput(f"{out} exists: its tokens may have been given out. Choose another file.") from None
     except OSError as error:
         raise InvalidInput(f"cannot write {out}: {error.strerror}. Choose another place.") from None
-    click.echo(f"issued {count[0]:,} tokens")
+    show({"tokens": count[0], "file": str(out)}, f"issued {count[0]:,} tokens", as_json=as_json)
 
 
 def _text(token: bytes) -> str:
@@ -52,7 +55,7 @@ def _text(token: bytes) -> str:
 
 
 def read_tokens(path: Path) -> list[bytes]:
-    """Tokens from a file, one a line."""
+    """Tokens from a file, one per line."""
     try:
         lines = path.read_text(encoding="ascii").split()
         return [base64.b64decode(line + "=" * (-len(line) % 4), altchars=b"-_", validate=True) for line in lines]

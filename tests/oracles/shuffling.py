@@ -1,0 +1,50 @@
+"""A shuffler with a clock that tests set, reports for it, and what it releases."""
+
+from pathlib import Path
+from typing import Any
+
+from oracles.parties import PARTIES
+from shuffledp import plan
+from shuffledp.esa.crypto import seal_message, unseal
+from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.task import Task
+from shuffledp.esa.wire import decode_message, record_length
+from shuffledp.stores.batch import Batch
+from shuffledp.stores.sqlite.store import SQLiteStore
+
+TASK = Task(plan=plan("histogram", n=50, epsilon=3.0, delta=1e-2, size=64), window=60, max_age=600, **PARTIES)
+RING, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def reports(count: int, first: int = 0) -> list[bytes]:
+    """Sealed reports, each with a message of its own while they last."""
+    return [seal_message((first + j) % 64, TASK, ANALYZER.public(), [RING.public()]) for j in range(count)]
+
+
+def made(path: Path | str, clock: Clock, **more: Any) -> Shuffler:
+    shuffler = Shuffler(store=SQLiteStore(path), ring=RING, clock=clock, **more)
+    shuffler.serve(TASK, ANALYZER.public())
+    return shuffler
+
+
+def messages(shuffler: Shuffler, batch: Batch) -> list[int]:
+    pieces = shuffler.fetch(batch.id)
+    assert pieces is not None
+    data = b"".join(pieces)
+    found = []
+    for start in range(0, len(data), record_length(1)):
+        payload = unseal(data[start : start + record_length(1)], ANALYZER, TASK.id)
+        assert isinstance(payload, bytes)
+        message = decode_message(payload, 64)
+        assert message is not None
+        found.append(message)
+    return found
