@@ -4,10 +4,11 @@ The planner takes the most accurate of what the planned families propose and pro
 of them propose. So a family cannot claim too much: what it proposes is only a proposal.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal, NamedTuple
 
-from shuffledp.arithmetic.inversion import first_double
+from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.one_message import OneMessage
@@ -71,20 +72,19 @@ class PlannedFamily(Family):
         Raises InvalidInput if there is none. Here by searching epsilon; a family that knows better does better.
         """
 
-        def found(epsilon: float) -> OneMessage | None:
+        def excess(epsilon: float) -> float:
+            """How far the error is above what is wanted, in logarithms."""
             try:
-                proposal = self.propose(question.at(epsilon=epsilon))
+                error = self.propose(question.at(epsilon=epsilon)).mean_squared_error(question.n)
             except (InvalidInput, NoClaim):
-                return None
-            return proposal if proposal.mean_squared_error(question.n) <= mean_squared_error else None
+                return math.inf
+            return math.log(error / mean_squared_error)
 
-        most = checks.LARGEST_EPSILON
-        proposal = found(most)
-        if proposal is not None:
-            proposal = found(first_double(lambda epsilon: found(epsilon) is not None, 1e-9, most))
-        if proposal is None:
+        axis = Search(low=1e-9, high=checks.LARGEST_EPSILON, towards="larger")
+        least = search(excess, axis, start=1.0, precision=1e-6)
+        if least is None:
             raise too_small()
-        return proposal
+        return self.propose(question.at(epsilon=least))
 
 
 def too_small() -> InvalidInput:
