@@ -11,11 +11,12 @@ import click
 from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
+from shuffledp.cli.results import estimates
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.state import state_folder
-from shuffledp.cli.tables import aligned
 from shuffledp.cli.task import read_task
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.collector import Collector
@@ -23,6 +24,7 @@ from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Ledger, counted
 from shuffledp.esa.opened import OpenedBefore
 from shuffledp.figures.report import check_report, rendered
+from shuffledp.results.promise import shift, stated
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -114,31 +116,13 @@ def _spent(balance: dict[str, Any]) -> str:
     )
 
 
-def _words(result: dict[str, Any]) -> str:
+def _words(result: Document) -> str:
     """The result for people."""
-    estimate, guarantee = result["estimate"], result["guarantee"]
-    columns = [estimate[key] for key in ("names", "value", "standard_error", "interval")]
-    rows = [
-        [name, f"{value:.6g}", f"{error:.6g}", f"{low:.6g}", f"{high:.6g}"]
-        for name, value, error, (low, high) in zip(*columns, strict=True)
-    ]
-    percent = f"{100 * estimate['confidence']:g} %"
-    lines = [aligned(["", "estimate", "standard error", f"{percent} from", "to"], rows), ""]
-    lines.append(f"{result['n']:,} valid of {result['received']:,} reports")
+    promised, received, _ = stated(result)
+    lines = [estimates(result), "", f"{result['n']:,} valid of {result['received']:,} reports"]
     lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
-    delta = f"delta = {rounded_up(guarantee['delta'])}"
-    lines.append(
-        f"epsilon = {rounded_up(guarantee['epsilon'])} at {delta} once {guarantee['n']:,} honest reports arrive"
-    )
-    honest, received = guarantee["realised_honest"], result["received"]
-    lines.append(
-        f"epsilon = {rounded_up(guarantee['realised_epsilon'])} at {delta} if at least {honest:,} of the {received:,} reports "
-        f"received ({rounded_up(100 * honest / received, 3)} %) are from honest users"
-    )
-    shift = rounded_up(result["max_shift_per_false_report"])
-    lines.append(f"one false report can shift an estimate by at most {shift}")
-    lines.append(result["trust"])
-    lines += result["notes"]
+    lines += [f"epsilon = {one.epsilon} at delta = {one.delta} {one.when}" for one in (promised, received)]
+    lines += [shift(result), result["trust"], *result["notes"]]
     if result["ledger"]:
         lines.append(_spent(result["ledger"]))
     return "\n".join(lines)

@@ -9,8 +9,8 @@ import click
 from shuffledp.cli.files import read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals, Whole
 from shuffledp.cli.progress import progress
+from shuffledp.cli.results import estimates
 from shuffledp.cli.state import state_folder
-from shuffledp.cli.tables import aligned
 from shuffledp.core.digits import rounded_up
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.registry import ENGINES
@@ -106,11 +106,7 @@ def run_command(
     for note in notes:
         click.echo(f"shuffledp: warning: {note}", err=True)
     document["notes"] += notes
-    if plot is not None:
-        from shuffledp.figures.results import draw
-
-        draw(result, plot, confidence=confidence, simultaneous=simultaneous)
-    for path in reports:
+    for path in (*reports, *([] if plot is None else [plot])):
         write_bytes(path, rendered(document, path))
     if out is not None:
         write_text(out, json.dumps(document, indent=2, allow_nan=False) + "\n")
@@ -119,20 +115,7 @@ def run_command(
 
 def _words(result: Result, document: dict[str, Any]) -> str:
     """The result for people."""
-    estimate = document["estimate"]
-    level = f"{100 * estimate['confidence']:g} %"
-    header = [result.plan.question, "estimate", "standard error", f"{level} from", "to"]
-    rows = [
-        [name, _number(value), _number(error), _number(low), _number(high)]
-        for name, value, error, (low, high) in zip(
-            *(estimate[key] for key in ("names", "value", "standard_error", "interval")), strict=True
-        )
-    ]
-    if result.truth is not None:
-        header.append("truth (not private)")
-        rows = [[*row, _number(exact)] for row, exact in zip(rows, result.truth, strict=True)]
-    lines = [aligned(header, rows), ""]
-    lines.append(f"{result.n:,} reports, {result.unit}")
+    lines = [estimates(document), "", f"{result.n:,} reports, {result.unit}"]
     for what, tally in (("rejected", result.rejected), ("adjusted", result.adjusted)):
         lines += [f"{what}: {count:,} {reason}" for reason, count in tally.items()]
     for name, value in document.get("derived", {}).items():
@@ -142,7 +125,3 @@ def _words(result: Result, document: dict[str, Any]) -> str:
         if result.realised_epsilon is not None and result.realised_epsilon < result.guarantee.epsilon:
             lines.append(f"with the {result.n:,} reports received, epsilon is {rounded_up(result.realised_epsilon)}")
     return "\n".join([*lines, *(f"note: {note}" for note in result.notes)])
-
-
-def _number(value: float) -> str:
-    return f"{value:,.2f}" if abs(value) >= 1000 else f"{value:.6g}"

@@ -31,6 +31,15 @@ class Guarantee:
 
     def __str__(self) -> str:
         return (
-            f"({rounded_up(self.epsilon)}, {rounded_up(self.delta)})-differentially private after shuffling {self.n:,} reports "
-            f"({self.adjacency} neighbours, n public; by {self.bound})"
+            f"{claim(self.epsilon, self.delta)} after shuffling {self.n:,} reports "
+            f"({self.adjacency} neighbours, number of users public; proved by the {self.bound} bound)"
         )
+
+
+def claim(epsilon: float, delta: float) -> str:
+    """What is claimed, in words.
+
+    >>> claim(0.12345678, 1e-6)
+    '(0.123457, 1e-6)-differentially private'
+    """
+    return f"({rounded_up(epsilon)}, {rounded_up(delta)})-differentially private"

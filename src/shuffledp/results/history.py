@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from shuffledp.arithmetic.balls import sum_up
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.guarantee import claim
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.spend import Spend, composed
 from shuffledp.results.result import Result
@@ -128,4 +128,4 @@ def _together(releases: list[Release]) -> str:
             sum_up(*(release.delta for release in releases)),
         )
         how = "by basic composition"
-    return f"All answers together are ({rounded_up(epsilon)}, {rounded_up(delta)})-differentially private {how}."
+    return f"All answers together are {claim(epsilon, delta)} {how}."
