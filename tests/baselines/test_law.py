@@ -84,9 +84,7 @@ def test_histograms(name: str) -> None:
     assert p_mean(real, variance) > SIGNIFICANCE
     assert p_variance(real, variance) > SIGNIFICANCE
     assert p_variance(real, wrong.variance(USERS, N)) < SIGNIFICANCE
-    fake = protocol.simulate(
-        Population(values=np.arange(4), users=USERS), np.random.default_rng(1), 100_000
-    ) - USERS
+    fake = protocol.simulate(Population(values=np.arange(4), users=USERS), np.random.default_rng(1), 100_000) - USERS
     assert p_mean(fake, variance) > SIGNIFICANCE
     assert p_variance(fake, variance) > SIGNIFICANCE
     assert p_variance(fake, HISTOGRAMS[name](1.5 * 1.05).variance(USERS, N)) < SIGNIFICANCE

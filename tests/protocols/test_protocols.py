@@ -166,9 +166,7 @@ def test_simulation_has_the_law_of_the_real_thing() -> None:
     real = np.array([tally_rows(protocol, everyone, words, first_row=1000 * run).counts.values for run in range(4000)])
     for gamma, accepted in ((0.2, True), (0.22, False)):
         other = Summation(randomizer=RandomizedResponse(size=4, gamma=gamma))
-        fake = other.simulated_counts(
-            Population(values=values, users=users), np.random.default_rng(5), 4000
-        )
+        fake = other.simulated_counts(Population(values=values, users=users), np.random.default_rng(5), 4000)
         smallest = 1.0
         for j in range(4):
             z = (real[:, j].mean() - fake[:, j].mean()) / math.sqrt((real[:, j].var() + fake[:, j].var()) / 4000)
