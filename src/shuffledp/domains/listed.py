@@ -36,7 +36,7 @@ class Listed(Domain):
 
     @abstractmethod
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
-        """Symbols; which values are not in the list; which are missing. Symbols there are of no account."""
+        """Symbols; which values are not in the list; which are missing. Their symbols mean nothing."""
 
     def index(self, name: str) -> int:
         """The symbol of that name."""

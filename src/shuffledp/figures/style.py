@@ -63,7 +63,7 @@ def save(figure: "Figure", out: Path, name: str) -> list[Path]:
 def check_picture(path: Path) -> None:
     """Refuse a picture that cannot be drawn, before the work."""
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InvalidInput(f"{path.name} is not a kind of picture we draw. Use .png, .svg or .pdf.")
+        raise InvalidInput(f"{path.name} is not a kind of picture that can be drawn. Use .png, .svg or .pdf.")
     check_drawing(path)
 
 
