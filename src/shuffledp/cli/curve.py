@@ -18,6 +18,7 @@ from shuffledp.cli.tables import comma_separated
 from shuffledp.core.blanket import Family
 from shuffledp.core.guarantee import ADJACENCY
 from shuffledp.errors import InvalidInput
+from shuffledp.figures.style import check_picture
 
 
 @click.command(epilog="Exit code: 0 if a bound gives a value, 3 if none does, 2 for bad input.")
@@ -38,6 +39,8 @@ def curve(
     """The privacy curve of a shuffled randomizer: delta against epsilon, lower and upper ends, for one or more bounds."""
     values = {name: value for name, value in options.items() if value is not None}
     refuse_strays(randomizer, values, matrix)
+    if plot is not None:
+        check_picture(plot)
     if not 2 <= points <= 10_000:
         raise InvalidInput(f"--points must be from 2 to 10000; got {points}.")
     kind = Kind(name=randomizer, matrix=None if matrix is None else read_channel(matrix))

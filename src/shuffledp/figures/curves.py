@@ -4,18 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shuffledp.errors import InvalidInput
 from shuffledp.figures import style
 
 
 def draw_curves(rows: Sequence[dict[str, Any]], path: Path, *, title: str) -> None:
     """Delta against epsilon on a log scale: a line for each bound's upper end, a dotted one for a lower end."""
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InvalidInput(f"a plot ends in .png, .svg or .pdf; got {path.name!r}. Choose one of them.")
-    palette = [style.VERMILION, style.BLUE, style.GREEN, style.PURPLE, style.ORANGE, style.SKY, style.BLACK]
     with style.canvas(6.0, 4.0, 1, 1) as (figure, (axes,)):
         for i, name in enumerate(dict.fromkeys(row["bound"] for row in rows)):
-            colour = palette[i % len(palette)]
+            colour = style.PALETTE[i % len(style.PALETTE)]
             for end, line in (("upper", "-"), ("lower", ":")):
                 points = [(r["epsilon"], r[end]) for r in rows if r["bound"] == name and r[end]]
                 if points:
@@ -23,7 +19,4 @@ def draw_curves(rows: Sequence[dict[str, Any]], path: Path, *, title: str) -> No
         axes.set(xlabel=r"$\varepsilon$", ylabel=r"$\delta$", yscale="log")
         axes.set_title(title, loc="left")
         axes.legend()
-        try:
-            figure.savefig(path)
-        except OSError as error:
-            raise InvalidInput(f"cannot write {path.name}: {error.strerror}. Choose another place.") from None
+        style.save_picture(figure, path)
