@@ -7,6 +7,8 @@ from shuffledp.core.digits import rounded_up
 
 ADJACENCY: Final = "replace-one"
 """Neighbouring datasets differ in one user's value; the number of users is public."""
+SETTING: Final = f"{ADJACENCY} neighbours, number of users public"
+"""The same in a few words, for tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,5 +34,5 @@ class Guarantee:
     def __str__(self) -> str:
         return (
             f"({rounded_up(self.epsilon)}, {rounded_up(self.delta)})-differentially private after shuffling {self.n:,} reports "
-            f"({self.adjacency} neighbours, n public; by {self.bound})"
+            f"({self.adjacency} neighbours, number of users public; proved by the *{self.bound}* bound)"
         )
