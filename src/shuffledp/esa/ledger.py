@@ -273,7 +273,7 @@ class Ledger:
 
 
 def releases(number: int) -> str:
-    """So many, in words."""
+    """A number of releases, in words."""
     return f"{number:,} release{'' if number == 1 else 's'}"
 
 
