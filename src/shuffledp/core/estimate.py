@@ -14,7 +14,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """An unbiased estimate, one entry a quantity.
+    """An unbiased estimate, one entry per quantity.
 
     Attributes:
         value: the estimate.
