@@ -1,6 +1,7 @@
 """Domains with finitely many values, each with a name: their clean values are the symbols 0 ... size - 1."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ class Listed(Domain):
         if name not in self.names:
             raise InvalidInput(f"{name!r} is not a bin of the plan. Its bins are {_some(self.names)}.")
         return self.names.index(name)
+
+    def read(self, texts: Sequence[str]) -> NDArray[Any]:
+        """Symbols of names; what people wrote down themselves is shown if it is none."""
+        places = {name: j for j, name in enumerate(self.names)}
+        return np.array([places[text] if text in places else self.index(text) for text in texts], dtype=np.int64)
 
     def check(self, policy: Policy) -> None:
         """Numbers are clamped; what a list does not have can only count as something it has."""

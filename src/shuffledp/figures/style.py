@@ -19,7 +19,8 @@ GREEN: Final = "#009E73"
 BLUE: Final = "#0072B2"
 VERMILION: Final = "#D55E00"
 PURPLE: Final = "#CC79A7"
-"""Okabe and Ito's palette, without its yellow."""
+PALETTE: Final = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, BLACK)
+"""Okabe and Ito's palette, without its yellow, in the order in which lines take colours."""
 
 _SETTINGS: Final[dict[Any, Any]] = {
     "font.size": 9.0,
