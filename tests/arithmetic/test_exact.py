@@ -14,7 +14,9 @@ from shuffledp.arithmetic.exact import exact_sum
 doubles = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@given(st.lists(st.one_of(doubles, st.floats(-1, 1), st.sampled_from([5e-324, -5e-324, 1.7e308, 0.1, -0.0])), max_size=60))
+@given(
+    st.lists(st.one_of(doubles, st.floats(-1, 1), st.sampled_from([5e-324, -5e-324, 1.7e308, 0.1, -0.0])), max_size=60)
+)
 def test_a_sum_is_the_sum_of_fractions(values: list[float]) -> None:
     assert exact_sum(np.array(values)) == sum(map(Fraction, values), Fraction(0))
 

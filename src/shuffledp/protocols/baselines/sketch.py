@@ -130,7 +130,7 @@ class CountMeanSketch(Sketch):
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """One bit, in the scale of a count."""
-        return self.width / (self.width - 1) * ((1 + self.flip.gain) / 2 - 1 / self.width)
+        return self.width / (self.width - 1) * self.flip.gain
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """New hash functions in each run; each count is exact in law."""
@@ -217,7 +217,7 @@ class HadamardSketch(Sketch):
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """One sign, in the scale of a count."""
-        return self.width / (self.width - 1) * (self.flip.gain + 1 / self.width)
+        return self.width / (self.width - 1) * 2 * self.flip.gain
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """New hash functions in each run; each count is exact in law.
