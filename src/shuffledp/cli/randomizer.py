@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
-from shuffledp.core.blanket import Blanket, Family
+from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.gaussian import Gaussian
@@ -29,13 +29,13 @@ Given = dict[str, float | int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class RandomizerChoice:
     """The randomizer asked for, without its parameter."""
 
     name: str
     matrix: Channel | None
 
-    def at(self, given: Given, local: str | None) -> Blanket | Family:
+    def at(self, given: Given, local: str | None) -> Blanket | RandomizerFamily:
         """The blanket if its parameter is given, else the family to calibrate."""
         made, parameters = _KINDS[self.name]
         if local is None:
@@ -50,7 +50,7 @@ class Kind:
         if local in given:
             blanket: Blanket = made(**shape, **{local: given[local]}).blanket()
             return blanket
-        family: Family = made.family(**shape, **({"parameter": local} if len(parameters) > 1 else {}))
+        family: RandomizerFamily = made.family(**shape, **({"parameter": local} if len(parameters) > 1 else {}))
         return family
 
 

@@ -33,7 +33,7 @@ class LocalHistogram(Family):
     def private(self, size: int, epsilon0: float) -> Counting:
         """The most accurate one that is epsilon0-LDP."""
 
-    def family(self, size: int) -> blanket.Family:  # noqa: ARG002
+    def family(self, size: int) -> blanket.RandomizerFamily:  # noqa: ARG002
         """What the shuffled one is accounted as: any epsilon0-LDP randomizer, unless more is known."""
         return Generic.family()
 
