@@ -1,11 +1,13 @@
 """Histograms by shuffled randomized response."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core import checks
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -174,5 +176,7 @@ def listed(question: Question) -> Listed:
     if (low is None) != (high is None) or (labels is not None and low is not None):
         raise InvalidInput("bins have labels, or both low and high, or neither. Leave one out.")
     if labels is not None:
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise InvalidInput("labels must be several texts. Give a list of them.")
         return Labels(tuple(labels))
-    return WholeNumbers(size) if low is None else Intervals(size, float(low), float(high))
+    return WholeNumbers(size) if low is None else Intervals(size, checks.real(low, "low"), checks.real(high, "high"))
