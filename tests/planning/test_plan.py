@@ -162,7 +162,6 @@ def test_what_is_only_shown_may_be_edited_and_is_computed_anew() -> None:
     document = found.document()
     for edited in (
         document | {"forecast": {"mean_squared_error": 1.0, "rmse": 1.0}},
-        document | {"local": {"gamma": 1.0, "epsilon0": 0.0}},
         found.promise(),
     ):
         read = Plan.from_document(json.loads(json.dumps(edited)))

@@ -1,5 +1,6 @@
 """Apple's count mean sketch, and its one-bit Hadamard form: for domains too large to list."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -262,8 +263,8 @@ def _check(size: int, hashes: int, width: int) -> None:
 
 def _table(sketch: Sketch) -> NDArray[np.int64]:
     """The public hash functions h_j(d), from the public seed."""
-    generator = np.random.default_rng(sketch.seed)
-    return generator.integers(0, sketch.width, size=(sketch.hashes, sketch.size))
+    drawn = hashlib.shake_256(f"shuffledp sketch {sketch.seed}".encode()).digest(4 * sketch.hashes * sketch.size)
+    return (np.frombuffer(drawn, dtype="<u4") % np.uint32(sketch.width)).astype(np.int64).reshape(sketch.hashes, -1)
 
 
 def _agreeing(
