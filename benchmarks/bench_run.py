@@ -8,15 +8,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from pyarrow import parquet
 
-from shuffledp import Histogram, KeyedWords, RandomizedResponse, Summation, plan, run_file
+from shuffledp import Histogram, KeyedWords, RandomizedResponse, plan, run_file
 from shuffledp.core.counts import Counts
-from shuffledp.engines.count import settle_allocator
+from shuffledp.core.population import Population
+from shuffledp.engines.tally import settle_allocator
 
 CHUNK = 1 << 20
 REPEATS = 40
@@ -60,12 +62,11 @@ def main() -> None:
     )
 
     block = 1 << 18
-    summation = Summation(randomizer=plan("sum", n=10**6, epsilon=1.0, delta=1e-6).randomizer)
+    summation = plan("sum", n=10**6, epsilon=1.0, delta=1e-6).protocol
     values = GENERATOR.random(block)
 
     def add(turn: int) -> object:
-        row = turn * block
-        return summation.randomizer.randomize(summation.encode(values, WORDS, first_row=row), WORDS, first_row=row)
+        return summation.randomize(values, WORDS, first_row=turn * block)
 
     print(f"real-valued sum: {rates(add, chunk=block)[0] / 1e6:,.0f} M values/s (80 wanted)")
 
@@ -74,17 +75,18 @@ def main() -> None:
     print(f"count: {ours / 1e6:,.0f} M values/s, {ours / numpys:.0%} of numpy.bincount (85 % wanted)")
 
     protocol = Histogram(RandomizedResponse(size=1000, gamma=1e-5))
-    users = np.full(1000, 10**6)
+    users = Population(values=np.arange(1000), users=np.full(1000, 10**6))
     simulator = np.random.default_rng(1)
     start = time.perf_counter()
     for _ in range(100):
-        protocol.debias(protocol.simulate(users, simulator))
+        protocol.simulate(users, simulator, 1)
     print(f"simulate 1e9 users, size 1,000: {10 * (time.perf_counter() - start):.2f} ms (50 wanted)")
 
-    for task, shape in (("histogram", {"size": 100}), ("sum", {})):
+    sizes: dict[str, dict[str, Any]] = {"histogram": {"size": 100}, "sum": {}}
+    for question, options in sizes.items():
         start = time.process_time()
-        plan(task, n=10**9, epsilon=1.0, delta=1e-6, **shape)  # type: ignore[arg-type]
-        print(f"plan {task}, n = 1e9: {time.process_time() - start:.2f} s")
+        plan(question, n=10**9, epsilon=1.0, delta=1e-6, **options)
+        print(f"plan {question}, n = 1e9: {time.process_time() - start:.2f} s")
 
     mean = plan("mean", n=10**6, epsilon=1.0, delta=1e-6)
     with TemporaryDirectory() as folder:

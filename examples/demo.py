@@ -34,7 +34,7 @@ def survey() -> Path:
 
 
 def pipeline(data: str, question: str) -> None:
-    """Keys, a task, a shuffler on loopback, one client a row, close, analyze."""
+    """Keys, a task, a shuffler on loopback, one client per row, close, analyze."""
     here = {
         name: str(OUT / name)
         for name in (
@@ -77,7 +77,7 @@ def side_by_side(data: Path, result: Path) -> None:
         truth = Counter(f"{float(row['rate_marriage']):g}" for row in csv.DictReader(file))
     estimate = json.loads(result.read_text(encoding="utf-8"))["estimate"]
     print("\nanswer   truth   estimate   standard error")
-    for label, value, error in zip(estimate["labels"], estimate["value"], estimate["standard_error"], strict=True):
+    for label, value, error in zip(estimate["names"], estimate["value"], estimate["standard_error"], strict=True):
         print(f"{label:6} {truth[label]:7,} {value:10,.1f} {error:16,.1f}")
 
 

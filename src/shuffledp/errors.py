@@ -1,7 +1,7 @@
 """What can go wrong, as a tree.
 
 ShuffledpError
-├── InvalidInput      an argument is wrong; the message says which and how to mend it (exit code 2)
+├── InvalidInput      an argument is wrong; the message says which and how to fix it (exit code 2)
 ├── NoClaim           the request is well formed but no bound can grant it; names the nearest (exit code 3)
 ├── Contradiction     a proven lower end is above a proven upper end: a bug of ours, never shown as a number (exit code 2)
 └── NotDefined        the object has no such quantity, e.g. the density of "some" randomizer (exit code 2)

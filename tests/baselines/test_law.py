@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from shuffledp import InvalidInput, KeyedWords
+from shuffledp import InvalidInput, KeyedWords, RandomizedResponse
+from shuffledp.core.population import Population
 from shuffledp.protocols.baselines.central import CuratorHistogram, NoisySum
 from shuffledp.protocols.baselines.dbitflip import DBitFlip
 from shuffledp.protocols.baselines.flip import Flip
@@ -41,7 +42,7 @@ HISTOGRAMS: dict[str, Callable[[float], Any]] = {
 SUMS: dict[str, Callable[[float], Any]] = {
     "curator": lambda e: NoisySum(epsilon=e, steps=7),
     "local laplace": lambda e: NoisySum(epsilon=e, steps=7, local=True),
-    "1bitmean": lambda e: OneBitMean.private(epsilon0=e),
+    "1bitmean": lambda e: OneBitMean(randomizer=RandomizedResponse(size=2, epsilon0=e).as_run()),
     "cheu": lambda e: UnaryBits(messages=5, threshold=int(0.2 / e * 2**64)),
     "ikos": lambda e: SplitAndMix(n=N, epsilon=e, delta=1e-6, steps=7),
 }
@@ -70,7 +71,7 @@ def real_histograms(name: str, runs: int) -> NDArray[np.float64]:
             kind = CountMeanSketch if name == "cms" else HadamardSketch
             protocol = kind.private(size=4, epsilon0=1.5, hashes=8, width=8, seed=run)
         messages = protocol.randomize(symbols, WORDS, first_row=N * run)
-        found.append(protocol.estimate(messages) - USERS)
+        found.append(protocol.estimate(protocol.count(messages)).value - USERS)
     return np.array(found)
 
 
@@ -79,14 +80,14 @@ def test_histograms(name: str) -> None:
     runs = RUNS.get(name, 1500)
     real = real_histograms(name, runs)
     protocol, wrong = HISTOGRAMS[name](1.5), HISTOGRAMS[name](1.5 * 1.25)
-    variance = protocol.variance(USERS)
+    variance = protocol.variance(USERS, N)
     assert p_mean(real, variance) > SIGNIFICANCE
     assert p_variance(real, variance) > SIGNIFICANCE
-    assert p_variance(real, wrong.variance(USERS)) < SIGNIFICANCE
-    fake = protocol.simulate(USERS, np.random.default_rng(1), 100_000) - USERS
+    assert p_variance(real, wrong.variance(USERS, N)) < SIGNIFICANCE
+    fake = protocol.simulate(Population(values=np.arange(4), users=USERS), np.random.default_rng(1), 100_000) - USERS
     assert p_mean(fake, variance) > SIGNIFICANCE
     assert p_variance(fake, variance) > SIGNIFICANCE
-    assert p_variance(fake, HISTOGRAMS[name](1.5 * 1.05).variance(USERS)) < SIGNIFICANCE
+    assert p_variance(fake, HISTOGRAMS[name](1.5 * 1.05).variance(USERS, N)) < SIGNIFICANCE
 
 
 @pytest.mark.parametrize("name", SUMS)
@@ -94,21 +95,18 @@ def test_sums(name: str) -> None:
     runs = RUNS.get(name, 1500)
     protocol = SUMS[name](1.5)
     everyone, truth = np.repeat(VALUES, HELD), float(VALUES @ HELD)
-    real = np.array([
-        protocol.estimate(protocol.randomize(everyone, WORDS, first_row=N * run)) - truth for run in range(runs)
-    ])  # fmt: skip
-    variance = sum(
-        protocol.error_at(value, N) * count / N for value, count in zip(VALUES.tolist(), HELD.tolist(), strict=True)
-    )
+    counts = [protocol.count(protocol.randomize(everyone, WORDS, first_row=N * run)) for run in range(runs)]
+    real = np.array([protocol.estimate(found).value[0] - truth for found in counts])
+    population = Population(values=VALUES, users=HELD)
+    variance = protocol.expected_error(population)
     assert p_mean(real, variance) > SIGNIFICANCE
     assert p_variance(real, variance) > SIGNIFICANCE
-    fake = protocol.simulate(VALUES, HELD, np.random.default_rng(2), 100_000) - truth
+    fake = protocol.simulate(population, np.random.default_rng(2), 100_000)[:, 0] - truth
     assert p_mean(fake, variance) > SIGNIFICANCE
     assert p_variance(fake, variance) > SIGNIFICANCE
     assert p_variance(fake, variance * 1.05) < SIGNIFICANCE
-    assert max(protocol.error_at(value, N) for value in np.linspace(0, 1, 200)) <= protocol.mean_squared_error(N) * (
-        1 + 1e-9
-    )
+    everybody = [Population(values=np.array([value]), users=np.array([N])) for value in np.linspace(0, 1, 200)]
+    assert max(map(protocol.expected_error, everybody)) <= protocol.mean_squared_error(N) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", ["1bitmean", "cheu"])
@@ -116,7 +114,8 @@ def test_a_wrong_gamma_is_biased(name: str) -> None:
     """An analyzer that believes in another parameter is noticed by its bias."""
     right, wrong = SUMS[name](1.5), SUMS[name](1.5 * 1.1)
     values = np.full(N, 0.95)
-    errors = np.array([wrong.estimate(right.randomize(values, WORDS, first_row=N * run)) - 95 for run in range(3000)])
+    counts = [right.count(right.randomize(values, WORDS, first_row=N * run)) for run in range(3000)]
+    errors = np.array([wrong.estimate(found).value[0] - 95 for found in counts])
     assert p_mean(errors, float(errors.var())) < SIGNIFICANCE
 
 
@@ -153,7 +152,7 @@ def test_noise_parts_add_up_to_discrete_laplace() -> None:
 def test_sums_beyond_32_bits_and_noise_as_large() -> None:
     """A million users on a fine grid, and noise of a scale of 1e10: OpenDP works in 64 bits."""
     protocol = NoisySum(epsilon=1.0, steps=10_000)
-    assert protocol.estimate(np.full(10**6, 9000)) == pytest.approx(900_000, abs=100)
+    assert protocol.estimate(protocol.count(np.full(10**6, 9000))).value == pytest.approx([900_000], abs=100)
     huge = DiscreteLaplace(1e10).add_to(np.zeros(2000, dtype=np.int64))
     assert float(np.square(huge.astype(float)).mean()) == pytest.approx(2e20, rel=0.3)
 

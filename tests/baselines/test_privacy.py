@@ -101,7 +101,7 @@ LOCAL: dict[str, tuple[Callable[[float], Any], Callable[[Any], Rows]]] = {
     "dbitflip, one": (lambda e: DBitFlip.private(size=4, asked=1, epsilon0=e), dbitflip),
     "cms": (lambda e: CountMeanSketch.private(size=4, epsilon0=e, hashes=3, width=4), cms),
     "hcms": (lambda e: HadamardSketch.private(size=4, epsilon0=e, hashes=3, width=4), hcms),
-    "1bitmean": (lambda e: OneBitMean.private(epsilon0=e), one_bit_mean),
+    "1bitmean": (lambda e: OneBitMean(randomizer=RandomizedResponse(size=2, epsilon0=e).as_run()), one_bit_mean),
     "local laplace": (lambda e: NoisySum(epsilon=e, steps=5, local=True), noisy),
     "curator sum": (lambda e: NoisySum(epsilon=e, steps=5), noisy),
     "curator histogram": (lambda e: CuratorHistogram(size=2, epsilon=e), curator),

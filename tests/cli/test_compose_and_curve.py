@@ -3,11 +3,14 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from oracles.process import run
+from shuffledp import InvalidInput
+from shuffledp.cli import cli
 
 RR = "account --randomizer rr --size 10 --epsilon0 2 --n 1e4 --delta 1e-6"
 
@@ -66,12 +69,12 @@ def test_composed_deltas_that_are_too_small_are_refused() -> None:
         (f"{RR} --honest-fraction 0.00001", "no honest user is left"),
         (
             "account --randomizer rr --size 3 --n 10 --epsilon 0.1 --delta 0.1 --rounds 2",
-            "--rounds solves for epsilon or delta",
+            "several rounds can be solved for epsilon or delta only",
         ),
         ("compose missing.json", "does not exist"),
         ("compose --delta 1e-6,1e-5 .", "not a single number"),
         ("curve --randomizer rr --size 3 --n 100", "parameter is missing"),
-        ("curve --randomizer rr --size 3 --epsilon0 1 --n 100 --points 1", "--points must be"),
+        ("curve --randomizer rr --size 3 --epsilon0 1 --n 100 --points 1", "points must be"),
         ("curve --randomizer rr --size 3 --epsilon0 1,2 --n 100", "not a single number"),
         ("curve --randomizer rr --size 3 --epsilon0 1 --n 1e3,1e4", "not a single number"),
         ("curve --randomizer rr --size 3 --epsilon0 1 --n 100 --points 3 --plot x.gif", ".png, .svg or .pdf"),
@@ -85,15 +88,43 @@ def test_bad_input(command: str, why: str, tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
+GOOD = {"randomizer": "rr", "size": 3, "epsilon0": 1.0, "n": 1000}
+
+
 @pytest.mark.parametrize(
-    "text", ["{}", "nonsense", '{"inputs": {"n": 10}}', '{"inputs": {"randomizer": "rr", "n": [1, 2]}}']
+    ("document", "why"),
+    [
+        ({}, "x.json is not the output"),
+        ("nonsense", "x.json is not the output"),
+        ({"inputs": {"n": 10}}, "x.json does not say which randomizer"),
+        ({"inputs": {"randomizer": "rr", "n": [1, 2]}}, "x.json is a sweep"),
+        ({"inputs": GOOD | {"randomizer": "magic"}}, "there is no randomizer 'magic'"),
+        ({"inputs": GOOD | {"n": "many"}}, "n must be a whole number"),
+        ({"inputs": GOOD | {"size": 2.5}}, "size must be"),
+        ({"inputs": GOOD | {"epsilon0": "1"}}, "epsilon0 must be a number"),
+        ({"inputs": GOOD | {"rounds": "2"}}, "rounds must be"),
+        ({"inputs": GOOD | {"honest_fraction": [0.5]}}, "honest_fraction must be"),
+        ({"inputs": GOOD | {"matrix": 5}}, "x.json does not say which randomizer"),
+        ({"inputs": GOOD, "results": [{"bound": ["best"]}]}, "x.json does not say which randomizer"),
+        ({"inputs": GOOD, "results": [{"bound": "magic"}]}, "there is no bound 'magic'"),
+        (
+            {"inputs": {"randomizer": "rr", "size": 3, "n": 10}, "solved_for": "epsilon0", "results": 7},
+            "parameter open",
+        ),
+    ],
 )
-def test_compose_refuses_other_files(tmp_path: Path, text: str) -> None:
-    (tmp_path / "x.json").write_text(text)
-    done = run("compose x.json --delta 1e-6", cwd=tmp_path)
+def test_compose_refuses_other_files(tmp_path: Path, document: object, why: str) -> None:
+    """In one process: only how files are read is new here."""
+    (tmp_path / "x.json").write_text(json.dumps(document))
+    with pytest.raises(InvalidInput, match=re.escape(why)):
+        cli(["compose", str(tmp_path / "x.json"), "--delta", "1e-6"], standalone_mode=False)
+
+
+def test_compose_needs_a_delta_that_some_file_says(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps({"inputs": GOOD | {"delta": "small"}}))
+    done = run("compose x.json", cwd=tmp_path)
     assert done.returncode == 2
-    assert "x.json" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "Add --delta" in done.stderr
 
 
 def test_curve(tmp_path: Path) -> None:

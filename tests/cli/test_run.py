@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import random
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_json(home: Path) -> None:
     assert document["guarantee"]["epsilon"] == 1
     assert document["guarantee"]["realised_epsilon"] < 1
     assert document["guarantee"]["unit"] == "one row = one person"
-    assert document["estimate"]["labels"] == ["no", "yes", "unsure"]
+    assert document["estimate"]["names"] == ["no", "yes", "unsure"]
     for value, (low, high), truth in zip(
         document["estimate"]["value"], document["estimate"]["interval"], document["truth"], strict=True
     ):
@@ -73,7 +74,7 @@ def test_query(home: Path) -> None:
         ["run", "query.json", "people.csv", "--query", "income::DOUBLE > 50 AND answer = 'yes'", "--json"], cwd=home
     )
     assert done.returncode == 0, done.stderr
-    assert 0.05 < json.loads(done.stdout)["estimate"]["value"] < 0.25
+    assert 0.05 < json.loads(done.stdout)["estimate"]["value"][0] < 0.25
 
 
 def test_derived(home: Path) -> None:
@@ -101,11 +102,26 @@ def test_a_second_run_warns(home: Path) -> None:
     assert "spent again" not in run(line, cwd=home).stderr
     again = run(line, cwd=home)
     assert again.returncode == 0
-    assert "spent again: this file was answered 1 time(s) before (1 with this plan)" in again.stderr
-    assert "(2, 2e-6)" in again.stderr
+    assert "spent again: this file was answered once before (1 with this plan)" in again.stderr
+    found = re.search(
+        r"All answers together are \(([0-9.]+), 1e-6\)-differentially private by composition", again.stderr
+    )
+    assert found is not None
+    assert 1 < float(found[1]) < 1.6  # by adding up it would be 2
     assert "spent again" in json.loads(again.stdout)["notes"][-1]
     other = run("run income.json people.csv --column income", cwd=home)
-    assert "2 time(s) before (0 with this plan)" in other.stderr
+    assert "answered 2 times before (0 with this plan)" in other.stderr
+
+
+def test_releases_of_before_spends_were_kept_are_added_up(home: Path) -> None:
+    line = "run poll.json people.csv --column answer --json"
+    assert run(line, cwd=home).returncode == 0
+    history = home / "state" / "shuffledp" / "releases.jsonl"
+    release = json.loads(history.read_text())
+    assert release.pop("spend")["randomizer"]["kind"] == "response"
+    history.write_text(json.dumps(release) + "\n")
+    again = run(line, cwd=home)
+    assert "All answers together are (2, 2e-6)-differentially private by basic composition" in again.stderr
 
 
 def test_budgets_of_different_units_are_not_added(home: Path) -> None:

@@ -23,7 +23,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_a11_only_sealed_insides_are_kept_and_then_only_names(tmp_path: Path, clock: Clock) -> None:
+def test_a11_only_sealed_inner_records_are_kept_and_then_only_ids(tmp_path: Path, clock: Clock) -> None:
     secret = b"the secret of the permutation..."
     shuffler = made(tmp_path / "store.db", clock, secrets=lambda: secret)
     sent = reports(60)

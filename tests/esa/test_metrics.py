@@ -59,7 +59,7 @@ def web(service: Service) -> Iterator[TestClient]:
         yield client
 
 
-def test_nothing_tells_when_a_report_came(service: Service, web: TestClient) -> None:
+def test_nothing_tells_when_a_report_arrived(service: Service, web: TestClient) -> None:
     """One report more changes nothing that is shown, until its batch is released; only every quarter of a batch shows."""
     monitoring = TestClient(service.metrics_app())
     release = TASK.release_size

@@ -1,4 +1,4 @@
-"""The shuffler as a state machine: nothing early, nothing lost, nothing twice, nothing but sealed insides kept."""
+"""The shuffler as a state machine: nothing early, nothing lost, nothing twice, nothing but sealed inner records kept."""
 
 import sqlite3
 import threading

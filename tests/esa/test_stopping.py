@@ -24,7 +24,7 @@ def children(pid: int) -> list[int]:
     return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
 
 
-def test_sigterm_answers_what_waits_and_keeps_what_it_acknowledged(folder: Path) -> None:
+def test_on_sigterm_pending_uploads_are_answered_and_acknowledged_ones_kept(folder: Path) -> None:
     enough, known = threading.Semaphore(0), set[bytes]()
     with running(folder) as server:
 

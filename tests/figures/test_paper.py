@@ -1,6 +1,7 @@
 """The paper's figures: files, and the numbers that the docs read off them."""
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,15 @@ def test_figures_command_writes_everything(tmp_path: Path) -> None:
     with (tmp_path / "new" / "folder" / "figure3_i.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["n"] for row in (rows[0], rows[-1])] == ["1000", "1000000"]
+
+
+def test_files_written_as_json(tmp_path: Path) -> None:
+    done = run(f"figures --out {tmp_path} --only figure2 --json")
+    assert [Path(name).name for name in json.loads(done.stdout)["files"]] == [
+        "figure2.png",
+        "figure2.svg",
+        "figure2.csv",
+    ]
 
 
 def test_out_that_is_a_file_is_refused(tmp_path: Path) -> None:

@@ -180,8 +180,8 @@ def test_the_command_writes_a_page_and_a_picture(shuffler: Asked, tmp_path: Path
 @pytest.mark.parametrize(
     ("report", "why"),
     [
-        ("result.pdf", "not a kind of report we write. Use .html or .png"),
-        ("result", "not a kind of report we write"),
+        ("result.pdf", "not a kind of report that can be written. Use .html or .png"),
+        ("result", "not a kind of report that can be written"),
         ("nowhere/result.html", "there is no folder nowhere"),
         (".", "is a directory"),
     ],

@@ -10,7 +10,8 @@ import pytest
 from oracles.process import run
 from shuffledp import InvalidInput
 from shuffledp.planning.compare import compare
-from shuffledp.planning.multi_message import unary_bits
+from shuffledp.protocols.baselines.unary import ManyMessages
+from shuffledp.protocols.question import Question
 
 LOCAL = ("local Laplace", "local randomized response", "1BitMean")
 
@@ -30,11 +31,11 @@ def test_growth_with_the_crowd() -> None:
         assert exponent == pytest.approx(wanted, abs=0.02), name
 
 
-@pytest.mark.parametrize(("task", "rows"), [("sum", 10), ("histogram", 12), ("mean", 10)])
-def test_every_row_is_as_simulated(task: str, rows: int) -> None:
+@pytest.mark.parametrize(("question", "rows"), [("sum", 10), ("histogram", 12), ("mean", 10)])
+def test_every_row_is_as_simulated(question: str, rows: int) -> None:
     """100,000 runs of each at the worst data: the predicted error within 2 %."""
-    size = 8 if task == "histogram" else None
-    found = compare(task, n=10**6, epsilon=1.0, delta=1e-6, size=size, runs=100_000, seed=1)  # type: ignore[arg-type]
+    size = 8 if question == "histogram" else None
+    found = compare(question, n=10**6, epsilon=1.0, delta=1e-6, size=size, runs=100_000, seed=1)
     assert len(found) == rows
     for row in found:
         assert row.rmse is not None, row.note
@@ -62,6 +63,16 @@ def test_shuffling_is_between_local_and_curator() -> None:
     assert floor < ours
 
 
+def test_a_query_is_compared_as_a_mean_of_answers() -> None:
+    names = (*LOCAL, "shuffledp", "discrete Laplace")
+    found = [
+        [(row.name, row.rmse) for row in compare(question, n=10**4, epsilon=1.0, delta=1e-6, only=names)]
+        for question in ("query", "mean")
+    ]
+    assert len(found[0]) == len(names) + 1
+    assert found[0] == found[1]
+
+
 def test_what_cannot_be_done_says_why() -> None:
     """Theorem 3.1 has no solution at n = 1000, epsilon = 0.5: a note, no number, last place."""
     rows = compare(
@@ -73,18 +84,18 @@ def test_what_cannot_be_done_says_why() -> None:
 
 
 def test_many_messages_are_certified_and_near_the_gaussian_guess() -> None:
-    protocol = unary_bits(n=10**4, epsilon=1.0, delta=1e-6)
+    protocol = ManyMessages().propose(Question(name="sum", n=10**4, epsilon=1.0, delta=1e-6))
     assert protocol.messages > 10
     assert 1.4 < math.sqrt(protocol.mean_squared_error(10**4)) < 6
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"task": "query"}, {"epsilon": 0.0}, {"delta": 2.0}, {"n": 0}, {"task": "histogram"}]
+    "wrong", [{"question": "median"}, {"epsilon": 0.0}, {"delta": 2.0}, {"n": 0}, {"question": "histogram"}]
 )
 def test_bad_input(wrong: dict[str, object]) -> None:
-    arguments: dict[str, object] = {"task": "sum", "n": 1000, "epsilon": 1.0, "delta": 1e-6} | wrong
+    arguments: dict[str, object] = {"question": "sum", "n": 1000, "epsilon": 1.0, "delta": 1e-6} | wrong
     with pytest.raises(InvalidInput):
-        compare(arguments.pop("task"), **arguments)  # type: ignore[arg-type]
+        compare(arguments.pop("question"), **arguments)  # type: ignore[arg-type]
 
 
 def test_command(tmp_path: Path) -> None:
@@ -98,10 +109,10 @@ def test_command(tmp_path: Path) -> None:
     assert (tmp_path / "story.png").read_bytes().startswith(b"\x89PNG")
     assert "shuffledp" in picture.stdout
     for line, why in (
-        ("compare sum --size 4 --n 1e4 --epsilon 1 --delta 1e-6", "belongs to histogram"),
-        ("compare histogram --size 4 --low 1 --n 1e4 --epsilon 1 --delta 1e-6", "belong to sum"),
+        ("compare sum --size 4 --n 1e4 --epsilon 1 --delta 1e-6", "a sum has no size: it is for histogram"),
+        ("compare histogram --size 4 --low 1 --n 1e4 --epsilon 1 --delta 1e-6", "both low and high"),
         ("compare histogram --n 1e4 --epsilon 1 --delta 1e-6", "number of bins"),
-        ("compare sum --n 1e4,1e5 --epsilon 1 --delta 1e-6", "one set of values"),
+        ("compare sum --n 1e4,1e5 --epsilon 1 --delta 1e-6", "not a single number"),
         ("compare sum --n 1e4 --epsilon 1 --delta 1e-6 --plot story.doc", "not a kind of picture"),
         ("compare sum --low 3 --high 2 --n 1e4 --epsilon 1 --delta 1e-6", "low must be below high"),
     ):

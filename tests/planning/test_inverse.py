@@ -6,7 +6,7 @@ from shuffledp import InvalidInput, Plan, epsilon_possible, plan, users_needed
 
 
 @pytest.mark.parametrize(
-    ("task", "share", "shape"),
+    ("question", "share", "shape"),
     [
         ("mean", 0.001, {}),
         ("query", 0.01, {}),
@@ -14,30 +14,30 @@ from shuffledp import InvalidInput, Plan, epsilon_possible, plan, users_needed
         ("sum", 0.005, {"low": 0.0, "high": 10.0}),
     ],
 )
-def test_fewest_users(task: str, share: float, shape: dict[str, object]) -> None:
-    found = users_needed(task, rmse_share=share, epsilon=1.0, delta=1e-6, **shape)  # type: ignore[arg-type]
+def test_fewest_users(question: str, share: float, shape: dict[str, object]) -> None:
+    found = users_needed(question, rmse_share=share, epsilon=1.0, delta=1e-6, **shape)  # type: ignore[arg-type]
     assert found.rmse_share <= share
     assert Plan.from_document(found.document()) == found
-    fewer = plan(task, n=int(found.min_batch * 0.998) - 1, epsilon=1.0, delta=1e-6, **shape)  # type: ignore[arg-type]
+    fewer = plan(question, n=int(found.min_batch * 0.998) - 1, epsilon=1.0, delta=1e-6, **shape)  # type: ignore[arg-type]
     assert fewer.rmse_share > share
 
 
 @pytest.mark.parametrize(
-    ("task", "n", "rmse", "shape"),
+    ("question", "n", "rmse", "shape"),
     [
         ("sum", 10**4, 20.0, {}),
         ("mean", 10**5, 0.001, {"low": -1.0, "high": 1.0}),
         ("histogram", 10**5, 50.0, {"size": 8}),
     ],
 )
-def test_smallest_epsilon(task: str, n: int, rmse: float, shape: dict[str, object]) -> None:
-    found = epsilon_possible(task, n=n, delta=1e-6, rmse=rmse, **shape)  # type: ignore[arg-type]
+def test_smallest_epsilon(question: str, n: int, rmse: float, shape: dict[str, object]) -> None:
+    found = epsilon_possible(question, n=n, delta=1e-6, rmse=rmse, **shape)  # type: ignore[arg-type]
     assert found.rmse <= rmse
     assert found.rmse == pytest.approx(rmse, rel=1e-9)
     assert Plan.from_document(found.document()) == found
-    back = plan(task, n=n, epsilon=found.guarantee.epsilon * 0.99, delta=1e-6, **shape)  # type: ignore[arg-type]
+    back = plan(question, n=n, epsilon=found.guarantee.epsilon * 0.99, delta=1e-6, **shape)  # type: ignore[arg-type]
     assert back.rmse > rmse
-    there = plan(task, n=n, epsilon=found.guarantee.epsilon * 1.001, delta=1e-6, **shape)  # type: ignore[arg-type]
+    there = plan(question, n=n, epsilon=found.guarantee.epsilon * 1.001, delta=1e-6, **shape)  # type: ignore[arg-type]
     assert there.rmse <= rmse * 1.001
 
 
@@ -45,8 +45,8 @@ def test_paper_plans_are_the_papers() -> None:
     """k and gamma of section 4 for n = 1e6 and 1e4, and the bound on the error in the proof of Theorem 4.1."""
     for n, precision, gamma, bound, truth in ((10**6, 17, 0.003656, 2710, 2027), (10**4, 4, 0.1016, 803, 508)):
         found = plan("sum", n=n, epsilon=1.0, delta=1e-6, paper=True)
-        assert found.size - 1 == precision
-        assert found.protocol.gamma == pytest.approx(gamma, rel=1e-3)
+        assert found.protocol.alphabet - 1 == precision
+        assert found.protocol.randomizer.gamma == pytest.approx(gamma, rel=1e-3)
         assert found.paper_error == pytest.approx(bound, rel=1e-3)
         assert found.mean_squared_error == pytest.approx(truth, rel=1e-3)
         assert found.guarantee.bound == "histogram-theorem"

@@ -10,7 +10,15 @@ import pytest
 from oracles.process import run
 from shuffledp import InvalidInput
 from shuffledp.core.canonical import digest
-from shuffledp.planning.plan import Plan, epsilon_at, plan
+from shuffledp.planning.plan import Plan, plan
+
+FORMER = Path(__file__).parents[1] / "golden" / "plan-version-2.json"
+
+
+def rehashed(document: dict[str, Any]) -> dict[str, Any]:
+    """An edited plan with the hash that belongs to the edit."""
+    promised = {key: value for key, value in document.items() if key not in ("sha256", "local", "forecast")}
+    return document | {"sha256": digest(promised)}
 
 
 @pytest.mark.parametrize(
@@ -20,14 +28,15 @@ from shuffledp.planning.plan import Plan, epsilon_at, plan
 def test_sums_are_as_accurate_as_known(n: int, epsilon: float, most: float, precision: int) -> None:
     found = plan("sum", n=n, epsilon=epsilon, delta=1e-6)
     assert found.mean_squared_error <= most
-    assert abs(found.size - 1 - precision) <= 1
+    assert abs(found.protocol.alphabet - 1 - precision) <= 1
     assert found.holds()
     assert found.guarantee.bound == "best"
 
 
 def test_no_neighbouring_precision_is_better() -> None:
     best = plan("sum", n=10**5, epsilon=1.0, delta=1e-6)
-    for precision in (best.size - 3, best.size - 2, best.size, best.size + 1):
+    steps = best.protocol.alphabet - 1
+    for precision in (steps - 2, steps - 1, steps + 1, steps + 2):
         assert (
             plan("sum", n=10**5, epsilon=1.0, delta=1e-6, precision=precision).mean_squared_error
             >= best.mean_squared_error
@@ -36,16 +45,15 @@ def test_no_neighbouring_precision_is_better() -> None:
 
 def test_less_blanket_would_not_be_private() -> None:
     found = plan("histogram", n=10**5, epsilon=0.5, delta=1e-6, size=20)
-    assert epsilon_at(found, 10**5) == pytest.approx(0.5, rel=1e-4)
-    assert epsilon_at(found, 2 * 10**5) < 0.5 < epsilon_at(found, 5 * 10**4)
+    assert found.epsilon_at(10**5) == pytest.approx(0.5, rel=1e-4)
+    assert found.epsilon_at(2 * 10**5) < 0.5 < found.epsilon_at(5 * 10**4)
     document = found.document()
-    less = int(found.threshold * 0.999)
-    document["protocol"] |= {"threshold": str(less), "gamma": less / 2**64}
+    randomizer = document["protocol"]["randomizer"]
+    randomizer["threshold"] = str(int(randomizer["threshold"]) * 999 // 1000)
     with pytest.raises(InvalidInput, match="edited"):
         Plan.from_document(document)
-    body = {k: v for k, v in document.items() if k != "sha256"}
     with pytest.raises(InvalidInput, match="does not follow"):
-        Plan.from_document(body | {"sha256": digest(body)})
+        Plan.from_document(rehashed(document))
 
 
 def test_a_plan_survives_its_file() -> None:
@@ -60,28 +68,35 @@ def test_a_plan_survives_its_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "key", "value"),
-    [("guarantee", "epsilon", 0.1), ("guarantee", "delta", 1e-9), ("guarantee", "n", 10), ("protocol", "size", 4),
-     ("protocol", "epsilon0", 0.1), ("guarantee", "bound", "witness"), ("guarantee", "adjacency", "add-remove"),
-     ("forecast", "mean_squared_error", 1.0), ("guarantee", "delta", 2), ("guarantee", "epsilon", True),
-     ("guarantee", "epsilon", "1"), ("guarantee", "epsilon", 1e300), ("guarantee", "n", None), ("guarantee", "n", -5),
-     ("protocol", "threshold", "1"), ("protocol", "threshold", 1.5), ("protocol", "labels", [1, 2, 3, 4, 5]),
-     ("protocol", "low", False), ("protocol", "low", [1]), ("protocol", "name", "mean"), ("protocol", "size", 10**12)],
+    ("place", "value"),
+    [("guarantee.epsilon", 0.1), ("guarantee.delta", 1e-9), ("guarantee.n", 10), ("protocol.domain.size", 4),
+     ("protocol.epsilon0", 0.1), ("guarantee.bound", "witness"), ("guarantee.adjacency", "add-remove"),
+     ("protocol.randomizer.size", 4), ("guarantee.delta", 2), ("guarantee.epsilon", True),
+     ("guarantee.epsilon", "1"), ("guarantee.epsilon", 1e300), ("guarantee.n", None), ("guarantee.n", -5),
+     ("protocol.randomizer.threshold", "1"), ("protocol.randomizer.threshold", 1.5),
+     ("protocol.domain", {"kind": "labels", "labels": [1, 2, 3, 4, 5]}),
+     ("protocol.domain", {"kind": "intervals", "size": 5, "low": False, "high": 1.0}),
+     ("protocol.domain", {"kind": "intervals", "size": 5, "low": [1], "high": 2.0}),
+     ("protocol.domain", {"kind": "reals", "low": 0.0, "high": 1.0}), ("protocol.kind", "summation"),
+     ("protocol.kind", "rappor"), ("protocol.domain.size", 10**12), ("protocol.randomizer.size", 10**12),
+     ("guarantee.reference", "ours"), ("comment", "harmless")],
 )  # fmt: skip
-def test_an_edit_with_a_new_hash_is_refused_if_the_claim_does_not_follow(section: str, key: str, value: Any) -> None:
+def test_an_edit_with_a_new_hash_is_refused_if_the_claim_does_not_follow(place: str, value: Any) -> None:
     document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()
-    body = {k: v for k, v in document.items() if k != "sha256"}
-    body[section] = body[section] | {key: value}
+    *sections, key = place.split(".")
+    section = document
+    for name in sections:
+        section = section[name]
+    section[key] = value
     with pytest.raises(InvalidInput):
-        Plan.from_document(body | {"sha256": digest(body)})
+        Plan.from_document(rehashed(document))
 
 
 @pytest.mark.parametrize("batch", [None, "100", -1, 0, 1e4, 10**30])
 def test_a_strange_min_batch_is_refused(batch: Any) -> None:
     document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()
-    body = {k: v for k, v in document.items() if k != "sha256"} | {"min_batch": batch}
     with pytest.raises(InvalidInput):
-        Plan.from_document(body | {"sha256": digest(body)})
+        Plan.from_document(rehashed(document | {"min_batch": batch}))
 
 
 @pytest.mark.parametrize("document", [{}, [], None, {"sha256": "x"}, {"sha256": 1, "protocol": {}}])
@@ -99,7 +114,7 @@ def test_command(tmp_path: Path) -> None:
     assert document["forecast"]["rmse"] == pytest.approx(math.sqrt(document["forecast"]["mean_squared_error"]))
     assert document["min_batch"] == 10**6
     assert json.loads((tmp_path / "plan.json").read_text()) == document
-    assert Plan.from_document(document).size == document["protocol"]["precision"] + 1
+    assert Plan.from_document(document).protocol.alphabet == document["protocol"]["randomizer"]["size"]
     words = run(command).stdout
     assert "differentially private after shuffling 1,000,000 reports" in words
     assert "if only 500,000 honest reports arrive" in words
@@ -110,10 +125,10 @@ def test_command(tmp_path: Path) -> None:
     [
         ("plan histogram --n 1e4 --epsilon 1 --delta 1e-6", "number of bins"),
         ("plan histogram --size 1 --n 1e4 --epsilon 1 --delta 1e-6", "size must be"),
-        ("plan sum --size 3 --n 1e4 --epsilon 1 --delta 1e-6", "--size and --labels belong to histogram"),
+        ("plan sum --size 3 --n 1e4 --epsilon 1 --delta 1e-6", "a sum has no size: it is for histogram"),
         ("plan histogram --size 3 --low 1 --n 1e4 --epsilon 1 --delta 1e-6", "both low and high"),
         ("plan sum --n 1e4 --epsilon 0 --delta 1e-6", "epsilon must be"),
-        ("plan sum --n 1e4,1e5 --epsilon 1 --delta 1e-6", "one set of values"),
+        ("plan sum --n 1e4,1e5 --epsilon 1 --delta 1e-6", "not a single number"),
         ("plan sum --low 2 --high 1 --n 1e4 --epsilon 1 --delta 1e-6", "low must be below high"),
         ("plan sum --n 1e4 --epsilon 1 --delta 1e-6 --honest-fraction 2", "honest_fraction must be"),
         ("plan sum --high 1e300 --n 1e4 --epsilon 1 --delta 1e-6", "high must be a number"),
@@ -130,9 +145,27 @@ def test_bad_input(command: str, why: str) -> None:
     assert done.stdout == ""
 
 
-def test_a_plan_of_the_former_version_is_refused_with_what_to_do() -> None:
-    document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()
-    del document["version"]
-    document["protocol"]["threshold"] = int(document["protocol"]["threshold"])
-    with pytest.raises(InvalidInput, match=r"not of version 2.* Make it again"):
+@pytest.mark.parametrize("version", [2, None])
+def test_a_plan_of_a_former_version_is_refused_with_what_to_do(version: int | None) -> None:
+    """A file that version 2 wrote; and one of before there were versions."""
+    document = json.loads(FORMER.read_text())
+    assert document["version"] == 2
+    if version is None:
+        del document["version"]
+    with pytest.raises(InvalidInput, match=r"not of version 3.* Make it again with shuffledp plan"):
         Plan.from_document(document)
+
+
+def test_what_is_only_shown_may_be_edited_and_is_computed_anew() -> None:
+    """A better formula for the forecast invalidates no file; a wrong one does not pass on."""
+    found = plan("sum", n=10**4, epsilon=1.0, delta=1e-6)
+    document = found.document()
+    for edited in (
+        document | {"forecast": {"mean_squared_error": 1.0, "rmse": 1.0}},
+        document | {"local": {"gamma": 1.0, "epsilon0": 0.0}},
+        found.promise(),
+    ):
+        read = Plan.from_document(json.loads(json.dumps(edited)))
+        assert read == found
+        assert read.document() == document
+        assert read.sha256 == found.sha256

@@ -14,7 +14,8 @@ from scipy.stats import norm
 from shuffledp import InvalidInput, KeyedWords, RandomizedResponse, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
-from shuffledp.engines.count import count
+from shuffledp.core.population import Population
+from shuffledp.engines.tally import tally_rows
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.summation import Summation
 
@@ -105,48 +106,49 @@ RUNS = 100_000
 
 
 def simulated(
-    task: Literal["histogram", "sum"], n: int, runs: int, seed: int
+    question: Literal["histogram", "sum"], n: int, runs: int, seed: int
 ) -> tuple[Histogram | Summation, Reals, Reals]:
-    """A plan's protocol, the errors of many runs at its worst data, one run a row, and the truth."""
-    found = plan(task, n=n, epsilon=1.0, delta=1e-6, size=10 if task == "histogram" else None)
+    """A plan's protocol, the counts of many runs at its worst data, one run per row, and the truth."""
+    found = plan(question, n=n, epsilon=1.0, delta=1e-6, size=10 if question == "histogram" else None)
     protocol, generator = found.protocol, np.random.default_rng(seed)
     if isinstance(protocol, Histogram):
         users = np.array([n // 2, n // 4, n // 8, n - n // 2 - n // 4 - n // 8, *[0] * 6])
-        counts = protocol.simulate(np.tile(users, (runs, 1)), generator)
+        counts = protocol.simulated_counts(np.tile(users, (runs, 1)), generator)
         return protocol, counts, users.astype(float)
-    counts = protocol.simulate(np.array([protocol.worst_value]), np.array([n]), generator, runs)
+    assert isinstance(protocol, Summation)
+    counts = protocol.simulated_counts(protocol.worst(n), generator, runs)
     return protocol, counts, np.array([n * protocol.worst_value])
 
 
-@pytest.mark.parametrize("task", ["histogram", "sum"])
+@pytest.mark.parametrize("question", ["histogram", "sum"])
 @pytest.mark.parametrize("n", [10**4, 10**6])
-def test_simulated_error_agrees_with_the_forecast(task: Literal["histogram", "sum"], n: int) -> None:
+def test_simulated_error_agrees_with_the_forecast(question: Literal["histogram", "sum"], n: int) -> None:
     """100,000 runs at worst-case data: within 3 %, and the forecast for a gamma 10 % off is not."""
-    protocol, counts, truth = simulated(task, n, RUNS, 7)
-    errors = protocol.debias(counts).reshape(RUNS, -1) - truth
+    protocol, counts, truth = simulated(question, n, RUNS, 7)
+    errors = protocol.debias(counts, n) - truth
     squared = float(np.square(errors).sum(axis=1).mean())
     assert squared == pytest.approx(protocol.mean_squared_error(n), rel=0.03)
     other = type(protocol)(randomizer=RandomizedResponse(size=protocol.randomizer.size, gamma=1.1 * protocol.gamma))
     assert abs(other.mean_squared_error(n) / squared - 1) > 0.03
 
 
-@pytest.mark.parametrize("task", ["histogram", "sum"])
-def test_estimates_are_unbiased_and_a_gamma_ten_percent_off_is_noticed(task: Literal["histogram", "sum"]) -> None:
+@pytest.mark.parametrize("question", ["histogram", "sum"])
+def test_estimates_are_unbiased_and_a_gamma_ten_percent_off_is_noticed(question: Literal["histogram", "sum"]) -> None:
     runs, n = 20_000, 10**6
-    protocol, counts, truth = simulated(task, n, runs, 9)
+    protocol, counts, truth = simulated(question, n, runs, 9)
     wrong = type(protocol)(randomizer=RandomizedResponse(size=protocol.randomizer.size, gamma=1.1 * protocol.gamma))
     for judge, accepted in ((protocol, True), (wrong, False)):
-        errors = judge.debias(counts).reshape(runs, -1) - truth
+        errors = judge.debias(counts, n) - truth
         z = errors.mean(axis=0) / (errors.std(axis=0) / math.sqrt(runs))
         smallest = float(np.min(2 * norm.sf(np.abs(z)))) * len(z)
         assert (smallest > SIGNIFICANCE) == accepted
 
 
-@pytest.mark.parametrize("task", ["histogram", "sum"])
-def test_coverage_of_the_interval(task: Literal["histogram", "sum"]) -> None:
+@pytest.mark.parametrize("question", ["histogram", "sum"])
+def test_coverage_of_the_interval(question: Literal["histogram", "sum"]) -> None:
     """95 % accepted and 93 % rejected at 1e-9 over 20,000 runs."""
     runs, n = 20_000, 10**4
-    protocol, counts, truth = simulated(task, n, runs, 8)
+    protocol, counts, truth = simulated(question, n, runs, 8)
     inside = 0
     for row in counts:
         low, high = protocol.estimate(Counts(row)).interval(0.95)
@@ -161,10 +163,10 @@ def test_simulation_has_the_law_of_the_real_thing() -> None:
     protocol = Summation(randomizer=RandomizedResponse(size=4, gamma=0.2))
     values, users = np.array([0.1, 0.15, 0.8]), np.array([400, 300, 300])
     everyone, words = np.repeat(values, users), KeyedWords.seeded(3)
-    real = np.array([count(protocol, everyone, words, first_row=1000 * run).values for run in range(4000)])
+    real = np.array([tally_rows(protocol, everyone, words, first_row=1000 * run).counts.values for run in range(4000)])
     for gamma, accepted in ((0.2, True), (0.22, False)):
         other = Summation(randomizer=RandomizedResponse(size=4, gamma=gamma))
-        fake = other.simulate(values, users, np.random.default_rng(5), 4000)
+        fake = other.simulated_counts(Population(values=values, users=users), np.random.default_rng(5), 4000)
         smallest = 1.0
         for j in range(4):
             z = (real[:, j].mean() - fake[:, j].mean()) / math.sqrt((real[:, j].var() + fake[:, j].var()) / 4000)
@@ -185,9 +187,10 @@ def test_rounding_never_leaves_the_neighbouring_points(precision: int, values: l
 
 def test_data_dependent_error_is_at_most_the_worst() -> None:
     protocol = Summation(randomizer=RandomizedResponse(size=5, gamma=0.1), low=-1.0, high=1.0)
-    values = np.linspace(-1, 1, 100)
-    assert 0 < protocol.error_at(values) < protocol.mean_squared_error(100)
-    assert protocol.error_at(np.full(100, protocol.worst_value)) == pytest.approx(protocol.mean_squared_error(100))
+    anybody = Population(values=np.linspace(-1, 1, 100), users=np.ones(100, dtype=np.int64))
+    worst = Population(values=np.full(100, protocol.worst_value), users=np.ones(100, dtype=np.int64))
+    assert 0 < protocol.expected_error(anybody) < protocol.mean_squared_error(100)
+    assert protocol.expected_error(worst) == pytest.approx(protocol.mean_squared_error(100))
 
 
 def test_simultaneous_intervals_are_wider() -> None:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from shuffledp import Histogram, InvalidInput, RandomizedResponse, Statistics
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
-from shuffledp.protocols.bins import Bins
 
 PROTOCOL = Histogram(RandomizedResponse(size=6, gamma=0.1))
 
@@ -61,7 +60,7 @@ def test_quantiles_and_their_interval() -> None:
 def test_quantile_intervals_cover() -> None:
     """The true median bin is inside the 95 % interval in at least 93 % of 2,000 runs."""
     users = np.array([200, 200, 95, 10, 200, 295])
-    counts = PROTOCOL.simulate(np.tile(users, (2000, 1)), np.random.default_rng(1))
+    counts = PROTOCOL.simulated_counts(np.tile(users, (2000, 1)), np.random.default_rng(1))
     inside = 0
     for row in counts:
         _, low, high = Statistics(PROTOCOL, PROTOCOL.estimate(Counts(row))).quantile(0.5)
@@ -92,43 +91,3 @@ def test_projection_is_the_nearest_possible_histogram(counts: list[int]) -> None
 def test_bad_requests(wrong: object) -> None:
     with pytest.raises(InvalidInput):
         wrong(statistics(1, 2, 3, 4, 5, 6))  # type: ignore[operator]
-
-
-def test_bins() -> None:
-    labelled = Bins(size=3, labels=("a", "b", "c"))
-    assert labelled.encode(["c", "a"]).tolist() == [2, 0]
-    assert labelled.index("b") == 1
-    numbers = Bins(size=4, low=-1.0, high=1.0)
-    assert numbers.encode([-1.0, -0.5, 0.999, 1.0]).tolist() == [0, 1, 3, 3]
-    hundred = Bins(size=100, low=0.0, high=1.0)
-    assert hundred.encode([0.29, 0.57, 0.58, 0.0, 1.0]).tolist() == [29, 57, 58, 0, 99]
-    assert (hundred.encode(hundred.edges[:-1]) == np.arange(100)).all()
-    assert Bins(size=22, low=0.0, high=22.0).encode(np.arange(22)).tolist() == list(range(22))
-    assert len(set(Bins(size=40, low=1e6, high=1e6 + 1).names)) == 40
-    for size in range(2, 300):
-        assert Bins(size=size, low=0.1, high=1.1).encode([0.1, 1.1]).tolist() == [0, size - 1]
-    assert Bins(size=3).encode(np.array([2, 0])).tolist() == [2, 0]
-    assert Bins(size=3).names == ("0", "1", "2")
-    assert Bins(size=3).edges.tolist() == [-0.5, 0.5, 1.5, 2.5]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: Bins(size=2, labels=("a", "a")),
-        lambda: Bins(size=3, labels=("a", "b")),
-        lambda: Bins(size=2, low=0.0),
-        lambda: Bins(size=2, labels=("a", "b"), low=0.0, high=1.0),
-        lambda: Bins(size=2, low=1.0, high=0.0),
-        lambda: Bins(size=2, labels=("a", "b")).index("secret"),
-        lambda: Bins(size=2, labels=("a", "b")).encode(["secret"]),
-        lambda: Bins(size=2, low=0.0, high=1.0).encode([77.0]),
-        lambda: Bins(size=2, low=0.0, high=1.0).encode([np.nan]),
-        lambda: Bins(size=2).encode(np.array([77])),
-        lambda: Histogram(RandomizedResponse(size=3, gamma=0.1), Bins(size=4)),
-    ],
-)
-def test_bad_bins(wrong: object) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        wrong()  # type: ignore[operator]
-    assert "77" not in str(refused.value)

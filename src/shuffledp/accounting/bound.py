@@ -1,14 +1,17 @@
 """What a bound is: a total function from (blanket, n, epsilon) to an enclosure of log delta."""
 
 import math
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, Protocol
 
 from flint import arb
 
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import Ledger
 from shuffledp.core.blanket import Blanket
+
+TOLERANCE: Final = 1e-4
+"""Relative precision of epsilon, roughly, that numeric bounds aim for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,18 @@ class Claim:
     lower_by: str | None = None
     upper_by: str | None = None
     ledger: Ledger | None = None
+
+    def certificate(self, version: str) -> dict[str, Any] | None:
+        """Who gave each side, with which version, and what the numeric error is made of; None for a formula."""
+        if self.lower_by is None and self.upper_by is None:
+            return None
+        return {
+            "version": version,
+            "tolerance": TOLERANCE,
+            "lower_by": self.lower_by,
+            "upper_by": self.upper_by,
+            "ledger": None if self.ledger is None else asdict(self.ledger),
+        }
 
 
 Side = Literal["lower", "upper", "both"]

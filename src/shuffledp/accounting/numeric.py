@@ -7,7 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, ctx
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Kind, Side, is_local_guarantee, outside
+from shuffledp.accounting.bound import (
+    CERTAINLY_PRIVATE,
+    NOTHING,
+    TOLERANCE,
+    Claim,
+    Kind,
+    Side,
+    is_local_guarantee,
+    outside,
+)
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import Expectation, Ledger, log_expected_positive_part
@@ -17,8 +26,6 @@ from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.references import cite
 
-TOLERANCE = 1e-4
-"""Relative precision of epsilon that the kernel aims at (twice over)."""
 _ROUGH = 40 * TOLERANCE
 LARGEST_LOG_RATIO = 170.0
 LARGEST_RATIO = math.exp(LARGEST_LOG_RATIO)

@@ -7,7 +7,7 @@ seen to fail, so both are proven whatever the bound's shape.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from flint import arb
 
@@ -93,6 +93,22 @@ class Solution:
     reference: str
     note: str | None = None
     claim: Claim | None = None
+
+    def document(self, version: str) -> dict[str, Any]:
+        """The solution as JSON data, with a certificate by this version of the software where the bound is numeric."""
+        certificate = None if self.claim is None else self.claim.certificate(version)
+        return (
+            {
+                "bound": self.bound,
+                "value": self.value,
+                "lower": self.lower,
+                "upper": self.upper,
+                "regime": self.regime,
+                "reference": self.reference,
+            }
+            | ({"note": self.note} if self.note else {})
+            | ({"certificate": certificate} if certificate else {})
+        )
 
 
 def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Solution:

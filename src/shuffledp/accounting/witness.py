@@ -3,8 +3,17 @@
 import math
 from dataclasses import dataclass
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Claim, Kind, Side, is_local_guarantee, outside
-from shuffledp.accounting.numeric import TOLERANCE, out_of_range
+from shuffledp.accounting.bound import (
+    CERTAINLY_PRIVATE,
+    NOTHING,
+    TOLERANCE,
+    Claim,
+    Kind,
+    Side,
+    is_local_guarantee,
+    outside,
+)
+from shuffledp.accounting.numeric import out_of_range
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import log_expected_positive_part
 from shuffledp.arithmetic.law import ULP

@@ -17,7 +17,7 @@ _COMMANDS: Final = {
     "client": "client:client_group",
     "compare": "compare:compare_command",
     "compose": "compose:compose_command",
-    "curve": "curve:curve",
+    "curve": "curve:curve_command",
     "figures": "figures:figures",
     "keygen": "task:keygen",
     "ledger": "analyzer:ledger_group",

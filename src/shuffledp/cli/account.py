@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,19 +11,16 @@ import click
 from shuffledp import __version__
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named, bounds
 from shuffledp.accounting.bound import Bound
-from shuffledp.accounting.composition import Collection, compose
-from shuffledp.accounting.numeric import TOLERANCE
-from shuffledp.accounting.solve import Problem, Quantity, Solution, solve
+from shuffledp.accounting.rounds import solve_rounds
+from shuffledp.accounting.solve import Problem, Quantity, Solution
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import Given, Kind, local_parameter, randomizer_options, read_channel, refuse_strays
 from shuffledp.cli.tables import aligned, comma_separated
-from shuffledp.core.blanket import Family
 from shuffledp.core.digits import rounded_down, rounded_up
-from shuffledp.core.guarantee import ADJACENCY
-from shuffledp.core.honest import honest_reports, users_for
-from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.core.guarantee import ADJACENCY, SETTING
+from shuffledp.errors import InvalidInput
 
 Runs = list[tuple[Given, list[Solution]]]
 
@@ -52,23 +49,19 @@ class Request:
         count = len(self.values[self.sweep]) if self.sweep else 1
         return [{n: v[i if len(v) > 1 else 0] for n, v in self.values.items()} for i in range(count)]
 
+    def answer(self, bound: Bound, point: Given) -> Solution:
+        """What the bound says at one point."""
+        fraction = point.get("honest_fraction", 1.0)
+        return solve_rounds(bound, self.problem(point), rounds=self.rounds, honest_fraction=fraction)
+
     def problem(self, point: Given) -> Problem:
-        """The problem at one point: n counts honest users only."""
-        n = cast("int | None", point.get("n"))
+        """The problem at one point, n counting all users."""
         return Problem(
             randomizer=self.kind.at(point, self.local),
-            n=None if n is None else honest_reports(n, _fraction(point)),
+            n=cast("int | None", point.get("n")),
             epsilon=point.get("epsilon"),
             delta=point.get("delta"),
         )
-
-    def answer(self, bound: Bound, point: Given) -> Solution:
-        """What the bound says at one point, composed over the rounds."""
-        problem = self.problem(point)
-        if self.rounds != 1:
-            return _composed(bound, problem, self.rounds)
-        solution = solve(bound, problem)
-        return _all_users(solution, _fraction(point)) if problem.unknown == "n" else solution
 
 
 @click.command(epilog="Exit code: 0 if a bound gives a value, 3 with the reasons if none does, 2 for bad input.")
@@ -120,7 +113,7 @@ def account(
     points = request.points()
     unknown = request.problem(points[0]).unknown
     if solve_for not in (None, unknown):
-        raise InvalidInput(f"--solve-for {solve_for} but {unknown} is what is left out. Leave out {solve_for}.")
+        raise InvalidInput(f"--solve-for says {solve_for}, but {unknown} is left out. Leave out {solve_for}.")
     runs: Runs = []
     with progress(len(points), "Accounting") as bar:
         for point in points:
@@ -146,72 +139,9 @@ def account(
         sys.exit(NO_CLAIM)
 
 
-def _fraction(point: Given) -> float:
-    return point.get("honest_fraction", 1.0)
-
-
-def _all_users(solution: Solution, fraction: float) -> Solution:
-    """From honest users needed to users needed."""
-    value, lower = (
-        None if honest is None else users_for(int(honest), fraction) for honest in (solution.value, solution.lower)
-    )
-    return replace(solution, value=value, lower=lower, upper=value)
-
-
-def _composed(bound: Bound, problem: Problem, rounds: int) -> Solution:
-    """Epsilon or delta of several rounds, from the bound's certified curve."""
-    blanket, n = problem.randomizer, problem.n
-    if problem.unknown not in ("epsilon", "delta") or isinstance(blanket, Family) or n is None:
-        raise InvalidInput("--rounds solves for epsilon or delta. Give all the other quantities.")
-    value, regime = None, None
-    try:
-        together = compose([Collection(blanket=blanket, n=n, rounds=rounds, bound=bound)])
-        solve_epsilon = problem.unknown == "epsilon"
-        value = together.epsilon(problem.delta or 0.0) if solve_epsilon else together.delta(problem.epsilon or 0.0)
-    except NoClaim as refusal:
-        regime = str(refusal)
-    return Solution(
-        unknown=problem.unknown, value=value, lower=None, upper=value, regime=regime, bound=bound.name,
-        reference=f"{bound.reference}; composed by dp_accounting",
-    )  # fmt: skip
-
-
-def certificate(solution: Solution) -> dict[str, object] | None:
-    """Who gave each side, and what the numeric error is made of."""
-    claim = solution.claim
-    if claim is None or (claim.lower_by is None and claim.upper_by is None):
-        return None
-    ledger = claim.ledger
-    return {
-        "version": __version__,
-        "tolerance": TOLERANCE,
-        "lower_by": claim.lower_by,
-        "upper_by": claim.upper_by,
-        "ledger": None
-        if ledger is None
-        else {
-            "smoothing": ledger.smoothing,
-            "aliasing": ledger.aliasing,
-            "truncation": ledger.truncation,
-            "rounding": ledger.rounding,
-            "nodes": ledger.nodes,
-        },
-    }
-
-
 def _json(unknown: str, inputs: dict[str, object], sweep: str | None, runs: Runs) -> str:
     results = [
-        ({sweep: point[sweep]} if sweep else {})
-        | {
-            "bound": solution.bound,
-            "value": solution.value,
-            "lower": solution.lower,
-            "upper": solution.upper,
-            "regime": solution.regime,
-            "reference": solution.reference,
-        }
-        | ({"note": solution.note} if solution.note else {})
-        | ({"certificate": certificate(solution)} if certificate(solution) else {})
+        ({sweep: point[sweep]} if sweep else {}) | solution.document(__version__)
         for point, solutions in runs
         for solution in solutions
     ]
@@ -237,20 +167,20 @@ def _csv(unknown: str, sweep: str | None, runs: Runs) -> str:
 
 def _table(unknown: Quantity, inputs: dict[str, object], sweep: str | None, runs: Runs) -> str:
     known = ", ".join(f"{name} = {given(value)}" for name, value in inputs.items() if name not in ("randomizer", sweep))
-    title = f"{inputs['randomizer']} shuffled: {known}\n{ADJACENCY} neighbours, n public; solved for {unknown}\n"
+    title = f"{inputs['randomizer']} shuffled: {known}\n{SETTING}; solved for {unknown}\n"
     reasons: dict[str, str] = {}
     for _, solutions in runs:
         for s in solutions:
             if s.regime:
                 reasons.setdefault(s.bound, s.regime)
-    other = "at most" if unknown == "epsilon0" else "at least"
+    other = "upper bound" if unknown == "epsilon0" else "lower bound"
     if sweep:
         two_sided = [any(_other_end(solutions[i]) != "-" for _, solutions in runs) for i in range(len(runs[0][1]))]
 
         def across(cells: list[tuple[str, str]]) -> list[str]:
             return [cell for pair, both in zip(cells, two_sided, strict=True) for cell in (pair if both else pair[:1])]
 
-        header = across([(s.bound, f"{s.bound} {other}") for s in runs[0][1]])
+        header = across([(s.bound, f"{s.bound}, {other}") for s in runs[0][1]])
         rows = [
             [given(point[sweep]), *across([(_cell(s, unknown), _other_end(s)) for s in solutions])]
             for point, solutions in runs

@@ -41,9 +41,11 @@ def analyzer_group() -> None:
 @click.option("--keys", type=_FILE, required=True, help="The analyzer's key file.")
 @click.option("--batch", type=Whole(), help="Which batch [default: the latest released one].")
 @click.option("--ledger", type=_FILE, help="Budget file of the population.")
-@click.option("--budget-epsilon", type=Real(), help="Its epsilon; needed for a new ledger only.")
-@click.option("--budget-delta", type=Real(), help="Its delta; needed for a new ledger only.")
-@click.option("--expect-head", metavar="HEX", help="Refuse a ledger without this head, which an earlier result showed.")
+@click.option("--budget-epsilon", type=Real(), help="The budget's epsilon; only for a new ledger.")
+@click.option("--budget-delta", type=Real(), help="The budget's delta; only for a new ledger.")
+@click.option(
+    "--expect-head", metavar="HEX", help="Refuse a ledger that does not contain this head, shown by an earlier result."
+)
 @click.option(
     "--opened",
     type=click.Path(file_okay=False, path_type=Path),
@@ -60,7 +62,7 @@ def run_analyzer(
     budget_delta: float | None, expect_head: str | None, opened: Path | None, processes: int | None,
     as_json: bool, out: Path | None, reports: tuple[Path, ...],
 ) -> None:  # fmt: skip
-    """Fetch a released batch of TASK, open it, and say what it says, under which guarantee."""
+    """Fetch a released batch of TASK, open it, and print the estimate with its guarantee."""
     for path in reports:
         check_report(path)
     found, ring = read_task(task), KeyRing.load(keys)
@@ -89,12 +91,14 @@ def ledger_group() -> None:
 
 @ledger_group.command("show")
 @click.argument("ledger", type=_FILE)
-@click.option("--expect-head", metavar="HEX", help="Refuse a ledger without this head, which an earlier result showed.")
+@click.option(
+    "--expect-head", metavar="HEX", help="Refuse a ledger that does not contain this head, shown by an earlier result."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(ledger: Path, expect_head: str | None, as_json: bool) -> None:
-    """What was spent of LEDGER's budget."""
+    """How much of LEDGER's budget is spent."""
     if not ledger.is_file():
-        raise InvalidInput(f"there is no ledger {ledger}. The first release makes one.")
+        raise InvalidInput(f"there is no ledger {ledger}. The first release creates one.")
     balance = asdict(Ledger(ledger, expect_head=expect_head).balance())
     click.echo(json.dumps(balance, indent=2) if as_json else _spent(balance))
 

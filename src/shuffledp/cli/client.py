@@ -20,8 +20,8 @@ from shuffledp.esa.sender import NotDelivered, Sender, submit
 from shuffledp.esa.task import Task
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_INNER = "Public keys of a shuffler after the first, from the analyzer out; once for each."
-_EARLIER = "a report was made before: it has arrived and stands, and the value given now was not used"
+_INNER = "Public keys of an inner shuffler; repeat for each, starting next to the analyzer."
+_EARLIER = "an earlier report for this window has arrived and stands; the value given now was not used"
 
 
 @click.group("client")
@@ -36,11 +36,14 @@ def client_group() -> None:
 @click.option(
     "--analyzer-fingerprint", "fingerprint", help="Instead of the list: the fingerprint of the analyzer's key."
 )
-@click.option("--value-file", type=click.File("r"), default="-", help="Where the value is [default: standard input].")
+@click.option("--value-file", type=click.File("r"), default="-", help="File with the value [default: standard input].")
 @click.option("--shuffler-keys", type=_FILE, multiple=True, help=_INNER)
-@click.option("--token", type=_FILE, help="File with one token, if the shuffler wants them.")
+@click.option("--token", type=_FILE, help="File with one token, if the shuffler requires tokens.")
 @click.option(
-    "--state", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder where reports wait."
+    "--state",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Folder for reports that have not arrived yet.",
 )
 def submit_command(
     task: Path, url: str, analyzer_keys: Path | None, fingerprint: str | None, shuffler_keys: tuple[Path, ...],
@@ -59,7 +62,7 @@ def submit_command(
     try:
         text = value_file.read().strip()
     except UnicodeDecodeError:
-        raise InvalidInput("the value is not text in UTF-8.") from None
+        raise InvalidInput("the value is not text in UTF-8. Save it in that encoding.") from None
     done = submit(client, text, sender=sender, credential=tokens[0])
     if not done.outcome.arrived:
         raise InvalidInput(
@@ -76,11 +79,11 @@ def submit_command(
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--analyzer-keys", type=_FILE, required=True, help="The analyzer's public list of keys.")
 @click.option("--shuffler-keys", type=_FILE, multiple=True, help=_INNER)
-@click.option("--tokens", type=_FILE, help="File with a token for each row, if the shuffler wants them.")
+@click.option("--tokens", type=_FILE, help="File with one token per row, if the shuffler requires tokens.")
 def simulate_clients(
     task: Path, data: Path, column: str, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...], tokens: Path | None
 ) -> None:  # fmt: skip
-    """Let every row of DATA be a client of TASK: randomize, seal and send for real, from one machine."""
+    """Report every row of DATA as a client of TASK would: randomize, seal and send for real, from one machine."""
     found, sender = read_task(task), Sender(url=url)
     lists, announced = [KeyList.load(analyzer_keys), *map(KeyList.load, shuffler_keys)], sender.described(found)
     if len(lists) != found.hops:

@@ -20,11 +20,11 @@ from shuffledp.protocols import registry
 
 @click.command("compare", cls=QuestionCommand)
 @click.argument("question", type=QUESTION)
-@click.option("--n", type=Whole(), required=True, help="Users.")
+@click.option("--n", type=Whole(), required=True, help="Number of users.")
 @click.option("--epsilon", type=Real(), required=True, help="Central privacy parameter.")
 @click.option("--delta", type=Real(), required=True, help="Central failure probability.")
-@click.option("--simulate", is_flag=True, help=f"Also measure the error on {RUNS:,} simulated runs of each.")
-@click.option("--seed", type=Whole(), help="Repeat a simulation [default: a new one each time].")
+@click.option("--simulate", is_flag=True, help=f"Also measure the error in {RUNS:,} simulated runs of each protocol.")
+@click.option("--seed", type=Whole(), help="Seed, to repeat a simulation [default: a new one each time].")
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.cli.numbers import Real
 from shuffledp.cli.randomizer import Kind, local_parameter, read_channel
 from shuffledp.core.blanket import Family
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.guarantee import ADJACENCY
+from shuffledp.core.guarantee import ADJACENCY, SETTING
 from shuffledp.core.honest import honest_reports
 from shuffledp.errors import InvalidInput
 
@@ -39,7 +39,7 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
         value = together.delta(epsilon)
     else:
         solved, given = "epsilon", "delta"
-        known = delta if delta is not None else max((d["inputs"].get("delta", 0.0) for d in documents), default=0.0)
+        known = delta if delta is not None else max(_delta(document) for document in documents)
         if not known:
             raise InvalidInput("no file says which delta is meant. Add --delta.")
         value = together.epsilon(known)
@@ -54,7 +54,7 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
         }
         click.echo(json.dumps(result, indent=2, allow_nan=False))
     else:
-        click.echo(f"{total} rounds in {len(parts)} collections, {ADJACENCY} neighbours, n public")
+        click.echo(f"{total} rounds in {len(parts)} collections, {SETTING}")
         click.echo(f"{given} = {known:g}: {solved} = {rounded_up(value)}")
 
 
@@ -68,18 +68,26 @@ def _read(file: Path) -> dict[str, Any]:
     raise InvalidInput(f"{file.name} is not the output of `shuffledp account --json`. Make it with that command.")
 
 
+def _delta(document: dict[str, Any]) -> float:
+    """The delta that an account was asked for; 0 if it was asked for delta."""
+    delta = document["inputs"].get("delta", 0.0)
+    return delta if isinstance(delta, float) else 0.0
+
+
 def _collection(file: Path, document: dict[str, Any]) -> Collection:
     """The collection that an account describes; whatever it solved for is filled in from its result."""
-    inputs = dict(document["inputs"])
-    solved = document.get("solved_for")
-    results = [row for row in document.get("results", []) if isinstance(row, dict)]
-    if solved in ("n", "epsilon0", "gamma", "sigma") and results:
-        inputs[solved] = results[0].get("value")
+    inputs, solved = dict(document["inputs"]), document.get("solved_for")
+    results = document.get("results")
+    result = results[0] if isinstance(results, list) and results and isinstance(results[0], dict) else {}
+    if solved in ("n", "epsilon0", "gamma", "sigma"):
+        inputs[solved] = result.get("value")
     values = {k: inputs[k] for k in ("size", "epsilon0", "gamma", "sigma", "n") if inputs.get(k) is not None}
     if any(isinstance(value, list) for value in values.values()):
-        raise InvalidInput(f"{file.name} is a sweep. Make one file a collection.")
-    randomizer, matrix = inputs.get("randomizer"), inputs.get("matrix")
-    if not isinstance(randomizer, str) or "n" not in values:
+        raise InvalidInput(f"{file.name} is a sweep. Make one file per collection.")
+    randomizer, matrix = inputs.get("randomizer", ""), inputs.get("matrix")
+    bound = result.get("bound", DEFAULT_BOUND)
+    texts = isinstance(randomizer, str) and isinstance(bound, str) and isinstance(matrix, str | None)
+    if not (texts and randomizer and "n" in values):
         raise InvalidInput(
             f"{file.name} does not say which randomizer and how many users. Make it with shuffledp account."
         )
@@ -89,10 +97,5 @@ def _collection(file: Path, document: dict[str, Any]) -> Collection:
     blanket = kind.at(values, local_parameter(randomizer, values, None))
     if isinstance(blanket, Family):
         raise InvalidInput(f"{file.name} leaves the randomizer's parameter open. Give it to shuffledp account.")
-    name = results[0].get("bound", "best") if results else "best"
-    return Collection(
-        blanket=blanket,
-        n=honest_reports(values["n"], inputs.get("honest_fraction", 1.0)),
-        rounds=int(inputs.get("rounds", 1)),
-        bound=bound_named(name),
-    )
+    n = honest_reports(values["n"], inputs.get("honest_fraction", 1.0))
+    return Collection(blanket=blanket, n=n, rounds=inputs.get("rounds", 1), bound=bound_named(bound))

@@ -1,4 +1,4 @@
-"""Options from a TOML file: each key is an option's long name; the command line goes first."""
+"""Options from a TOML file: each key is an option's long name; command-line options take precedence."""
 
 import tomllib
 from pathlib import Path
@@ -22,7 +22,7 @@ def config_option(command: Any) -> Any:
     """`--config FILE`."""
     return click.option(
         "--config", type=click.Path(dir_okay=False, path_type=Path), is_eager=True, expose_value=False, callback=_read,
-        help="File with these options (TOML); paths in it are relative to it. Options given here go first.",
+        help="File with these options (TOML); paths in it are relative to it. Command-line options take precedence.",
     )(command)  # fmt: skip
 
 

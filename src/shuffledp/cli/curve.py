@@ -2,14 +2,14 @@
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named, bounds
-from shuffledp.accounting.solve import Problem, solve
+from shuffledp.accounting.curve import privacy_curve
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
@@ -18,9 +18,10 @@ from shuffledp.cli.tables import comma_separated
 from shuffledp.core.blanket import Family
 from shuffledp.core.guarantee import ADJACENCY
 from shuffledp.errors import InvalidInput
+from shuffledp.figures.style import check_picture
 
 
-@click.command(epilog="Exit code: 0 if a bound gives a value, 3 if none does, 2 for bad input.")
+@click.command("curve", epilog="Exit code: 0 if a bound gives a value, 3 if none does, 2 for bad input.")
 @randomizer_options()
 @click.option("--n", type=Whole(), required=True, help="Number of users.")
 @click.option("--bound", "names", multiple=True, default=(DEFAULT_BOUND,), show_default=True, help="A name, or all.")
@@ -31,41 +32,34 @@ from shuffledp.errors import InvalidInput
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Also draw the curves (.png, .svg or .pdf)."
 )
-def curve(
+def curve_command(
     randomizer: str, matrix: Path | None, n: int, names: tuple[str, ...], epsilon_max: float | None,
     delta_min: float, points: int, as_json: bool, plot: Path | None, **options: Any,
 ) -> None:  # fmt: skip
     """The privacy curve of a shuffled randomizer: delta against epsilon, lower and upper ends, for one or more bounds."""
     values = {name: value for name, value in options.items() if value is not None}
     refuse_strays(randomizer, values, matrix)
-    if not 2 <= points <= 10_000:
-        raise InvalidInput(f"--points must be from 2 to 10000; got {points}.")
+    if plot is not None:
+        check_picture(plot)
     kind = Kind(name=randomizer, matrix=None if matrix is None else read_channel(matrix))
     blanket = kind.at(values, local_parameter(randomizer, values, None))
     if isinstance(blanket, Family):
         raise InvalidInput("the randomizer's parameter is missing. Give --epsilon0, --gamma or --sigma.")
     chosen = [bound_named(name) for name in (bounds() if "all" in names else dict.fromkeys(names))]
-    end = epsilon_max
-    if end is None:
-        solution = solve(chosen[0], Problem(randomizer=blanket, n=n, delta=delta_min))
-        end = float(solution.value or solution.lower or 1.0)
-    rows: list[dict[str, Any]] = []
-    grid = np.linspace(0.0, end, points).tolist()
-    with progress(len(grid), "Curve") as bar:
-        for epsilon in grid:
-            for bound in chosen:
-                found = solve(bound, Problem(randomizer=blanket, n=n, epsilon=epsilon))
-                rows.append({"epsilon": epsilon, "bound": bound.name, "lower": found.lower, "upper": found.upper})
-            bar.update(1)
+    with progress(points, "Curve") as bar:
+        curve = privacy_curve(
+            blanket, chosen, n=n, points=points, epsilon_max=epsilon_max, delta_min=delta_min, progress=lambda: bar.update(1)
+        )  # fmt: skip
     if plot is not None:
         from shuffledp.figures.curves import draw_curves
 
-        draw_curves(rows, plot, title=f"{blanket.label}, n = {n:,}")
+        draw_curves(curve, plot, title=f"{blanket.label}, n = {n:,}")
+    rows = [asdict(point) for point in curve]
     if as_json:
         inputs = {"randomizer": randomizer, "n": n, **values}
         document = {"inputs": inputs, "adjacency": ADJACENCY, "n_is_public": True, "curve": rows}
         click.echo(json.dumps(document, indent=2, allow_nan=False))
     else:
         click.echo(comma_separated(["epsilon", "bound", "lower", "upper"], [list(row.values()) for row in rows]))
-    if all(row["lower"] is None and row["upper"] is None for row in rows):
+    if all(point.lower is None and point.upper is None for point in curve):
         sys.exit(NO_CLAIM)

@@ -1,5 +1,6 @@
 """`shuffledp figures`: the paper's figures, redrawn."""
 
+import json
 from pathlib import Path
 
 import click
@@ -16,7 +17,8 @@ from shuffledp.errors import InvalidInput
     help="Folder to write to; made if missing.",
 )
 @click.option("--only", type=click.Choice(["figure2", "figure3"]), multiple=True, help="Draw only this one.")
-def figures(out: Path, only: tuple[str, ...]) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the names of the files as JSON.")
+def figures(out: Path, only: tuple[str, ...], as_json: bool) -> None:
     """Draw Figures 2 and 3 of the paper as PNG, SVG and CSV, with the corrected Bennett lemma."""
     from shuffledp.figures import paper  # matplotlib is heavy and optional
 
@@ -29,5 +31,5 @@ def figures(out: Path, only: tuple[str, ...]) -> None:
             except OSError as error:
                 raise InvalidInput(f"cannot write to {out}: {error.strerror}. Choose another folder.") from None
             bar.update(1)
-    for path in paths:
-        click.echo(str(path))
+    files = [str(path) for path in paths]
+    click.echo(json.dumps({"files": files}, indent=2) if as_json else "\n".join(files))

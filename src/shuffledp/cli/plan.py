@@ -20,14 +20,16 @@ from shuffledp.protocols import registry
 @click.option("--n", type=Whole(), help="Reports required before release (min_batch).")
 @click.option("--epsilon", type=Real(), help="Central privacy parameter.")
 @click.option("--delta", type=Real(), required=True, help="Central failure probability.")
-@click.option("--honest-fraction", type=Real(), help="Share of the n users relied on [default: 1].")
-@click.option("--rmse", type=Real(), help="The error to reach: leave out --epsilon (or --n for a mean or query).")
 @click.option(
-    "--rmse-share", type=Real(), help="The error to reach, of the answer divided by n: leave out --n or --epsilon."
+    "--honest-fraction", type=Real(), help="Share of the n users who are relied on to follow the protocol [default: 1]."
 )
-@click.option("--paper", is_flag=True, help="Plan as the paper does (Theorem 3.1 and Theorem 4.1), to compare.")
+@click.option("--rmse", type=Real(), help="The error to reach, instead of --epsilon (or of --n for a mean or query).")
+@click.option(
+    "--rmse-share", type=Real(), help="The error to reach, of the answer divided by n, instead of --n or --epsilon."
+)
+@click.option("--paper", is_flag=True, help="Use the paper's parameters (Theorem 3.1 and Theorem 4.1), for comparison.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Print the plan itself.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 def plan_command(question: str, paper: bool, out: Path | None, as_json: bool, **given: Any) -> None:
     """The most accurate protocol for a QUESTION to n users at (epsilon, delta), certified, and its expected error.
 
@@ -45,12 +47,14 @@ def _solved(question: str, given: dict[str, Any], paper: bool) -> Plan:
     if rmse is None and share is None:
         if "n" not in given or "epsilon" not in given:
             raise InvalidInput(
-                "a plan needs --n and --epsilon, or an error (--rmse, --rmse-share) instead of one of them."
+                "a plan needs --n and --epsilon, or an error instead of one of them. "
+                "Give both, or one with --rmse or --rmse-share."
             )
         return plan(question, paper=paper, **given)
     if (rmse is not None and share is not None) or ("n" in given) == ("epsilon" in given) or paper:
         raise InvalidInput(
-            "for an error, give one of --rmse and --rmse-share, one of --n and --epsilon, and no --paper."
+            "an error takes the place of --n or --epsilon, and the paper's recipe has none. "
+            "Give one of --rmse and --rmse-share, one of --n and --epsilon, and no --paper."
         )
     averages = all(family.averages(question) for family in registry.planned(question))
     if "n" in given:

@@ -22,13 +22,13 @@ class _Question(click.ParamType):  # type: ignore[type-arg]
         return f"{{{'|'.join(registry.questions())}}}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse what nobody answers."""
+        """Refuse a question that no family answers."""
         if value not in registry.questions():
             self.fail(f"{value!r} is not one of {', '.join(registry.questions())}.", param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002
-        """Names that begin so."""
+        """Names with this beginning."""
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(name) for name in registry.questions() if name.startswith(incomplete)]
@@ -41,7 +41,7 @@ class QuestionCommand(click.Command):
     """A command that also has the options of all questions, before its own that concern the output."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Read the registry each time: a family that was registered a moment ago counts."""
+        """The registry is read each time, so that a family registered later counts."""
         own = super().get_params(ctx)
         place = next((j for j, param in enumerate(own) if param.name == "delta"), len(own) - 1) + 1
         return [*own[:place], *_options(), *own[place:]]
@@ -67,7 +67,7 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
             continue
         file = given.pop(f"{option.name}_file", None)
         if file is not None and option.name in given:
-            raise InvalidInput(f"give --{option.name} or --{option.name}-file, not both.")
+            raise InvalidInput(f"--{option.name} and --{option.name}-file say the same thing. Give one of them.")
         if file is not None:
             given[option.name] = _lines(file, option.name)
         elif option.name in given:

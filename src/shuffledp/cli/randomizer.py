@@ -80,6 +80,8 @@ def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]],
 
 def local_parameter(randomizer: str, given: Container[str], solve_for: str | None) -> str | None:
     """Which parameter of the randomizer is given, or to be solved for."""
+    if randomizer not in _KINDS:
+        raise InvalidInput(f"there is no randomizer {randomizer!r}. Use one of {', '.join(_KINDS)}.")
     _, possible = _KINDS[randomizer]
     if solve_for in ("epsilon0", "gamma", "sigma") and solve_for not in possible:
         raise InvalidInput(f"--randomizer {randomizer} has no {solve_for}. Leave out --solve-for.")

@@ -29,7 +29,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.argument("plan", type=_FILE)
 @click.argument("data", type=_FILE)
 @click.option("--column", help="Column with the values.")
-@click.option("--query", help="SQL expression of one row's columns, instead of a column.")
+@click.option("--query", help="SQL expression over the columns of one row, instead of a column.")
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "skip"]),
@@ -37,7 +37,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="What to do with missing values.",
 )
-@click.option("--missing-as", metavar="VALUE", help="Let missing values count as this bin or number.")
+@click.option("--missing-as", metavar="VALUE", help="Count missing values as this bin or number.")
 @click.option(
     "--outside",
     type=click.Choice(["refuse", "clamp"]),
@@ -45,18 +45,20 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="What to do with numbers outside the plan's range.",
 )
-@click.option("--other", metavar="LABEL", help="Let labels that the plan does not know count as this one.")
+@click.option("--other", metavar="LABEL", help="Count labels that the plan does not list as this one.")
 @click.option(
-    "--user", metavar="COLUMN", help="Column that says who a row belongs to; a second row of somebody is refused."
+    "--user", metavar="COLUMN", help="Column that says whose row it is; a second row of the same person is refused."
 )
-@click.option("--max-rows-per-user", type=Whole(), help="Use at most this many rows per person, and account for them.")
-@click.option("--confidence", type=Real(), default="0.95", show_default=True, help="Of the intervals.")
+@click.option(
+    "--max-rows-per-user", type=Whole(), help="Use at most this many rows per person, and account for all of them."
+)
+@click.option("--confidence", type=Real(), default="0.95", show_default=True, help="Confidence of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Intervals that hold for all bins at once.")
-@click.option("--project", is_flag=True, help="Also the nearest possible histogram: nothing negative, n in all.")
-@click.option("--frequencies", is_flag=True, help="Also shares of users.")
+@click.option("--project", is_flag=True, help="Also the nearest possible histogram: no negative counts, n in total.")
+@click.option("--frequencies", is_flag=True, help="Also the share of users in each bin.")
 @click.option("--cdf", is_flag=True, help="Also cumulative counts, in the plan's order of bins.")
 @click.option("--quantile", type=Reals(), help="Also the bins where these shares of users are reached.")
-@click.option("--top", type=Whole(), help="Also the largest bins.")
+@click.option("--top", type=Whole(), help="Also this many of the largest bins.")
 @click.option("--range", "ranges", metavar="FIRST..LAST", multiple=True, help="Also the count from one bin to another.")
 @click.option("--multiline", is_flag=True, help="Cells of the CSV file may contain line breaks.")
 @click.option(
@@ -64,9 +66,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=click.Choice(list(ENGINES)),
     default="streaming",
     show_default=True,
-    help="What runs it: all agree.",
+    help="What runs the plan; all engines give the same answer.",
 )
-@click.option("--truth", is_flag=True, help="Also the exact answer, which is not private.")
+@click.option("--truth", is_flag=True, help="Also show the exact answer, which is not private.")
 @click.option("--plot", type=_FILE, help="Draw the answer (.png, .svg or .pdf).")
 @click.option(
     "--report", "reports", type=_FILE, multiple=True, help="Write a page (.html) or a picture (.png); may be repeated."

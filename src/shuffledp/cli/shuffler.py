@@ -58,7 +58,7 @@ def shuffler_group() -> None:
 @shuffler_group.command("serve")
 @click.argument("tasks", type=_FILE, nargs=-1, required=True)
 @config_option
-@click.option("--store", type=STORE, required=True, help="Database file or URL (sqlite:///...); made if missing.")
+@click.option("--store", type=STORE, required=True, help="Database file, or URL (sqlite:///...); created if missing.")
 @click.option("--keys", type=_FILE, required=True, help="The shuffler's key file; read again when it changes.")
 @click.option(
     "--next-keys",
@@ -68,14 +68,14 @@ def shuffler_group() -> None:
     help="Published keys of whoever opens the batches: the analyzer's, or for outer shufflers the next one's. One file for all "
     "tasks, or one for each in their order; read again when it changes.",
 )
-@click.option("--operator-token", type=_FILE, required=True, help="File with the token that may close batches.")
-@click.option("--analyzer-token", type=_FILE, required=True, help="File with the token that may fetch batches.")
+@click.option("--operator-token", type=_FILE, required=True, help="File with the token that allows closing batches.")
+@click.option("--analyzer-token", type=_FILE, required=True, help="File with the token that allows fetching batches.")
 @click.option("--admission-key", type=_FILE, help="Only tokens issued with this key may report.")
 @click.option(
     "--hop", type=click.IntRange(1), help="Which hop this is, from the analyzer out [default: the outermost]."
 )
 @click.option(
-    "--forward-token", type=_FILE, help="For inner hops: file with the token of the shuffler that sends to this."
+    "--forward-token", type=_FILE, help="For inner hops: file with the token of the shuffler that sends to this one."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0 for any free one.")
@@ -85,7 +85,9 @@ def shuffler_group() -> None:
 @click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve metrics on this port; 0 for any free one.")
 @click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for metrics.")
 @click.option("--processes", type=click.IntRange(1), help="Processes that open reports [default: all cores].")
-@click.option("--access-log", is_flag=True, help="Log requests with addresses. Off, because it is who sent when.")
+@click.option(
+    "--access-log", is_flag=True, help="Log requests with addresses. Off by default, because it records who sent when."
+)
 @_limit_options
 @click.pass_obj
 def serve(
@@ -94,7 +96,7 @@ def serve(
     host: str, port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool, metrics_port: int | None,
     metrics_host: str, processes: int | None, access_log: bool, **numbers: Any,
 ) -> None:  # fmt: skip
-    """Serve TASKS until stopped. SIGTERM answers what waits and takes nothing new."""
+    """Serve TASKS until stopped. On SIGTERM pending uploads are answered and new ones refused."""
     try:
         from shuffledp.esa.http import Service, Tokens
         from shuffledp.esa.server import Server
@@ -108,7 +110,7 @@ def serve(
         raise InvalidInput("TLS needs a certificate and its key. Give both, or neither.")
     if tls_cert is None and not insecure_http and not is_loopback(host):
         raise InvalidInput(
-            f"plain HTTP on {host} would show who sends. Give --tls-cert and --tls-key, or --insecure-http."
+            f"plain HTTP on {host} would reveal who sends. Give --tls-cert and --tls-key, or --insecure-http."
         )
     tokens = Tokens(
         operator=read_secret(operator_token), analyzer=read_secret(analyzer_token),
@@ -183,15 +185,15 @@ def close(task: Path, url: str, token: Path, as_json: bool) -> None:
 @shuffler_group.command("forward")
 @click.argument("task", type=_FILE)
 @click.option("--from", "source", required=True, help="Address of the shuffler that released the batch.")
-@click.option("--token", type=_FILE, required=True, help="File with the token that may fetch there.")
+@click.option("--token", type=_FILE, required=True, help="File with the token that allows fetching there.")
 @click.option("--to", "target", required=True, help="Address of the next shuffler.")
-@click.option("--to-token", type=_FILE, required=True, help="File with the token that may send there.")
+@click.option("--to-token", type=_FILE, required=True, help="File with the token that allows sending there.")
 @click.option("--batch", type=click.IntRange(1), help="Which batch [default: the latest released one].")
 @json_option
 def forward(
     task: Path, source: str, token: Path, target: str, to_token: Path, batch: int | None, as_json: bool
 ) -> None:
-    """Take a released batch of TASK to the next hop. Doing it again changes nothing."""
+    """Send a released batch of TASK to the next hop. Doing it again changes nothing."""
     from shuffledp.esa.collector import Collector
     from shuffledp.esa.sender import Sender
 
@@ -241,7 +243,7 @@ def restore(copy: Path, store: str, nothing_released_since: bool, as_json: bool)
     """Make STORE from COPY.
 
     Batches that were open then are destroyed: they may have been released since, and releasing them again with other
-    reports would tell their difference. Their reports are not taken a second time.
+    reports would reveal the difference. Their reports are not accepted again.
     """
     restore_store(copy, store, nothing_released_since=nothing_released_since)
     show({"store": store}, f"restored {store}", as_json=as_json)
@@ -254,7 +256,7 @@ def restore(copy: Path, store: str, nothing_released_since: bool, as_json: bool)
 )
 @json_option
 def purge(store: str, numbers: tuple[int, ...], as_json: bool) -> None:
-    """Erase the bytes of released batches from STORE, once the analyzer has them. What was reported stays known."""
+    """Erase the bytes of released batches from STORE, once the analyzer has them. The ids of its reports stay known."""
     with _existing(store) as kept:
         for number in numbers:  # all of them, or none
             if (batch := kept.batch(number)) is None or batch.state != "RELEASED":
@@ -270,7 +272,7 @@ def purge(store: str, numbers: tuple[int, ...], as_json: bool) -> None:
 @click.option("--destroy-open", is_flag=True, help="Destroy the reports of its open batch, if there are any.")
 @json_option
 def retire(store: str, task: Path, destroy_open: bool, as_json: bool) -> None:
-    """End TASK in STORE for ever: a running shuffler takes no more reports for it. Released batches can still be fetched."""
+    """End TASK in STORE for good: a running shuffler takes no more reports for it. Released batches can still be fetched."""
     found = read_task(task)
     with _existing(store) as kept:
         destroyed = kept.retire(found.id, at_most=1 << 62 if destroy_open else 0)
@@ -296,7 +298,7 @@ def _existing(url: str, *, read_only: bool = False) -> Iterator[Store]:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections from now on: clients wait until we are ready."""
+    """A socket that accepts connections from now on: clients wait until the server is ready."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -310,12 +312,14 @@ def _listening(host: str, port: int) -> socket.socket:
             listener.close()
             raise
     except OSError as error:
-        raise InvalidInput(f"cannot listen on {host} port {port}: {error.strerror}. Choose others.") from None
+        raise InvalidInput(
+            f"cannot listen on {host} port {port}: {error.strerror}. Choose another address or port."
+        ) from None
     return listener
 
 
 def _enough_files(connections: int) -> int:
-    """How many connections fit beside our own files: as many as wanted, if the system allows it."""
+    """How many connections the limit of open files leaves room for, raised as far as the system allows."""
     try:
         import resource
     except ImportError:  # Windows, which has no such limit

@@ -19,13 +19,16 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.command("simulate")
 @click.argument("plan", type=_FILE)
 @click.option(
-    "--truth", type=_FILE, required=True, help="CSV with a header: a value or label, and how many users hold it."
+    "--truth",
+    type=_FILE,
+    required=True,
+    help="CSV file with a header; each line is a value or label and the number of users who hold it.",
 )
-@click.option("--trials", type=Whole(), default="1000", show_default=True, help="Runs.")
-@click.option("--seed", type=Whole(), help="Repeat a simulation [default: a new one each time].")
+@click.option("--trials", type=Whole(), default="1000", show_default=True, help="Number of simulated runs.")
+@click.option("--seed", type=Whole(), help="Seed, to repeat a simulation [default: a new one each time].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate_command(plan: Path, truth: Path, trials: int, seed: int | None, as_json: bool) -> None:
-    """How far off PLAN's answers are for users as in --truth: exact in law, a billion users in milliseconds.
+    """How far off PLAN's answers are for the users in --truth: exact in law, a billion users in milliseconds.
 
     Simulated answers carry no guarantee.
     """

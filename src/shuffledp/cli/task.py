@@ -1,4 +1,4 @@
-"""`shuffledp keygen` and `shuffledp task`: what parties agree on before anything is collected."""
+"""`shuffledp keygen` and `shuffledp task`: what the parties agree on before anything is collected."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--introduce", is_flag=True, help="Add a new key to an existing file: published, not used yet.")
 @click.option("--rotate", is_flag=True, help="Make the new key of an existing file active; the old one still opens.")
-@click.option("--destroy", type=Wholes(), help="Erase this expired key of an existing file for ever.")
+@click.option("--destroy", type=Wholes(), help="Erase this expired key of an existing file for good.")
 @json_option
 def keygen(
     role: Role, out: Path, introduce: bool, rotate: bool, destroy: tuple[int, ...] | None, as_json: bool
@@ -63,7 +63,7 @@ def _marked(keys: KeyList) -> dict[str, Any]:
 
 
 def fingerprints(keys: KeyList) -> str:
-    """The fingerprints of a list, a line each."""
+    """The fingerprints of a list, one per line."""
     return "\n".join(f"{keys.role} key {key.key_id} {key.state} {keys.fingerprint(key)}" for key in keys.keys)
 
 
@@ -122,7 +122,7 @@ def new(
     out: Path,
     as_json: bool,
 ) -> None:
-    """A task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
+    """Make a task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
     if any(len(given) > 1 for given in (window, max_age)):
         raise InvalidInput("a task has one window and one max-age. Give each once.")
     agreed = read_plan(plan)

@@ -1,4 +1,4 @@
-"""`shuffledp tokens`: who may report, once each."""
+"""`shuffledp tokens`: who may report, once per token."""
 
 import base64
 from pathlib import Path

@@ -7,6 +7,8 @@ from shuffledp.core.digits import rounded_up
 
 ADJACENCY: Final = "replace-one"
 """Neighbouring datasets differ in one user's value; the number of users is public."""
+SETTING: Final = f"{ADJACENCY} neighbours, number of users public"
+"""The same in a few words, for tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ def honest_reports(n: int, fraction: float) -> int:
     >>> honest_reports(1000, 0.7), honest_reports(11, 0.5)
     (700, 5)
     """
-    honest = int(checks.users(n) * _written(fraction))
+    honest = int(checks.users(n) * exact_fraction(fraction))
     if honest < 1:
         raise InvalidInput("no honest user is left. Use a larger n or honest_fraction.")
     return honest
@@ -27,11 +27,12 @@ def users_for(honest: int, fraction: float) -> int:
     >>> users_for(700, 0.7), users_for(5, 0.45)
     (1000, 12)
     """
-    share = _written(fraction)
+    share = exact_fraction(fraction)
     return -(-honest * share.denominator // share.numerator)
 
 
-def _written(fraction: float) -> Fraction:
+def exact_fraction(fraction: float) -> Fraction:
+    """The share that was written, exactly; anything but a number above 0 and at most 1 is refused."""
     number = checks.real(fraction, "honest_fraction")
     if not 0 < number <= 1:
         raise InvalidInput(

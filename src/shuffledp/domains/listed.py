@@ -1,6 +1,7 @@
 """Domains with finitely many values, each with a name: their clean values are the symbols 0 ... size - 1."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,18 @@ class Listed(Domain):
 
     @abstractmethod
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
-        """Symbols; which values are not in the list; which are missing. Symbols there are of no account."""
+        """Symbols; which values are not in the list; which are missing. Their symbols mean nothing."""
 
     def index(self, name: str) -> int:
         """The symbol of that name."""
         if name not in self.names:
             raise InvalidInput(f"{name!r} is not a bin of the plan. Its bins are {_some(self.names)}.")
         return self.names.index(name)
+
+    def read(self, texts: Sequence[str]) -> NDArray[Any]:
+        """Symbols of names; what people wrote down themselves is shown if it is none."""
+        places = {name: j for j, name in enumerate(self.names)}
+        return np.array([places[text] if text in places else self.index(text) for text in texts], dtype=np.int64)
 
     def check(self, policy: Policy) -> None:
         """Numbers are clamped; what a list does not have can only count as something it has."""

@@ -31,5 +31,5 @@ class Engine(Protocol):
         truth: bool = False,
         progress: Progress | None = None,
     ) -> Tally:
-        """Randomize every row with the words of its address and count the messages; `progress` hears the share done."""
+        """Randomize every row with the words of its address and count the messages; `progress` is told the share done."""
         ...

@@ -1,8 +1,8 @@
-"""An SQL expression asked of each row by itself.
+"""An SQL expression evaluated on each row separately.
 
 A query must see one person at a time: an aggregate, a window or a subquery would let one person's value reach the messages
-of others, and void the guarantee. So the expression is parsed, and only what is known to be row by row and repeatable is let
-through; DuckDB evaluates it with no access to files or network. Columns keep the type that their file declares; those of a CSV
+of others, and void the guarantee. So the expression is parsed, and only what is known to be row by row and repeatable is
+allowed; DuckDB evaluates it with no access to files or network. Columns keep the type that their file declares; those of a CSV
 file are texts, because a guessed type would depend on everybody's cells.
 """
 
@@ -77,7 +77,7 @@ class Expression:
         raise InvalidInput(f"the query does not work: {complaint}.{hint}")
 
     def evaluate(self, batch: "pa.RecordBatch") -> Any:
-        """One value a row. A failure may quote a cell, so its message is not shown."""
+        """One value per row. A failure may quote a cell, so its message is not shown."""
         import duckdb
 
         try:
@@ -87,7 +87,7 @@ class Expression:
         if found is None:
             raise InvalidInput("the query fails on a row. Test it on made-up rows, and use TRY_CAST or CASE.")
         if len(found) != batch.num_rows:
-            raise InvalidInput("the query does not give one value a row. Use an expression of one row's columns.")
+            raise InvalidInput("the query does not give one value per row. Use an expression of one row's columns.")
         return found
 
     def _values(self, batch: "pa.RecordBatch") -> Any:
@@ -112,7 +112,7 @@ class Expression:
             function = part.get("function_name", "").lower()
             if part["class"] not in _CONSTRUCTS or (part["class"] == "FUNCTION" and function not in _FUNCTIONS):
                 raise InvalidInput(
-                    f"the query uses {function or part['class'].lower()}, which is not known to look at one person's row only. "
+                    f"the query uses {function or part['class'].lower()}, which is not known to depend on one person's row only. "
                     "Use plain arithmetic, comparisons, CASE, casts, and functions of texts and dates."
                 )
             if part["class"] == "COLUMN_REF":

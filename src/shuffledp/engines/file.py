@@ -19,7 +19,7 @@ class File(Source):
         path: of the file.
         column: with the values; or
         query: an SQL expression of the row's columns.
-        user: column that says whose row it is; a second row of somebody is refused, unless
+        user: column that says whose row it is; a second row of the same person is refused, unless
         max_rows_per_user: says how many may take part.
         multiline: whether cells of a CSV file may contain line breaks.
     """
@@ -37,17 +37,19 @@ class File(Source):
         multiline: bool = False,
     ) -> None:
         if (column is None) == (query is None):
-            raise InvalidInput("say where the values are: give either a column or a query.")
+            raise InvalidInput("the values come from a column or from a query. Give one of the two.")
         if max_rows_per_user is not None and user is None:
-            raise InvalidInput("rows per person can only be limited if we know whose they are. Give the user column.")
+            raise InvalidInput(
+                "rows per person can only be limited if it is known whose they are. Give the user column."
+            )
         if max_rows_per_user is not None and max_rows_per_user < 1:
-            raise InvalidInput("a person may have at least one row. Give max_rows_per_user of 1 or more.")
+            raise InvalidInput("max_rows_per_user must be at least 1. Give the most rows that one person may have.")
         self._path, self._column, self._query, self._multiline = Path(path), column, query, multiline
         self._user, self._limit = user, max_rows_per_user
         self.rows_per_person, self.knows_people = max_rows_per_user or 1, user is not None
 
     def pieces(self, domain: Domain) -> Iterator[Piece]:
-        """A batch at a time."""
+        """One per batch of the file."""
         table = Table(path=self._path, multiline=self._multiline, labels=domain.labels)
         expression = Expression(self._query) if self._query is not None else None
         columns = [table.column(self._column)] if self._column is not None else []

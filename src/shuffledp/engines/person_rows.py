@@ -14,7 +14,7 @@ from shuffledp.errors import InvalidInput
 
 
 class Surplus:
-    """Numbers of the rows to leave out, increasing, taken as the rows go by."""
+    """Numbers of the rows to leave out, increasing, taken as the rows are read."""
 
     def __init__(self, batches: Iterator[NDArray[np.int64]]) -> None:
         self._batches = batches
@@ -61,7 +61,9 @@ def surplus(table: Table, user: str, most: int) -> Iterator[Surplus]:
                     f"column {user!r} does not hold names or numbers. Use one that says who a row belongs to."
                 )
             if names.null_count:
-                raise InvalidInput(f"column {user!r} does not say who a row belongs to somewhere. Fill it in.")
+                raise InvalidInput(
+                    f"column {user!r} has missing values, so it does not say who a row belongs to. Fill them in."
+                )
             numbers = pa.array(np.arange(first, first + batch.num_rows))
             yield pa.RecordBatch.from_arrays([names, numbers], schema=schema)
             first += batch.num_rows
@@ -75,7 +77,7 @@ def surplus(table: Table, user: str, most: int) -> Iterator[Surplus]:
             database.execute("CREATE TABLE rows (person UHUGEINT, number BIGINT)")
             for batch in rows():
                 database.register("batch", pa.Table.from_batches([batch]))
-                # what may spill to disk is a salted hash, not who somebody is
+                # what may spill to disk is a salted hash, not a name
                 database.execute("INSERT INTO rows SELECT md5_number(? || person), number FROM batch", [salt])
             found = database.sql(
                 "SELECT number FROM (SELECT number, row_number() OVER (PARTITION BY person ORDER BY number) AS turn FROM rows) "

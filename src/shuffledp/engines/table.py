@@ -51,7 +51,7 @@ class Table:
         ending = Path(name).suffix.lower()
         if ending not in _FORMATS or (name != self.path.name and ending != ".csv"):
             raise InvalidInput(
-                f"{self.path.name} is not a kind of file we read. Use .csv, .csv.gz, .parquet, .arrow or .feather."
+                f"{self.path.name} is not a kind of file that can be read. Use .csv, .csv.gz, .parquet, .arrow or .feather."
             )
         return _FORMATS[ending]
 
@@ -61,10 +61,13 @@ class Table:
             with contextlib.suppress(UnicodeDecodeError):
                 return list(batch.schema.names)
             raise InvalidInput(f"the header of {self.path.name} is not in UTF-8. Save it in that encoding.")
-        raise InvalidInput(f"{self.path.name} has no rows. Give a file with one row a person.")
+        raise InvalidInput(f"{self.path.name} has no rows. Give a file with one row per person.")
 
     def column(self, name: str, *, any_case: bool = False) -> str:
-        """The one column of that name, as the file spells it. Its other names are not shown: a lost header would be a person."""
+        """The one column of that name, as the file spells it.
+
+        Errors show no other name: in a file without a header they are somebody's values.
+        """
         present = Counter(self.columns())
         same = [other for other in present if other == name] or [
             other for other in present if any_case and other.lower() == name.lower()
@@ -90,7 +93,7 @@ class Table:
         if not self.path.is_file():
             raise InvalidInput(f"there is no file {self.path}. Check the path.")
         if self.path.stat().st_size == 0:
-            raise InvalidInput(f"{self.path.name} is empty. Give a file with one row a person.")
+            raise InvalidInput(f"{self.path.name} is empty. Give a file with one row per person.")
         trouble = ""
         try:
             if kind == "csv":
@@ -129,11 +132,11 @@ class Table:
         if columns is not None and not self.multiline and rows + 1 != self._lines(count_empty=lonely):
             raise InvalidInput(
                 f"{self.path.name} has cells with line breaks, or a quotation mark that is never closed, which would hide rows. "
-                "Mend it, or say --multiline if the breaks are meant."
+                "Fix it, or use --multiline if the breaks are intended."
             )
 
     def _lines(self, *, count_empty: bool) -> int:
-        """Lines of the file, with or without empty ones; -1 if what a line is can be disputed."""
+        """Lines of the file, with or without empty ones; -1 if readers disagree on what a line is."""
         lines, before = 0, b"\n\n"
         with gzip.open(self.path) if self.path.name.endswith(".gz") else self.path.open("rb") as file:
             while block := file.read(_BLOCK):

@@ -14,7 +14,7 @@ from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.protocols.protocol import ShuffleProtocol
 
 BLOCK = 1 << 18
-"""Rows randomized at once: enough to forget Python, few enough for the processor's cache."""
+"""Rows randomized at once: enough that Python costs little, few enough for the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +62,8 @@ def tally_rows(
 ) -> Tally:
     """Clean, randomize, count. The messages depend on the rows' numbers only, not on how the rows are cut into parts.
 
-    Rows not kept are randomized and dropped: their messages are nobody's. `leave_out` are indices of rows of somebody who
-    has had enough; with `in_file`, errors name rows.
+    Rows not kept are randomized and dropped: their messages are nobody's. `leave_out` are indices of rows that are more
+    than their person may have; with `in_file`, errors name rows.
     """
     clean = protocol.domain.clean(raw, policy, first_row if in_file else None)
     values, keep, rejected = clean.values, clean.keep, clean.rejected

@@ -36,4 +36,4 @@ def _answers(query: Callable[[Any], Any], people: Iterable[Any]) -> list[Any]:
         return [query(person) for person in people]
     except Exception as error:
         failure = type(error).__name__
-    raise InvalidInput(f"the query failed on a person ({failure}). Test it on made-up people.")
+    raise InvalidInput(f"the query failed for one of the people ({failure}). Test it on made-up ones.")

@@ -7,7 +7,7 @@ from shuffledp.errors import InvalidInput
 
 
 def checked(url: str) -> str:
-    """The address without a slash at its end; refused if others could read what is sent there.
+    """The address without a trailing slash; refused if others could read what is sent there.
 
     >>> checked("https://shuffler.example/")
     'https://shuffler.example'
@@ -18,7 +18,7 @@ def checked(url: str) -> str:
     except ValueError:
         host = ""
     if not host or parts.scheme not in ("http", "https"):
-        raise InvalidInput("an address begins with https:// and names a host. Check it.")
+        raise InvalidInput("an address begins with https:// and names a host. Check the address.")
     if parts.scheme == "http" and not is_loopback(host):
         raise InvalidInput(f"plain HTTP to {host} could be read on the way. Use an https:// address.")
     return url.rstrip("/")

@@ -1,4 +1,4 @@
-"""Who may report: a credential in front of each report, spent once. Which report it came with is not kept.
+"""Who may report: a credential in front of each report, spent once. Which report it was sent with is not kept.
 
 Without admission anybody can fill a batch with reports of their own and leave a victim with epsilon0 alone. The one-time tokens
 here are the reference; anything with this interface can take their place, blind ones (Privacy Pass) included.
@@ -14,7 +14,7 @@ _LABEL: Final = b"shuffledp/2 admission\0"
 
 
 class Admission(Protocol):
-    """Decides about credentials."""
+    """Decides which credentials are valid, and under which name each is spent."""
 
     @property
     def length(self) -> int:
@@ -35,7 +35,7 @@ class OneTimeTokens:
         self._key = key
 
     def issue(self, task_id: str) -> bytes:
-        """One token."""
+        """A new token for one report of this task."""
         nonce = os.urandom(_NONCE)
         return nonce + self._code(nonce, task_id)
 

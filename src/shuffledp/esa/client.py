@@ -6,7 +6,7 @@ When its window ended, or the next key changed, before it arrived, the same rand
 so only of a report that it does not have and will never take. Nothing on the wire says who, when, or how often.
 
 The shuffler is not trusted: what it announces must be a key that the user has from the analyzer, and however many windows it
-names, fresh randomizations come no faster than one a window by the user's own clock.
+names, there is at most one fresh randomization per window of the user's own clock.
 """
 
 import base64
@@ -66,14 +66,14 @@ class Announcement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """Reports of one user for one task, one a window.
+    """Reports of one user for one task, one per window.
 
     Attributes:
         task: what the user agreed to; its plan is proved when it is read.
         analyzer: the analyzer's keys, as published by the analyzer, not by the shuffler.
         inner_shufflers: with several hops, likewise the keys of all shufflers but the outermost, from the analyzer out.
         folder: where reports wait; only the user can read it.
-        words: the randomness; the system's unless told otherwise.
+        words: the randomness; the system's by default.
         clock: the user's own clock, in seconds.
     """
 
@@ -98,7 +98,7 @@ class Client:
     def report(self, value: Any, announced: Announcement, *, credential: bytes = b"") -> bytes | None:
         """What to send for the announced window: the credential, if the shuffler wants one, and the sealed report.
 
-        Asked again, for any value, it is the same: one report a window. None if it has arrived already.
+        Asked again, for any value, it is the same: one report per window. None if it has already arrived.
         """
         with self._alone():
             kept = self._kept()
@@ -120,7 +120,7 @@ class Client:
             kept = self._kept()
             before = kept["windows"].get(str(window))
             if before is None or before["sent"]:
-                raise InvalidInput("no report waits for this window. Make one first.")
+                raise InvalidInput("no report is pending for this window. Make one first.")
             # only the outermost layer is new, so that the shuffler knows the report again
             found = before | {"sealed": _text(announced.wrapped(base64.b64decode(before["inner"]), self.task))}
             self._keep(kept, window, found)
@@ -137,7 +137,7 @@ class Client:
             found = kept["windows"].get(str(announced.window))
             if found is None or announced.window == window:
                 if late is None or late["sent"]:
-                    raise InvalidInput("there is no report that could go to this window. Make one first.")
+                    raise InvalidInput("there is no report that could move to this window. Make one first.")
                 found = late
                 if late["key"] != self._key(announced):
                     found = self._sealed(late["message"], announced, base64.b64decode(late["credential"]))
@@ -146,7 +146,7 @@ class Client:
         return _upload(found)
 
     def arrived(self, *, window: int) -> None:
-        """The shuffler has it: only that is remembered."""
+        """Remember that the shuffler has the report, and forget its bytes."""
         with self._alone():
             kept = self._kept()
             if str(window) in kept["windows"]:
@@ -181,8 +181,8 @@ class Client:
         period = int((now - first) // self.task.window)
         if kept["period"] is not None and period <= kept["period"]:
             raise InvalidInput(
-                f"this task takes one report every {self.task.window:,} seconds, and yours for this time is made. Report again "
-                "later; a shuffler that asks more often is not to be trusted."
+                f"this task takes one report every {self.task.window:,} seconds, and yours for this period exists. Report again "
+                "later; do not trust a shuffler that asks more often."
             )
         return {"first": first, "period": period, "fresh": kept["fresh"] + 1}
 

@@ -34,7 +34,7 @@ class Collector:
         return [record for piece in pieces(released.records(length)) for record in piece]
 
     def fetch(self, task: Task, batch: int | None = None) -> Released:
-        """A released batch, the latest unless told, its hash checked.
+        """A released batch, by default the latest, its hash checked.
 
         It goes through a temporary file without a name (in TMPDIR), so that it need not fit into memory.
         """
@@ -124,7 +124,7 @@ def _unreachable() -> InvalidInput:
 
 
 def _not_understood() -> InvalidInput:
-    return InvalidInput("the shuffler's answer is not understood. Check the address.")
+    return InvalidInput("the shuffler's answer could not be understood. Check the address.")
 
 
 def _no_room(error: OSError) -> InvalidInput:

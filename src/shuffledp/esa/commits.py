@@ -1,4 +1,4 @@
-"""Uploads that wait for the disk: those that wait together are opened and written together, in the order of arrival.
+"""Uploads waiting for the disk: those that wait together are opened and written together, in the order of arrival.
 
 While some are written the next are opened. All writing is done in one thread. An upload is answered only when what was accepted
 of it is on disk.
@@ -49,23 +49,23 @@ class Commits:
         self._arrived = asyncio.Event()
         self._stopping = False
         self.reports = 0
-        """How many wait."""
+        """Reports waiting."""
 
     def has_room(self, reports: int) -> bool:
-        """Whether so many more may wait."""
+        """Whether this many more reports may wait."""
         fits = self.reports + reports <= self._limits.max_waiting_reports
         return fits and len(self._queue) < self._limits.max_waiting_uploads
 
     def oldest(self) -> float:
-        """Seconds that the oldest upload waits; 0 if there is none."""
+        """Seconds that the oldest upload has been waiting; 0 if there is none."""
         upload = next(iter(self._begun or self._queue), None)
         return 0.0 if upload is None else time.monotonic() - upload.since
 
     async def add(self, task: str, window: int | None, records: list[bytes]) -> Sequence[Outcome]:
-        """What became of each report, once that is on disk.
+        """The outcome of each report, once it is on disk.
 
         Raises:
-            TimeoutError: they wait too long. If they are being written down they may be kept all the same.
+            TimeoutError: they waited too long. If they are being written they may be kept all the same.
             StoreUnavailable: none is kept.
         """
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -77,12 +77,12 @@ class Commits:
             outcomes: Sequence[Outcome] = await done
             return outcomes
         finally:
-            if upload in self._queue:  # nobody waits for it any more
+            if upload in self._queue:  # nobody is waiting for it any more
                 del self._queue[upload]
                 self.reports -= len(records)
 
     async def watch(self) -> None:
-        """Let nobody wait for too long: one look at the oldest now and then costs less than a timer for each."""
+        """Answer whoever has waited too long; looking at the oldest now and then costs less than one timer per upload."""
         most = self._limits.answer_timeout
         while True:
             await asyncio.sleep(min(1.0, most / 4))
@@ -93,11 +93,11 @@ class Commits:
                     upload.done.set_exception(TimeoutError())
 
     async def write(self, job: Callable[..., T], *values: Any) -> T:
-        """Do something in the thread that writes."""
+        """Run a job in the thread that writes."""
         return await asyncio.get_running_loop().run_in_executor(self._writing, job, *values)
 
     async def run(self) -> None:
-        """Open what waits, and while it is written down, open what came meanwhile; until stopped and all is done."""
+        """Open what is waiting and, while that is written, open what arrived meanwhile; until stopped and nothing is left."""
         writing: asyncio.Task[None] | None = None
         while True:
             await self._arrived.wait()
@@ -116,12 +116,12 @@ class Commits:
                     if len(records) >= WORTH_ASKING:
                         opening = self._opening.submit(self._shuffler.open, task, records, window)
                         job = partial(_kept, self._shuffler, opening)
-                        with contextlib.suppress(Exception):  # it comes again when the result is asked for
+                        with contextlib.suppress(Exception):  # raised again when the result is asked for
                             await asyncio.wrap_future(opening)
                     if writing is not None:
                         await writing
                     writing = asyncio.create_task(self._settle(job, uploads))
-                    if len(records) < WORTH_ASKING:  # more will have come until then: fewer, larger commits
+                    if len(records) < WORTH_ASKING:  # more will have arrived by then: fewer, larger commits
                         await writing
             if self._stopping:
                 if writing is not None:
@@ -129,10 +129,10 @@ class Commits:
                 return
 
     async def _settle(self, job: Callable[[], Any], uploads: list[Upload]) -> None:
-        """Write reports down, and answer; or say of each that nothing was accepted."""
+        """Write reports and answer; or tell every sender that nothing was accepted."""
         try:
             outcomes = await self.write(job)
-        except Exception as error:  # the waiting requests hear of it; the loop goes on
+        except Exception as error:  # the waiting requests are told; the loop continues
             LOG.error("%d uploads were not accepted: %s", len(uploads), told(error))
             for upload in uploads:
                 if not upload.done.done():
@@ -150,18 +150,18 @@ class Commits:
             start += len(upload.records)
 
     def stop(self) -> None:
-        """Let `run` end once nothing waits."""
+        """Let `run` end once nothing is waiting."""
         self._stopping = True
         self._arrived.set()
 
     def close(self) -> None:
-        """Let the threads go, whether or not they are done."""
+        """Let go of the threads, whether or not they are done."""
         for threads in (self._writing, self._opening):
             threads.shutdown(wait=False, cancel_futures=True)
 
 
 class NotWritten(Exception):  # noqa: N818 - reads as what it is
-    """Reports were not accepted, for a reason that only the log tells."""
+    """Reports were not accepted, for a reason that only the log states."""
 
 
 def told(error: BaseException) -> str:

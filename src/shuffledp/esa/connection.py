@@ -15,10 +15,10 @@ from shuffledp.esa.limits import Limits
 from shuffledp.esa.problem import MEDIA_TYPE, HttpProblem
 
 OVERHEAD: Final = 64 * 1024
-"""Bytes of a request that may come besides its body: head, chunk sizes, trailers, stray line ends."""
+"""Bytes that a request may have besides its body: head, chunk sizes, trailers, stray line ends."""
 
 PIPELINE: Final = 16
-"""Requests that may come before the first of them is answered: each takes memory."""
+"""Requests that may arrive before the first of them is answered: each takes memory."""
 _NEVER: Final = float("inf")
 _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
@@ -39,12 +39,12 @@ class Connection(HttpToolsProtocol):
         self._alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Somebody comes."""
+        """Start the deadline for the first request."""
         super().connection_made(transport)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Somebody goes."""
+        """Wake every request that still waits for its body or its turn."""
         if self._alarm is not None:
             self._alarm.cancel()
         for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):  # uvicorn tells only the last one
@@ -55,7 +55,7 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Something comes."""
+        """Feed the parser; hang up if there is more than a request needs besides its body."""
         self._overhead += len(data)
         super().data_received(data)
         if self._overhead > OVERHEAD:
@@ -63,13 +63,13 @@ class Connection(HttpToolsProtocol):
         self._watch()
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Count the request."""
         super().on_message_begin()
         self._requests += 1
         self._in_head = True
 
     def on_headers_complete(self) -> None:
-        """The head is there."""
+        """Choose who answers: the service, or a refusal if there are too many connections."""
         self._in_head, self._in_body = False, True
         full = self._most is not None and max(len(self.connections), len(self.tasks)) > self._most
         self.app = _full if full else self._service
@@ -82,32 +82,32 @@ class Connection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
-        """Part of the body is there."""
+        """Do not count what belongs to the body as overhead."""
         self._overhead = max(0, self._overhead - len(body))
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is there."""
+        """The request has arrived as a whole."""
         self._in_body, self._overhead = False, 0
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """The answer is on its way."""
+        """Start the deadline for the next request."""
         super().on_response_complete()
         self._watch()
 
     def pause_writing(self) -> None:
-        """The client takes the answer more slowly than it is made."""
+        """Start the deadline for a client that reads too slowly."""
         super().pause_writing()
         self._watch()
 
     def resume_writing(self) -> None:
-        """The client has taken most of what was sent."""
+        """End that deadline: the client has read most of what was sent."""
         super().resume_writing()
         self._watch()
 
     def send_400_response(self, msg: str) -> None:
-        """What came is not HTTP."""
+        """Refuse what is not HTTP, as problem details."""
         self._refuse(HttpProblem(400, "invalid_http", msg.lower().rstrip(".")))
 
     def _refuse(self, problem: HttpProblem) -> None:
@@ -124,19 +124,19 @@ class Connection(HttpToolsProtocol):
         """The deadline of the current state has passed."""
         waited_for = self._in_body and self._running is self.cycle and not self.cycle.response_started
         if waited_for and not self.transport.is_closing():
-            self._refuse(HttpProblem(408, "too_slow", "the body did not come in time"))
+            self._refuse(HttpProblem(408, "too_slow", "the body did not arrive in time"))
             self._watch()
         else:
             self.hang_up()
 
     def hang_up(self) -> None:
-        """End the connection, and do not keep for its client what that does not take."""
+        """End the connection, and drop what its client has not read."""
         if self._current()[0] == "sending":
             self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         self.transport.abort()
 
     def _watch(self) -> None:
-        """Set the deadline of the state that the connection is in; one that it stays in keeps its own, whatever comes."""
+        """Set the deadline of the state that the connection is in; one that it stays in keeps its own, whatever arrives."""
         state, seconds = self._current()
         if state is self._state and self._requests == self._watched:
             return

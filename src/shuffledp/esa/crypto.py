@@ -28,7 +28,7 @@ def info(role: Role, hop: int, header: bytes, task_id: str, key: bytes) -> bytes
 
 
 def seal(plaintext: bytes, key: PublicKey, role: Role, task_id: str, *, hop: int = 1) -> bytes:
-    """One layer."""
+    """Seal one layer to a key."""
     header = Header(key.key_id).encode()
     return header + _SUITE.encrypt(plaintext, key.loaded(), info=info(role, hop, header, task_id, key.public))
 
@@ -53,7 +53,7 @@ def seal_message(message: int, task: "Task", analyzer: KeyList, shufflers: Seque
 
 
 def seal_inner(message: int, task: "Task", analyzer: KeyList, key: PublicKey | None = None) -> bytes:
-    """What the analyzer opens, sealed to its active key unless told."""
+    """What the analyzer opens, sealed to its active key by default."""
     _check(analyzer, "analyzer")
     return seal(encode_message(message), key or analyzer.active, "analyzer", task.id)
 
@@ -81,7 +81,7 @@ def _layers(record: bytes, task: "Task", shufflers: Sequence[KeyList], last: Pub
 
 
 def wrap_once(record: bytes, task: "Task", keys: KeyList, hop: int, key: PublicKey | None = None) -> bytes:
-    """The layer that one shuffler takes off, sealed to its active key unless told."""
+    """The layer that one shuffler takes off, sealed to its active key by default."""
     _check(keys, "shuffler")
     return seal(record, key or keys.active, "shuffler", task.id, hop=hop)
 

@@ -1,7 +1,7 @@
 """The shuffler as a web service: few endpoints, fixed-size records, problem details (RFC 9457), nothing about senders.
 
-Uploads are written, batches released and batches read in threads of their own, each with its own connection to the store, so
-that none waits for the others' work. There is a time-out for everything that anybody can ask for.
+Writing uploads, releasing batches and reading batches have a thread and a connection to the store each, so that none waits
+for the others. Everything that anybody can ask for has a time-out.
 """
 
 import asyncio
@@ -101,7 +101,7 @@ class Service:
         self._answers: set[asyncio.Task[Any] | None] = set()
 
     def app(self) -> Starlette:
-        """For any ASGI server."""
+        """The public endpoints, for any ASGI server."""
         task = "/v2/tasks/{task}"
         routes = [
             self._route(f"{task}/reports", self._submit, "POST", from_pages=True),
@@ -115,7 +115,7 @@ class Service:
         return _application(routes, self._lifespan)
 
     def metrics_app(self) -> Starlette:
-        """For an address of its own: what monitoring sees is not for everybody."""
+        """The metrics, for an address of their own: what monitoring sees is not for everybody."""
         return _application([self._route("/metrics", self._measured, "GET")])
 
     def _route(self, path: str, endpoint: Endpoint, method: str, *, from_pages: bool = False) -> Route:
@@ -149,7 +149,7 @@ class Service:
             await self._end(writing)
 
     async def _end(self, writing: "asyncio.Task[None]") -> None:
-        """Let go of everything, as far as nothing hangs."""
+        """Let go of everything that does not hang."""
         closing = [
             self._commits.write(self._shuffler.store.close),
             self._release(self._releaser.store.close),
@@ -168,11 +168,11 @@ class Service:
             threads.shutdown(wait=False, cancel_futures=True)
 
     def drain(self) -> None:
-        """Take nothing new."""
+        """Refuse new uploads from now on."""
         self._draining = True
 
     def give_up(self) -> None:
-        """Answer all requests that still wait: they may be sent again."""
+        """Answer all pending requests: they may be sent again."""
         self._gave_up = True
         for answer in self._answers:
             if answer is not None:
@@ -187,7 +187,7 @@ class Service:
             except HttpProblem as problem:
                 self._metrics.refused[problem.kind] += 1
                 return problem.response()
-            except ClientDisconnect:  # nobody is there to hear an answer
+            except ClientDisconnect:  # nobody is left to read an answer
                 self._metrics.refused["disconnected"] += 1
                 return HttpProblem(400, "disconnected", "the upload was cut short").response()
             except asyncio.CancelledError:
@@ -203,14 +203,14 @@ class Service:
         return answer
 
     def _failed(self, error: Exception) -> HttpProblem:
-        """What a client hears of a failure: not its words, which could show a value or a path."""
+        """What a client is told of a failure: not its message, which could show a value or a path."""
         self._metrics.refused["unavailable"] += 1
         if isinstance(error, TimeoutError):
             title = "the store did not answer in time. Send the same bytes again: what was kept is recognized"
         elif isinstance(error, StoreUnavailable):
-            title = "the store cannot take anything now"
+            title = "the store cannot be written to now"
         else:
-            title = "something failed in the shuffler, and its log says what"
+            title = "something failed in the shuffler; its log says what"
         if not isinstance(error, StoreUnavailable | NotWritten | TimeoutError):  # the others are in the log already
             LOG.error("a request failed: %s", told(error))
         return HttpProblem(503, "unavailable", title, retry_after=1)
@@ -232,12 +232,12 @@ class Service:
             raise HttpProblem(415, "invalid_message", f"reports are sent as {OCTETS}")
         meant = request.query_params.get("window")
         if meant is not None and not (meant.isascii() and meant.isdecimal() and len(meant) <= 18):
-            raise HttpProblem(400, "invalid_message", "a window is a number that the shuffler gave")
+            raise HttpProblem(400, "invalid_message", "a window is a number that the shuffler announced")
         window = None if meant is None else int(meant)
         declared, length = self._declared(request), self._shuffler.upload_length(task_id)
         self._check_rates(
             request, -(-declared // length)
-        )  # before the body: one that never comes must cost its sender too
+        )  # before the body: one that never arrives must cost its sender too
         body = await self._body(request)
         if self._draining:
             raise _stopping()
@@ -245,24 +245,24 @@ class Service:
         if records is None:
             raise HttpProblem(400, "invalid_message", "the body is not a whole number of reports")
         if not self._commits.has_room(len(records)):
-            raise HttpProblem(429, "busy", "too many reports wait", retry_after=1)
+            raise HttpProblem(429, "busy", "too many reports are waiting", retry_after=1)
         outcomes = await self._commits.add(task_id, window, records)
-        if self._rate is not None:  # garbage of one must not cost the others their turn
+        if self._rate is not None:  # one sender's garbage must not use up the others' share
             self._rate.take("", outcomes.count(Outcome.ACCEPTED))
         return JSONResponse({"outcomes": outcomes})
 
     def _check_rates(self, request: Request, reports: int) -> None:
-        """Who comes too often hears when to come again; who passes is charged for all that it sends, good or bad."""
+        """Refuse whoever exceeds a rate, saying when to try again; charge the others for all they send, good or bad."""
         rate, each = self._rate, self._rate_per_address
         sender = "" if each is None or request.client is None else network(request.client.host)
         pause = max(0.0 if rate is None else rate.wait(""), 0.0 if each is None else each.wait(sender))
         if pause:
-            raise HttpProblem(429, "too_often", "too many reports come", retry_after=math.ceil(pause))
+            raise HttpProblem(429, "too_often", "rate limit exceeded", retry_after=math.ceil(pause))
         if each is not None:
             each.take(sender, max(1, reports))
 
     def _declared(self, request: Request) -> int:
-        """Bytes that the body says it has; as many as there may be, if it does not say."""
+        """Length of the body as declared; the largest allowed, if it is not declared."""
         most = self._limits.max_upload_bytes
         declared = request.headers.get("content-length", str(most))
         if not declared.isdecimal() or len(declared) > 18 or int(declared) > most:
@@ -273,13 +273,13 @@ class Service:
         most = self._limits.max_upload_bytes
         parts, size = [], 0
         try:
-            async for part in request.stream():  # the connection sees to it that this ends
+            async for part in request.stream():  # the connection has a deadline for this
                 size += len(part)
                 self._arriving += len(part)
                 if size > most:
                     raise _too_large(most)
                 if self._arriving > self._limits.max_incoming_bytes:
-                    raise HttpProblem(429, "busy", "too many uploads come", retry_after=1)
+                    raise HttpProblem(429, "busy", "too many uploads are arriving", retry_after=1)
                 parts.append(part)
         finally:
             self._arriving -= size
@@ -318,7 +318,7 @@ class Service:
         self._only(request, self._tokens.analyzer)
         task_id = request.path_params["task"]
         found = await self._read(self._reader.store.batches, task_id, "RELEASED")
-        if not found and task_id not in self._shuffler.tasks:  # what a retired task has released is still there
+        if not found and task_id not in self._shuffler.tasks:  # what a retired task released can still be fetched
             raise _unknown_task()
         return JSONResponse({"batches": [_shown(batch) for batch in found]})
 
@@ -360,7 +360,7 @@ class Service:
     def _only(self, request: Request, token: str | None) -> None:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if token is None or scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
-            raise HttpProblem(401, "unauthorized", "this needs the right token", headers={"WWW-Authenticate": "Bearer"})
+            raise HttpProblem(401, "unauthorized", "a valid token is required", headers={"WWW-Authenticate": "Bearer"})
 
     # Work in the background
 
@@ -371,10 +371,10 @@ class Service:
             await asyncio.sleep(self._limits.tick_interval)
             try:
                 ended = await self._release(self._releaser.tick)
-            except Exception as error:  # time must go on
-                if told(error) != trouble:  # said once, not every second
+            except Exception as error:  # the next tick tries again
+                if told(error) != trouble:  # logged once, not every second
                     trouble = told(error)
-                    LOG.error("batches that are due wait: %s", trouble)
+                    LOG.error("batches that are due are delayed: %s", trouble)
                 continue
             trouble = ""
             for batch in ended:

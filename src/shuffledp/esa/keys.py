@@ -41,7 +41,7 @@ class PublicKey:
     public: bytes
 
     def loaded(self) -> X25519PublicKey:
-        """For sealing."""
+        """The key as the cipher needs it."""
         return X25519PublicKey.from_public_bytes(self.public)
 
 
@@ -81,7 +81,7 @@ class KeyRing:
         return next((key for key in self.keys if key.key_id == key_id), None)
 
     def introduced(self) -> Self:
-        """With a new pending key, which clients learn before it is used."""
+        """The ring with a new pending key, which clients learn before it is used."""
         taken = {key.key_id for key in self.keys}
         last = self.keys[-1].key_id if self.keys else -1
         free = next((j % 256 for j in range(last + 1, last + 257) if j % 256 not in taken), None)
@@ -97,7 +97,7 @@ class KeyRing:
         return replace(ring, keys=tuple(replace(key, state=following[key.state]) for key in ring.keys))
 
     def destroyed(self, key_id: int) -> Self:
-        """Without an expired key: what was sealed to it can never be opened again."""
+        """The ring without an expired key: what was sealed to it can never be opened again."""
         found = self.find(key_id)
         if found is None or found.state != "EXPIRED":
             raise InvalidInput(f"key {key_id} is not an expired key. Only those can be destroyed.")
@@ -193,11 +193,11 @@ class KeyList:
         return next((key for key in self.keys if key.key_id == key_id), None)
 
     def fingerprint(self, key: PublicKey) -> str:
-        """What people compare, in hexadecimal."""
+        """What people compare: the key's fingerprint in hexadecimal."""
         return fingerprint(self.role, key.key_id, key.public).hex()
 
     def document(self) -> dict[str, Any]:
-        """As JSON data."""
+        """The list as JSON data."""
         return {
             "role": self.role,
             "keys": [{"key_id": key.key_id, "state": key.state, "public": _text(key.public)} for key in self.keys],

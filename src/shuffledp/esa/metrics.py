@@ -1,7 +1,7 @@
-"""What monitoring may see, as Prometheus metrics: nothing that tells when one report came.
+"""What monitoring may see, as Prometheus metrics: nothing that tells when one report arrived.
 
-Whoever sees a counter rise with each report knows when a victim's is in, and can send the rest of the batch. So reports are
-counted when their batch ends, the fill of an open batch is rounded down to quarters, and what waits to thousands.
+Whoever sees a counter rise with each report knows when a victim's has arrived, and can send the rest of the batch. So reports are
+counted when their batch ends, the fill of an open batch is rounded down to quarters, and what is waiting to thousands.
 """
 
 import math
@@ -21,7 +21,7 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
 class Metrics(Collector):
-    """The metrics of one shuffler, which is not used for anything else; `waiting` says how many reports wait.
+    """The metrics of one shuffler, a handle used for nothing else; `waiting` says how many reports are waiting.
 
     Attributes:
         refused: requests that were refused, by kind: exact, because none of their reports was accepted.
@@ -35,15 +35,15 @@ class Metrics(Collector):
         self._registry.register(self)
 
     def ended(self, task_id: str) -> None:
-        """A batch has ended: from now on its reports show."""
+        """Show the reports of a batch from now on: it has ended."""
         self._seen[task_id] = Counter(self._shuffler.counters[task_id])
 
     def text(self) -> bytes:
-        """All of them; reads the store."""
+        """All metrics in Prometheus' format; reads the store."""
         return generate_latest(self._registry)
 
     def describe(self) -> list[Metric]:
-        """Nothing is looked up before it is asked for."""
+        """Nothing: values are looked up when they are asked for."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -76,6 +76,6 @@ class Metrics(Collector):
         refused = CounterMetricFamily("shuffledp_refused_requests", "Requests that were refused.", labels=("kind",))
         for kind, count in sorted(self.refused.items()):
             refused.add_metric((kind,), count)
-        waiting = GaugeMetricFamily("shuffledp_waiting_reports", "Reports that wait for the disk, in thousands.")
+        waiting = GaugeMetricFamily("shuffledp_waiting_reports", "Reports waiting for the disk, in thousands.")
         waiting.add_metric((), self._waiting() // 1000 * 1000)
         yield from (reports, destroyed, fill, closing, refused, waiting)

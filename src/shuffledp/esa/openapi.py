@@ -19,17 +19,17 @@ PROBLEMS: Final[dict[ProblemKind, str]] = {
     (404, "batch_unknown"): "There is no such released batch, or its bytes were purged.",
     (404, "not_found"): "There is no such path.",
     (405, "method_not_allowed"): "The path does not have this method.",
-    (408, "too_slow"): "The body did not come in time.",
+    (408, "too_slow"): "The body did not arrive in time.",
     (409, "batch_too_small"): "The open batch has fewer reports than a release needs, and stays open.",
     (413, "invalid_message"): "The body is too large.",
     (415, "invalid_message"): "The body is not application/octet-stream.",
-    (429, "busy"): "Too much waits: send the same bytes later.",
-    (429, "too_often"): "Too many reports come: send the same bytes later.",
+    (429, "busy"): "Too much is waiting: send the same bytes later.",
+    (429, "too_often"): "Rate limit exceeded: send the same bytes later.",
     (503, "unavailable"): "The store cannot be written to, or the shuffler is stopping: send the same bytes later.",
     (503, "busy"): "There are too many connections: send the same bytes later.",
     (503, "not_ready"): "The shuffler should get no reports now.",
 }
-"""Every answer that is not what was asked for."""
+"""Every refusal."""
 EVERYWHERE: Final[tuple[ProblemKind, ...]] = ((400, "invalid_http"), (503, "unavailable"), (503, "busy"))
 _OCTETS: Final = "application/octet-stream"
 _PROBLEM: Final = "application/problem+json"
@@ -45,7 +45,7 @@ class Operation:
         answer: media type of a 200.
         schema: what a JSON answer is, or a text or bytes.
         problems: refusals besides those that every endpoint has.
-        role: whose token must be shown; the one of another shuffler only where this one is an inner hop.
+        role: whose token is required; `forward`, that of another shuffler, only where this one is an inner hop.
         upload: whether there is a body of reports.
         from_pages: whether scripts of web pages may use it (CORS).
         digest: whether a hash of the answer comes with it.
@@ -104,7 +104,7 @@ OPERATIONS: Final = (
         answer=_OCTETS, schema={}, problems=(_UNAUTHORIZED, (404, "batch_unknown"), (404, "not_found")),
     ),
     Operation(
-        path="/healthz", method="get", name="isAlive", summary="Whether the process lives.",
+        path="/healthz", method="get", name="isAlive", summary="Whether the process is alive.",
         answer="text/plain", schema=_TEXT,
     ),
     Operation(

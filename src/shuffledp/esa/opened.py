@@ -34,7 +34,7 @@ class OpenedBefore:
 
     @contextlib.contextmanager
     def of(self, task_id: str) -> Iterator["Remembered"]:
-        """What was opened of one task. Two analyses of it wait for each other here, or both could open the same report."""
+        """What was opened of one task. Only one analysis of a task at a time: two could both open the same report."""
         folder = self._folder / task_id
         with contextlib.ExitStack() as turn:
             try:

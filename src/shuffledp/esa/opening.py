@@ -53,10 +53,10 @@ def tally_here(records: Sequence[bytes], ring: KeyRing, task_id: str, size: int)
 
 
 class Openers:
-    """Processes that open records: started when first needed, and done without when they fail.
+    """Processes that open records: started when first needed, and dispensable.
 
-    A helper that cannot start, dies, or does not answer in time costs time and nothing else: all are killed, what they owe is
-    opened in this process, and they are not started again for a while, the longer the more often they failed.
+    A helper that cannot start, dies, or does not answer in time costs time and nothing else: all are killed, what they have not
+    done is done in this process, and they are not started again for a while, the longer the more often they failed.
 
     Attributes:
         processes: how many; with one, everything is opened here.
@@ -78,14 +78,14 @@ class Openers:
         self._failures, self._not_before = 0, float("-inf")
 
     def __call__(self, records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Outcome]:
-        """What is in each record, or why it is not known."""
+        """The plaintext of each record, or why there is none."""
         parts = self._parts(partial(open_here, task_id=task_id, hop=hop), records, ring)
         return [opened for part in parts for opened in part]
 
     def tallies(
         self, records: Sequence[bytes], ring: KeyRing, task_id: str, size: int
     ) -> Iterator[Counter[int | Outcome]]:
-        """How often there is what, part after part: processes that count send back little."""
+        """How often each message and refusal occurs, part by part: processes that count send back little."""
         return self._parts(partial(tally_here, task_id=task_id, size=size), records, ring)
 
     def _parts(
@@ -179,7 +179,7 @@ class _Pool:
 
 
 def _help(orders: Connection) -> None:
-    """Open what comes until the parent is gone; what fails here is done, and fails audibly, there. It handles interrupts too."""
+    """Open what is asked for until the parent is gone; what fails here is done there, where errors and interrupts are handled."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(Exception):
         while True:

@@ -13,7 +13,7 @@ from shuffledp.esa.wire import ID
 
 
 def order(ids: NDArray[np.uint8], secret: bytes) -> NDArray[np.intp]:
-    """Which report comes first, second, ...: row numbers of `ids`, which has 16 bytes a row.
+    """Which report comes first, second, ...: row numbers of `ids`, which has 16 bytes per row.
 
     >>> sorted(order(np.arange(48, dtype=np.uint8).reshape(3, 16), bytes(32)).tolist())
     [0, 1, 2]

@@ -1,4 +1,4 @@
-"""Answers that are not what was asked for, as problem details (RFC 9457)."""
+"""Refusals over HTTP, as problem details (RFC 9457)."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -36,9 +36,9 @@ class HttpProblem(Exception):  # noqa: N818 - a problem detail
             self.headers["Retry-After"] = str(retry_after)
 
     def document(self) -> dict[str, Any]:
-        """The details."""
+        """The problem as JSON data."""
         return {"type": f"urn:shuffledp:{self.kind}", "title": self.title, "status": self.status, **self.more}
 
     def response(self) -> Response:
-        """The answer."""
+        """The problem as an HTTP response."""
         return JSONResponse(self.document(), self.status, headers=self.headers, media_type=MEDIA_TYPE)

@@ -1,4 +1,4 @@
-"""How often somebody may come: leaky buckets, in memory only, under names that mean nothing outside this process."""
+"""Rate limits: leaky buckets, in memory only, under names that mean nothing outside this process."""
 
 import hmac
 import ipaddress
@@ -8,11 +8,11 @@ from typing import Final
 
 _BUCKETS: Final = 100_000
 DEBT: Final = 10.0
-"""Seconds that anybody has to wait at most: what is owed beyond that is forgiven."""
+"""The longest that anybody has to wait, in seconds: debt beyond that is forgiven."""
 
 
 class Rate:
-    """So many reports a second for each name. An upload passes while its bucket is not empty, and may leave it in debt."""
+    """A number of reports per second for each name. An upload passes while its bucket is not empty, and may leave it in debt."""
 
     def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
         self._per_second, self._clock = per_second, clock
@@ -20,12 +20,12 @@ class Rate:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def wait(self, name: str) -> float:
-        """Seconds after which somebody may come again; 0 if now."""
+        """Seconds until this name may send again; 0 if it may now."""
         level, _ = self._level(name)
         return 0.0 if level > 0 else 0.001 - level / self._per_second
 
     def take(self, name: str, reports: int) -> None:
-        """Somebody came with so many reports."""
+        """Charge a name for reports."""
         level, bucket = self._level(name)
         if len(self._buckets) >= _BUCKETS and bucket not in self._buckets:
             self._forget(self._clock())
@@ -47,7 +47,7 @@ class Rate:
 
 
 def network(host: str) -> str:
-    """Where a connection is from; of IPv6 the network, because everybody there has many addresses."""
+    """What a connection is charged to: its IPv4 address, or its IPv6 network, because everybody there has many addresses."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

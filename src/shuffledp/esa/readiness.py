@@ -11,11 +11,11 @@ from shuffledp.stores.store import Store, StoreUnavailable
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 _FRESH: Final = 1.0
-"""Seconds for which an answer holds, so that asking often does not load the disk."""
+"""Seconds for which an answer is reused, so that asking often does not load the disk."""
 
 
 class Readiness:
-    """Asks the store, in the thread that writes to it, to write something; and looks at its disk and at who waits."""
+    """Asks the store, in the thread that writes to it, to write something; checks its disk and how long uploads wait."""
 
     def __init__(self, commits: Commits, store: Store, limits: Limits) -> None:
         self._commits, self._store, self._limits = commits, store, limits

@@ -38,7 +38,7 @@ class Released:
         return cls(np.zeros(0, np.uint8) if empty else np.memmap(file, dtype=np.uint8, mode="r"), sha256)
 
     def records(self, length: int) -> Records:
-        """The records, which are so many bytes long each."""
+        """The records, which all have this length."""
         if not len(self.content) or len(self.content) % length:
             raise InvalidInput("this is not a batch: its length is not a whole number of records. Fetch it again.")
         return self.content.reshape(-1, length)

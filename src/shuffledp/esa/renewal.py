@@ -20,7 +20,7 @@ class Renewal:
         self._shuffler, self._keys, self._next_keys = shuffler, keys, next_keys
 
     def renew(self) -> int:
-        """Use the current keys. A file that is damaged or gone leaves the previous ones in use: says how many are."""
+        """Use the current keys; returns how many files are damaged or gone, whose previous keys stay in use."""
         jobs = [lambda task_id=task_id: self._renew_next(task_id) for task_id in self._next_keys]
         bad = 0
         for job in [*jobs, self._renew_own]:

@@ -14,11 +14,11 @@ from shuffledp.esa.keys import KeyList
 from shuffledp.esa.task import Task
 
 _TURNS: Final = 5
-"""Times that keys or windows may change under a report."""
+"""How often keys or windows may change while a report is sent."""
 
 
 class NotDelivered(ShuffledpError):  # noqa: N818 - reads as what it is
-    """The shuffler could not be reached in time. The report waits; sending it again is safe."""
+    """The shuffler could not be reached in time. The report is kept; sending it again is safe."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Sender:
         object.__setattr__(self, "url", checked(self.url))
 
     def send(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[Outcome]:
-        """Deliver reports, for a window if told: what became of each."""
+        """Deliver reports, for a window if one is given; returns the outcome of each."""
         return asyncio.run(self.deliver(task, records, window=window))
 
     async def deliver(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[Outcome]:
@@ -114,10 +114,10 @@ class Sender:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """What became of a report.
+    """The end of one submission.
 
     Attributes:
-        outcome: what the shuffler said of it.
+        outcome: what the shuffler answered.
         earlier: whether it is a report that was made before, which stands: the value that was given now was not used.
     """
 
@@ -128,7 +128,7 @@ class Submitted:
 def submit(client: Client, value: Any, *, sender: Sender, credential: bytes = b"") -> Submitted:
     """Report a value for the shuffler's current window. Safe to call again after any failure.
 
-    A report that still waits from before goes first, and then nothing else: it stands, whatever the value is now.
+    A report that is still pending is sent first, and then nothing else: it stands, whatever the value is now.
     """
     announced = sender.described(client.task)
     waiting = client.waiting

@@ -21,11 +21,11 @@ from shuffledp.esa.limits import Limits
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 _ANSWER, _HANG_UP, _CANCEL = 0.5, 0.6, 0.7
-"""Of the time to stop: when all who wait are answered, when those who are slow are hung up on, when nothing is waited for."""
+"""Shares of the time to stop after which pending requests are answered, slow clients hung up on, and nothing is waited for."""
 
 
 class Server(uvicorn.Server):
-    """One service on one address, and its metrics on another if told."""
+    """One service on one address, and its metrics on another if one is given."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Server(uvicorn.Server):
         self._service, self._limits = service, limits
 
     def listen(self, public: socket.socket, metrics: socket.socket | None = None) -> None:
-        """Serve until a signal comes."""
+        """Serve until a signal arrives."""
         with asyncio.Runner(loop_factory=self.config.get_loop_factory()) as runner:
             runner.run(self._listen(public, metrics))
 
@@ -64,7 +64,7 @@ class Server(uvicorn.Server):
             await asyncio.gather(*jobs)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal to stop."""
+        """Begin to stop, and make sure that it ends in time."""
         if not self.should_exit:
             watchdog = threading.Timer(self._limits.stop_timeout, _end, [self._limits.stop_timeout])
             watchdog.daemon = True
@@ -72,14 +72,14 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take nothing new, answer what waits, and wait for nobody for ever."""
+        """Refuse new uploads, answer pending ones, and wait for nobody for ever."""
         loop, grace = asyncio.get_running_loop(), self._limits.stop_timeout
         self._service.drain()
         loop.call_later(_ANSWER * grace, self._give_up)
         await super().shutdown(sockets)
 
     def _give_up(self) -> None:
-        """Answer all who wait; and hang up on those who do not take their answers, a while after they got them."""
+        """Answer all pending requests; a while later, hang up on clients that have not read their answers."""
         self._service.give_up()
         asyncio.get_running_loop().call_later((_HANG_UP - _ANSWER) * self._limits.stop_timeout, self._hang_up)
 
@@ -106,7 +106,7 @@ def _config(app: Any, limits: Limits, **more: Any) -> uvicorn.Config:
 
 
 def _end(seconds: float) -> None:
-    """The last resort: everything that was acknowledged is on disk. Even a log that nobody reads does not keep us."""
+    """The last resort: everything that was acknowledged is on disk. Not even a log that nobody reads delays it."""
     words = "still busy %g s after the signal to stop; ending now. What was acknowledged is on disk."
     saying = threading.Thread(target=LOG.error, args=(words, seconds), daemon=True)
     saying.start()

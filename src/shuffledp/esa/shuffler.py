@@ -36,7 +36,7 @@ PERSISTENCE: Final = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsealed:
-    """Reports whose outer layer is off: what became of each so far, and of the good ones place, credential's name and inside."""
+    """Reports without their outer layer: the outcome of each so far; of good ones place, credential's name and inner record."""
 
     task: str
     window: int | None
@@ -51,13 +51,13 @@ class Shuffler:
     Attributes:
         store: where everything is.
         ring: the shuffler's private keys; replace it to rotate.
-        clock: seconds; one that steps back delays a release and never hastens it.
+        clock: seconds; if it steps back, a release is delayed and never early.
         steady: seconds of a clock that never steps; nothing is destroyed because `clock` was wrong for a moment.
-        secrets: new secrets for permutations.
+        secrets: makes a new secret for each permutation.
         opener: opens outer layers, here or in other processes.
-        admission: who may report; anybody unless told.
+        admission: who may report; anybody by default.
         reached: called at each named point of accept and close; tests pass their own.
-        counters: what became of records, by task and outcome; nothing about whose.
+        counters: outcomes of records by task; nothing about whose they are.
     """
 
     store: Store
@@ -80,7 +80,7 @@ class Shuffler:
         self.resume()
 
     def serve(self, task: Task, next_keys: KeyList, *, hop: int | None = None) -> None:
-        """Take reports for a task from now on, as its outermost shuffler unless told.
+        """Take reports for a task from now on, by default as its outermost shuffler.
 
         `next_keys` is the published list of whoever opens what this shuffler releases.
         """
@@ -134,7 +134,7 @@ class Shuffler:
         return self._next_keys[task_id]
 
     def announced(self, batch: Batch) -> NextKey | None:
-        """The only key that reports of an open batch may be sealed to; None if it is listed no more."""
+        """The only key that reports of an open batch may be sealed to; None if it is no longer listed."""
         return batch.key if self._listed(batch.task).get(batch.key.id) == batch.key else None
 
     def current(self, task_id: str) -> Batch | None:
@@ -163,14 +163,14 @@ class Shuffler:
         return self._credential + record_length(self._hops[task_id] + 1)
 
     def accept(self, task_id: str, uploads: Iterable[bytes], window: int | None = None) -> list[Outcome] | Refusal:
-        """Open, deduplicate and keep reports: what became of each. Once this returns, what is accepted is on disk.
+        """Open, deduplicate and keep reports; returns the outcome of each. Once this returns, what is accepted is on disk.
 
-        A report that is meant for a window is kept only in that one, so that nobody is twice in a batch.
+        A report that is meant for a window is kept only in that one, so that nobody is in a batch twice.
         """
         return self.keep(self.open(task_id, uploads, window)) if task_id in self._tasks else "task_unknown"
 
     def open(self, task_id: str, uploads: Iterable[bytes], window: int | None = None) -> Unsealed:
-        """The first half, which touches no store, so that it can go on while others are written down."""
+        """The first half, which does not touch the store, so that it can run while other reports are written."""
         self.reached("accept: received")
         sealed, hop, before = list(uploads), self._hops[task_id], self._credential
         outcome: list[Outcome] = [Outcome.INVALID_MESSAGE] * len(sealed)
@@ -238,7 +238,7 @@ class Shuffler:
         return release(self.store, closing.id, self.reached)
 
     def tick(self) -> list[Batch]:
-        """What time brings: batches whose window is over are released, those that are too old and too small end."""
+        """Release the batches whose window is over, and end those that are too old and too small."""
         ended = self.resume()
         for task_id in set(self._tasks) - set(self.store.tasks()):
             del self._tasks[task_id]  # retired
@@ -260,14 +260,14 @@ class Shuffler:
             self.store.open_window(task_id, key=active, now=self.clock())
 
     def _aged(self, task: Task, batch: Batch) -> Batch | None:
-        """What becomes of a batch that is not released: it ends, if it is too old."""
+        """End a batch that is too old to be released; an empty one starts again."""
         now = self.clock()
         if self._lasting("ahead", batch, now < batch.opened):  # it was opened by a clock that was wrong
             self.store.renew(batch.id, now=now, empty=False)
-        if not batch.count and now >= batch.opened + task.window:  # its first report is not old
+        if not batch.count and now >= batch.opened + task.window:  # so that its first report is not old
             self.store.renew(batch.id, now=now)
         old = batch.count > 0 and now >= batch.opened + task.max_age
-        # reports sealed to a key that nobody has any more would wait for ever
+        # reports sealed to a key that nobody has any more could never be opened
         roll_over = task.on_expiry == "roll-over" and self.announced(batch) is not None
         if old if roll_over else self._lasting("old", batch, old):
             return self.store.end(
@@ -276,14 +276,14 @@ class Shuffler:
         return None
 
     def _lasting(self, what: str, batch: Batch, holds: bool) -> bool:
-        """Whether something has held at every look for a while, by the clock that never steps."""
+        """Whether something has been true at every check for a while, by the clock that never steps."""
         if not holds:
             self._since.pop((what, batch.id), None)
             return False
         return self.steady() - self._since.setdefault((what, batch.id), self.steady()) >= PERSISTENCE
 
     def resume(self) -> list[Batch]:
-        """Finish what a crash or a full disk interrupted: the same secret gives the same bytes. Says what is released by it."""
+        """Finish what a crash or a full disk interrupted: the same secret gives the same bytes. Returns what this released."""
         self.store.tidy()
         return [
             done

@@ -1,4 +1,4 @@
-"""Bytes on the wire: every report of a task has one length, whatever it says.
+"""Bytes on the wire: every report of a task has one length, whatever its value.
 
 A record is a 7-byte header (RFC 9458: key id, KEM, KDF, AEAD), the encapsulated key (32 bytes) and the ciphertext with its
 tag. The innermost plaintext is 16 bytes: the message as an 8-byte big-endian number and 8 zero bytes.
@@ -32,7 +32,7 @@ class Header:
             raise InvalidInput(f"a key id is from 0 to 255; got {self.key_id}.")
 
     def encode(self) -> bytes:
-        """Seven bytes."""
+        """The header as seven bytes."""
         return HEADER.pack(self.key_id, *SUITE)
 
 
@@ -42,7 +42,7 @@ def key_id_of(record: bytes) -> int | None:
 
 
 def record_length(layers: int) -> int:
-    """Bytes of a report with so many layers, the analyzer's included."""
+    """Bytes of a report with this number of layers, the analyzer's included."""
     return PAYLOAD + layers * LAYER
 
 
@@ -60,7 +60,7 @@ def decode_message(payload: bytes, size: int) -> int | None:
 
 
 def report_id(inner: bytes) -> bytes:
-    """The name of a report: computed from what the shuffler passes on, never sent."""
+    """The id of a report: computed from what the shuffler passes on, never sent."""
     return hashlib.sha256(inner).digest()[:ID]
 
 

@@ -9,38 +9,28 @@ from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VER
 from shuffledp.planning.compare import Candidate
 
 SIZES: Final = tuple(10**j for j in range(3, 10))
-_COLOURS: Final = {"nobody": VERMILION, "the curator": BLACK, "the shuffler": SKY}
+_BY_PROOF: Final = {"best": BLUE, "histogram-theorem": ORANGE, "proof": PURPLE}
+"""Our own plans, the paper's parameters and the lower bound stand out by what proves them."""
+_BY_TRUST: Final = {"nobody": VERMILION, "the curator": BLACK, "the shuffler": SKY}
 _LINES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
-_MULTI: Final = ("Cheu et al., many messages", "IKOS split and mix")
 
 
 def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, epsilon: float, delta: float) -> None:
-    """One line a protocol; colours say whom users trust."""
+    """One line per protocol; colours say whom users trust."""
     names = list(dict.fromkeys(row.name for rows in curves.values() for row in rows))
     with canvas(9.0, 4.2, 1, 1) as (figure, axes):
         axis = axes[0]
         used: dict[str, int] = {GREEN: 1}  # dashed, because one of them lies on the curator's line
         for name in names:
-            points = [
-                (n, row) for n, rows in curves.items() for row in rows if row.name == name and row.rmse is not None
-            ]
+            points = {n: row for n, rows in curves.items() for row in rows if row.name == name and row.rmse is not None}
             if not points:
                 continue
-            trust = points[0][1].trust
-            colour = _COLOURS[trust]
-            if name == "shuffledp":
-                colour = BLUE
-            elif name in _MULTI:
-                colour = GREEN
-            elif name == "lower bound":
-                colour = PURPLE
-            elif "paper" in name:
-                colour = ORANGE
+            colour = _colour(list(points.values()))
             style = _LINES[used.get(colour, 0) % len(_LINES)]
             used[colour] = used.get(colour, 0) + 1
             axis.plot(
-                [n for n, _ in points], [row.rmse or 0.0 for _, row in points], color=colour, linestyle=style, marker="o",
-                markersize=2.5, linewidth=2.4 if name == "shuffledp" else 1.4, label=f"{name} ({trust})",
+                list(points), [row.rmse or 0.0 for row in points.values()], color=colour, linestyle=style, marker="o",
+                markersize=2.5, linewidth=2.4 if colour == BLUE else 1.4, label=f"{name} ({next(iter(points.values())).trust})",
             )  # fmt: skip
         axis.set_xscale("log")
         axis.set_yscale("log")
@@ -49,3 +39,9 @@ def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, ep
         axis.set_title(f"epsilon = {rounded_up(epsilon)}, delta = {rounded_up(delta)}; in brackets whom users trust")
         figure.legend(loc="outside right upper")
         save_picture(figure, path)
+
+
+def _colour(rows: Sequence[Candidate]) -> str:
+    if any((row.messages or 1) > 1 for row in rows):
+        return GREEN
+    return _BY_PROOF.get(rows[0].accounted_by, _BY_TRUST[rows[0].trust])

@@ -2,28 +2,21 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from shuffledp.errors import InvalidInput
+from shuffledp.accounting.curve import Point
 from shuffledp.figures import style
 
 
-def draw_curves(rows: Sequence[dict[str, Any]], path: Path, *, title: str) -> None:
+def draw_curves(curve: Sequence[Point], path: Path, *, title: str) -> None:
     """Delta against epsilon on a log scale: a line for each bound's upper end, a dotted one for a lower end."""
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InvalidInput(f"a plot ends in .png, .svg or .pdf; got {path.name!r}. Choose one of them.")
-    palette = [style.VERMILION, style.BLUE, style.GREEN, style.PURPLE, style.ORANGE, style.SKY, style.BLACK]
     with style.canvas(6.0, 4.0, 1, 1) as (figure, (axes,)):
-        for i, name in enumerate(dict.fromkeys(row["bound"] for row in rows)):
-            colour = palette[i % len(palette)]
+        for i, name in enumerate(dict.fromkeys(point.bound for point in curve)):
+            colour = style.PALETTE[i % len(style.PALETTE)]
             for end, line in (("upper", "-"), ("lower", ":")):
-                points = [(r["epsilon"], r[end]) for r in rows if r["bound"] == name and r[end]]
+                points = [(p.epsilon, value) for p in curve if p.bound == name and (value := getattr(p, end))]
                 if points:
                     axes.plot(*zip(*points, strict=True), color=colour, linestyle=line, label=f"{name}, {end}")
         axes.set(xlabel=r"$\varepsilon$", ylabel=r"$\delta$", yscale="log")
         axes.set_title(title, loc="left")
         axes.legend()
-        try:
-            figure.savefig(path)
-        except OSError as error:
-            raise InvalidInput(f"cannot write {path.name}: {error.strerror}. Choose another place.") from None
+        style.save_picture(figure, path)

@@ -30,7 +30,7 @@ class _Table(NamedTuple):
 def check_report(path: Path) -> None:
     """Refuse a report that cannot be made, before the work."""
     if path.suffix.lower() not in (".html", ".png"):
-        raise InvalidInput(f"{path.name} is not a kind of report we write. Use .html or .png.")
+        raise InvalidInput(f"{path.name} is not a kind of report that can be written. Use .html or .png.")
     check_drawing(path)
     if path.suffix.lower() == ".html":
         _template()

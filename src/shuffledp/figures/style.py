@@ -19,7 +19,8 @@ GREEN: Final = "#009E73"
 BLUE: Final = "#0072B2"
 VERMILION: Final = "#D55E00"
 PURPLE: Final = "#CC79A7"
-"""Okabe and Ito's palette, without its yellow."""
+PALETTE: Final = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, BLACK)
+"""Okabe and Ito's palette, without its yellow, in the order in which lines take colours."""
 
 _SETTINGS: Final[dict[Any, Any]] = {
     "font.size": 9.0,
@@ -63,7 +64,7 @@ def save(figure: "Figure", out: Path, name: str) -> list[Path]:
 def check_picture(path: Path) -> None:
     """Refuse a picture that cannot be drawn, before the work."""
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InvalidInput(f"{path.name} is not a kind of picture we draw. Use .png, .svg or .pdf.")
+        raise InvalidInput(f"{path.name} is not a kind of picture that can be drawn. Use .png, .svg or .pdf.")
     check_drawing(path)
 
 

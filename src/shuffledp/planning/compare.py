@@ -1,4 +1,4 @@
-"""The candidates for a question side by side: whom one must trust, what it costs a user, how far off the answer is."""
+"""The candidates for a question side by side: whom users must trust, what each of them sends, how far off the answer is."""
 
 import math
 from collections.abc import Callable, Container
@@ -29,8 +29,8 @@ class Candidate:
         trust: whom users must trust.
         reference: where it comes from.
         accounted_by: what proves its privacy.
-        messages: a user sends.
-        bits: a user sends, in all messages.
+        messages: that each user sends.
+        bits: in all messages of a user.
         epsilon0: what one user's messages give away by themselves; None if everything.
         rmse: root mean squared error of the answer, at the worst data; None if the protocol cannot do it.
         simulated: the same, measured on runs at the same data.

@@ -91,5 +91,5 @@ def epsilon_possible(
 def _positive(value: float, name: str) -> float:
     number = checks.real(value, name)
     if not 0 < number < math.inf:
-        raise InvalidInput(f"{name} must be above 0; got {number}. Give the error you can live with.")
+        raise InvalidInput(f"{name} must be above 0; got {number}. Give the error that is acceptable.")
     return number

@@ -68,7 +68,7 @@ class Plan:
         return self.protocol.paper_error(self.min_batch) if self.guarantee.bound == PAPER_BOUND else None
 
     def honest_of(self, reports: int) -> int:
-        """How many of so many reports the plan relies on, at its honest fraction."""
+        """How many of these reports the plan relies on, at its honest fraction."""
         return reports * self.guarantee.n // self.min_batch
 
     def epsilon_at(self, n: int) -> float:
@@ -217,7 +217,7 @@ def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
             others = ", ".join(
                 sorted({q for f in registry.FAMILIES for o in f.options if o.name == name for q in f.questions})
             )
-            whose = f"it is for {others}" if others else "nothing has it"
+            whose = f"it is for {others}" if others else "no question does"
             raise InvalidInput(f"a {question} has no {name}: {whose}. Leave it out.")
     asked = Question(name=question, options=given, **numbers)
     for family in families:

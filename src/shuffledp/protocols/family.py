@@ -69,7 +69,7 @@ class PlannedFamily(Family):
     def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
         """The most private protocol whose error is at most this; the question's epsilon is not looked at.
 
-        Raises InvalidInput if there is none. Here by searching epsilon; a family that knows better does better.
+        Raises InvalidInput if there is none. This searches for epsilon; a family may know a better way.
         """
 
         def excess(epsilon: float) -> float:
@@ -88,5 +88,5 @@ class PlannedFamily(Family):
 
 
 def too_small() -> InvalidInput:
-    """What to say if no protocol errs so little."""
+    """The error for an answer that no protocol gives."""
     return InvalidInput("no epsilon gives an error that small. Allow a larger one.")

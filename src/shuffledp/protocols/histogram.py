@@ -105,7 +105,7 @@ class Histogram(Counting, OneMessage):
         return Statistics(self, estimate)
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
-        """1 / (1 - gamma): one more of a message."""
+        """1 / (1 - gamma): one message more or less."""
         return 1 / (1 - self.gamma)
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:

@@ -42,7 +42,7 @@ class Statistics:
         """The number of users in bins first ... last, both included."""
         if not 0 <= first <= last < self.protocol.size:
             raise InvalidInput(
-                f"a range is of bins 0 to {self.protocol.size - 1}, the first one first. Check its ends."
+                f"a range goes from one of the bins 0 to {self.protocol.size - 1} to the same or a later one. Check its ends."
             )
         value = np.array([self.counts.value[first : last + 1].sum()])
         return self._like(value, self._error(value, np.array([last - first + 1])))
@@ -66,7 +66,9 @@ class Statistics:
     def top(self, count: int) -> NDArray[np.intp]:
         """The bins with the largest estimates, the largest first."""
         if not 1 <= count <= self.protocol.size:
-            raise InvalidInput(f"the largest bins can be 1 to {self.protocol.size}; got {count}. Ask for fewer.")
+            raise InvalidInput(
+                f"there are 1 to {self.protocol.size} largest bins to ask for; got {count}. Choose a number in that range."
+            )
         return np.argsort(-self.counts.value, kind="stable")[:count]
 
     def projected(self) -> Reals:

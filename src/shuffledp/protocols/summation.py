@@ -221,6 +221,6 @@ class SummationFamily(BlanketFamily):
 
 
 def span(question: Question) -> tuple[float, float]:
-    """The range of values that a question is about, [0, 1] unless told."""
+    """The range of values that a question is about, [0, 1] by default."""
     range_ = RealRange(float(question.option("low", 0.0)), float(question.option("high", 1.0)))
     return range_.low, range_.high

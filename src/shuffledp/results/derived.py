@@ -21,12 +21,14 @@ def derived(
     top: int | None = None,
     ranges: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Only what is asked for; a range is two names of bins with .. between them."""
+    """Only what is asked for; a range is the names of two bins with .. between them."""
     wanted = bool(project or frequencies or cdf or quantiles or top is not None or ranges)
     statistics = result.plan.protocol.statistics(result.estimate)
     if statistics is None:
         if wanted:
-            raise InvalidInput(f"a {result.plan.question} is one number: nothing is derived from it. Plan a histogram.")
+            raise InvalidInput(
+                f"a {result.plan.question} is one number, and nothing is derived from it. Plan a histogram."
+            )
         return {}
     names = result.names
     found: dict[str, Any] = {}
@@ -53,7 +55,7 @@ def _range(result: Result, text: str, confidence: float) -> dict[str, Any]:
     first, dots, last = text.partition("..")
     bins = {name: j for j, name in enumerate(result.names)}
     if not dots or first not in bins or last not in bins:
-        raise InvalidInput(f"{text!r} is not a range of bins. Write two names of bins with .. between them.")
+        raise InvalidInput(f"{text!r} is not a range of bins. Write the names of two bins with .. between them.")
     statistics = result.plan.protocol.statistics(result.estimate)
     if statistics is None:  # pragma: no cover - asked above
         return {}

@@ -1,4 +1,4 @@
-"""Which data were answered before on this machine: a second answer about the same people spends their budget again."""
+"""Which files were used before on this machine: a second answer about the same people spends their budget again."""
 
 import hashlib
 import json
@@ -75,7 +75,7 @@ class History:
         return notes
 
     def _of(self, data: str) -> list[Release]:
-        """Answers about the same data; lines that cannot be read are somebody else's."""
+        """Answers about the same data; lines that cannot be read were not written by this class."""
         found = []
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines()
@@ -113,7 +113,7 @@ def _warning(release: Release, before: list[Release]) -> str:
 
 def _together(releases: list[Release]) -> str:
     if any(release.unit != releases[-1].unit for release in releases):
-        return "They protect different things (one row, or several rows of a person), so their budgets do not add up."
+        return "They protect different things (one row, or several rows of one person), so their budgets do not add up."
     delta, how = releases[-1].delta, "by composition"
     spends = [release.spend for release in releases if release.spend is not None]
     epsilon = None

@@ -51,7 +51,7 @@ def simulate(
     generator: np.random.Generator,
     progress: Callable[[int], None] | None = None,
 ) -> Simulation:
-    """Run the plan on such users `trials` times: exact in law, in time that does not depend on how many users there are."""
+    """Run the plan on such users `trials` times: exact in law, in time that does not depend on the number of users."""
     protocol, n = plan.protocol, population.n
     truth = protocol.expected(population)
     squared, inside, total = 0.0, 0, np.zeros(len(truth))

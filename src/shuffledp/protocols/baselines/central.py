@@ -103,7 +103,7 @@ class NoisySum(Summing, Fields):
         return self._scaled(noisy.reshape(counts.shape[:-1]), n)
 
     def user_error(self, value: Reals | float) -> Reals:
-        """What one user's rounding and own noise add; the curator's noise is nobody's."""
+        """What one user's rounding and own noise add; the curator's noise is no user's."""
         scaled = self.domain.share(value) * self.steps
         part = scaled - np.floor(scaled)
         own = self.noise.variance if self.local else 0.0

@@ -100,7 +100,7 @@ class DBitFlip(Counting, Fields):
         return Counts(np.concatenate([ones, np.bincount(buckets.ravel(), minlength=self.size)]))
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """Each user is asked about so many buckets."""
+        """All reports, divided by the buckets that each user is asked about."""
         return int(counts[self.size :].sum()) // self.asked
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:  # noqa: ARG002

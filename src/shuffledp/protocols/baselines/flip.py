@@ -48,11 +48,11 @@ class Flip:
         return WORD / (WORD - 2 * self.threshold) if 2 * self.threshold < WORD else math.inf
 
     def apply(self, bits: NDArray[np.bool_], rows: Words, words: WordSource, first_draw: int) -> NDArray[np.bool_]:
-        """Flip a matrix of bits, one row a user."""
+        """Flip a matrix of bits, one row per user."""
         return bits ^ coins(self.threshold, bits.shape[1], rows, words, first_draw)
 
     def count(
         self, ones: NDArray[np.int64], zeros: NDArray[np.int64], generator: np.random.Generator
     ) -> NDArray[np.int64]:
-        """How many of so many true ones and zeros are reported as ones. For simulation."""
+        """How many of the given true ones and zeros are reported as ones. For simulation."""
         return np.asarray(generator.binomial(ones, 1 - self.probability) + generator.binomial(zeros, self.probability))

@@ -87,7 +87,7 @@ class PolyaShare:
         self.distance = 2 * (2**-48 * chance + 2**-63 + chance * (length * 2**-63 + slips + cut))
 
     def sample(self, rows: Words, words: WordSource, first_draw: int) -> Wholes:
-        """One part a row."""
+        """One part per row."""
         return self._number(rows, words, first_draw) - self._number(rows, words, first_draw + 2)
 
     def _number(self, rows: Words, words: WordSource, draw: int) -> Wholes:

@@ -133,7 +133,7 @@ class SplitAndMix(Summing, Fields):
         return
 
     def randomize(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.uint64]:
-        """The shares of each user, one row a user."""
+        """The shares of each user, one row per user."""
         rows = rows_from(first_row, len(values))
         points = to_grid(values, words, low=self.low, high=self.high, steps=self.steps, first_row=first_row)
         return self.split(
@@ -212,7 +212,7 @@ class SplitAndMix(Summing, Fields):
 
 
 def shares_needed(*, sigma: float, modulus: int, honest: int) -> int:
-    """Messages a user for statistical security 2^-sigma."""
+    """Messages per user for statistical security 2^-sigma."""
     return math.ceil(2 + (2 * sigma + math.log2(modulus)) / (math.log2(honest) - math.log2(math.e)))
 
 

@@ -83,11 +83,11 @@ class UnaryBits(Summing, Fields):
 
     @property
     def bits(self) -> int:
-        """One a message."""
+        """One per message."""
         return self.messages
 
     def randomize(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
-        """The bits of each user, one row a user; bit j of user i has the words of row i r + j."""
+        """The bits of each user, one row per user; bit j of user i has the words of row i r + j."""
         points = to_grid(values, words, low=self.low, high=self.high, steps=self.messages, first_row=first_row)
         bits = (np.arange(self.messages) < points[:, None]).astype(np.uint8)
         sent = self.randomizer.randomize(bits.ravel(), words, first_row=first_row * self.messages)

@@ -1,0 +1,59 @@
+"""Which symbol a value is: labels, intervals, whole numbers."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from shuffledp import Histogram, InvalidInput, RandomizedResponse, plan
+from shuffledp.domains.intervals import Intervals
+from shuffledp.domains.labels import Labels
+from shuffledp.domains.whole_numbers import WholeNumbers
+
+
+def test_labels() -> None:
+    labels = Labels(("a", "b", "c"))
+    assert labels.clean(["c", "a"]).values.tolist() == [2, 0]
+    assert labels.index("b") == 1
+
+
+def test_intervals() -> None:
+    assert Intervals(4, -1.0, 1.0).clean([-1.0, -0.5, 0.999, 1.0]).values.tolist() == [0, 1, 3, 3]
+    hundred = Intervals(100, 0.0, 1.0)
+    assert hundred.clean([0.29, 0.57, 0.58, 0.0, 1.0]).values.tolist() == [29, 57, 58, 0, 99]
+    assert (hundred.clean(hundred.edges[:-1]).values == np.arange(100)).all()
+    assert Intervals(22, 0.0, 22.0).clean(np.arange(22)).values.tolist() == list(range(22))
+    assert len(set(Intervals(40, 1e6, 1e6 + 1).names)) == 40
+    for size in range(2, 300):
+        assert Intervals(size, 0.1, 1.1).clean([0.1, 1.1]).values.tolist() == [0, size - 1]
+
+
+def test_whole_numbers() -> None:
+    assert WholeNumbers(3).clean(np.array([2, 0])).values.tolist() == [2, 0]
+    assert WholeNumbers(3).names == ("0", "1", "2")
+    assert WholeNumbers(3).edges.tolist() == [-0.5, 0.5, 1.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Labels(("a", "a")),
+        lambda: Labels(("a",)),
+        lambda: Labels(["a", "b"]),  # type: ignore[arg-type]
+        lambda: plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3, labels=["a", "b"]),
+        lambda: plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=2, low=0.0),
+        lambda: plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["a", "b"], low=0.0, high=1.0),
+        lambda: Intervals(2, 1.0, 0.0),
+        lambda: Labels(("a", "b")).index("secret"),
+        lambda: Labels(("a", "b")).clean(["secret77"]),
+        lambda: Intervals(2, 0.0, 1.0).clean([77.0]),
+        lambda: Intervals(2, 0.0, 1.0).clean([np.nan]),
+        lambda: WholeNumbers(2).clean(np.array([77])),
+        lambda: Histogram(RandomizedResponse(size=3, gamma=0.1), WholeNumbers(4)),
+        lambda: Histogram(RandomizedResponse(size=3, gamma=0.1), Labels(("a", "b"))),
+    ],
+)
+def test_what_is_not_listed_is_refused_without_being_shown(wrong: Callable[[], object]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        wrong()
+    assert "77" not in str(refused.value)
