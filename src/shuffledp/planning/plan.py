@@ -196,15 +196,17 @@ def plan(
     asked = ask(
         question, n=n, epsilon=epsilon, delta=delta, honest_fraction=honest_fraction, bound=bound, options=options
     )
-    proposals, refusals = list[OneMessage](), list[InvalidInput | NoClaim]()
+    proposals, refusals = list[tuple[float, OneMessage]](), list[InvalidInput | NoClaim]()
     for family in registry.planned(question):
         try:
-            proposals.append(family.propose(asked))
+            proposal = family.propose(asked)
         except (InvalidInput, NoClaim) as refused:
             refusals.append(refused)
+        else:
+            proposals.append((family.cost(proposal, asked), proposal))
     if not proposals:
         raise refusals[0]
-    return certified(asked, min(proposals, key=lambda proposal: proposal.mean_squared_error(n)))
+    return certified(asked, min(proposals, key=lambda found: found[0])[1])
 
 
 def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:

@@ -116,7 +116,9 @@ class DesignResponse:
 
     def __post_init__(self) -> None:
         if type(self.threshold) is not int or not 0 < self.threshold <= WORD:
-            raise InvalidInput(f"a threshold is a whole number from 1 to 2^64; got {self.threshold!r}. It is gamma 2^64.")
+            raise InvalidInput(
+                f"a threshold is a whole number from 1 to 2^64; got {self.threshold!r}. It is gamma 2^64."
+            )
 
     @classmethod
     def private(cls, structure: Structure, *, gamma: float | None = None, epsilon0: float | None = None) -> Self:
@@ -183,7 +185,9 @@ class DesignResponse:
             f"{self.structure.choices:,} of {self.messages:,} that belong to the value (local epsilon0 = {rounded_up(self.epsilon0)})"
         )
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
+    def randomize(
+        self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
+    ) -> NDArray[np.unsignedinteger]:
         """One message per row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
 
         Which of its messages stands for a value must be secret, so it is drawn from the row's own words.

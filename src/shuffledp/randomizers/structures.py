@@ -101,6 +101,14 @@ class AffineSpace(Structure):
                 f"{self.messages:,} messages do not fit 32 bits. Use a prime of at most {65521 if self.dimension == 2 else 1621}."
             )
 
+    @classmethod
+    def from_order(cls, order: int, dimension: int) -> Self | None:
+        """With the least prime from this order on; None if its messages do not fit 32 bits."""
+        while not is_prime(order):
+            order += 1
+        most = 65521 if dimension == 2 else 1621
+        return None if order > most else cls(prime=order, dimension=dimension)
+
     @property
     def values(self) -> int:
         """All points."""
