@@ -127,8 +127,8 @@ def test_no_local_noise_left_to_hide_is_still_an_answer() -> None:
         ({"n": 10, "delta": math.nan}, "delta must be"),
         ({"n": 10, "epsilon": -1.0}, "epsilon must be"),
         ({"n": 10, "epsilon": math.nan}, "epsilon must be"),
-        ({"n": 10}, "left open"),
-        ({"n": 10, "epsilon": 0.1, "delta": 1e-6}, "left open"),
+        ({"n": 10}, "left out"),
+        ({"n": 10, "epsilon": 0.1, "delta": 1e-6}, "left out"),
     ],
 )
 def test_bad_input(given_: dict[str, float], why: str) -> None:

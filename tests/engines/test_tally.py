@@ -25,13 +25,16 @@ COLOURS = Histogram(RandomizedResponse(size=3, gamma=0.2), Labels(("red", "green
 @st.composite
 def cut_up(draw: st.DrawFn) -> tuple[OneMessage, Policy, list[list[Any]], list[int]]:
     """A protocol, a policy, rows in parts, and an order to add the parts in."""
+    policies: dict[str, Any]
     protocol, value, policies = draw(
         st.sampled_from([
             (MEAN, st.one_of(st.none(), st.floats(-3, 4), st.just(math.nan)), {"outside": "clamp"}),
             (COLOURS, st.sampled_from([None, "red", "green", "blue", "mauve", ""]), {"other": "blue"}),
         ])
     )  # fmt: skip
-    missing = draw(st.sampled_from([{"missing": "skip"}, {"missing_as": "0" if protocol is MEAN else "red"}]))
+    missing: dict[str, Any] = draw(
+        st.sampled_from([{"missing": "skip"}, {"missing_as": "0" if protocol is MEAN else "red"}])
+    )
     parts = draw(st.lists(st.lists(value, max_size=12), min_size=1, max_size=6))
     return protocol, Policy(**policies, **missing), parts, draw(st.permutations(range(len(parts))))
 

@@ -210,7 +210,7 @@ def test_nobody_is_twice_in_a_batch(folder: Path, tmp_path: Path) -> None:
             f"{server.url}/v2/tasks/{TASK.id}/reports?window=x", content=made, headers={"Content-Type": OCTETS}
         )
         assert wrong.status_code == 400
-        with pytest.raises(InvalidInput, match="no report that could go"):
+        with pytest.raises(InvalidInput, match="no report that could move"):
             me.moved(replace(second, window=99), window=98)
 
 

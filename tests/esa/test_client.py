@@ -154,7 +154,7 @@ def test_a12_new_keys_wrap_the_same_report(tmp_path: Path) -> None:
         assert me.report("g", announced(shuffler, TASK)) == sealed
     assert len(values) == 1
     assert shuffler.store.open_batch(TASK.id).count == 1
-    with pytest.raises(InvalidInput, match="no report waits"):
+    with pytest.raises(InvalidInput, match="no report is pending"):
         me.rewrapped(announced(shuffler, TASK), window=9)
 
 

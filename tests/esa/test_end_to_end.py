@@ -240,8 +240,8 @@ def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("--host 0.0.0.0", "would show who sends"),
-        ("--host 192.0.2.1", "would show who sends"),
+        ("--host 0.0.0.0", "would reveal who sends"),
+        ("--host 192.0.2.1", "would reveal who sends"),
         ("--tls-cert x.pem", "TLS needs a certificate and its key"),
         ("--port 70000", "70000 is not in the range"),
         ("--operator-token analyzer.token", "same token"),

@@ -164,7 +164,7 @@ def test_what_is_accepted_can_be_trusted_although_it_failed_for_another_reason(
     monkeypatch.setattr(type(shuffler.store), "add_reports", bug)
     with TestClient(instance.app()) as web:
         answer = web.post(REPORTS, content=sealed(1), headers={"Content-Type": OCTETS})
-    assert answer.json()["title"] == "something failed in the shuffler, and its log says what"
+    assert answer.json()["title"] == "something failed in the shuffler; its log says what"
     assert "unexpected RuntimeError in test_http.py, line " in caplog.text
     assert "s3cr3t" not in caplog.text
 

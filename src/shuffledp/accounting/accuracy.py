@@ -15,7 +15,7 @@ def summation_error_floor(*, n: int, epsilon: float, delta: float, tightened: bo
 
     Formula: MSE >= n K min(e^-epsilon / (8 K^3), (1 - 1/K^2) (1/2 - delta) / (48 n)) with K = ceil(n^(1/3)).
     The display holds for every integer K >= 1, and `tightened` takes the best of them.
-    Regime: every (epsilon, delta)-DP protocol with one message a user in the shuffle model; delta < 1/2.
+    Regime: every (epsilon, delta)-DP protocol with one message per user in the shuffle model; delta < 1/2.
     Reference: BBGN19, Theorem 4.2.
     Rounding: down.
 

@@ -7,7 +7,7 @@ ones among them and q = p / (p + 1), the divergence is
 
 because N is log-concave. Dropping B known users cannot lower the divergence, so the dataset with A1 ones and m - B - A1
 zeros covers every A from A1 to A1 + B: some 1,200 such cells cover all datasets. Probabilities come from the tilted
-characteristic function at a few dozen nodes a cell, with aliases, truncation and rounding charged (docs/maths/binary.md).
+characteristic function at a few dozen nodes per cell, with aliases, truncation and rounding charged (docs/maths/binary.md).
 """
 
 import math

@@ -40,11 +40,11 @@ _MOST_POINTS: Final = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """n users report once a round, for some rounds.
+    """The same n users report once in each of several rounds.
 
     Attributes:
         blanket: of the randomizer.
-        n: honest reports a round.
+        n: honest reports in each round.
         rounds: how often the same users report with fresh randomness.
         bound: the certified bound whose curve is used.
     """

@@ -43,8 +43,8 @@ class Problem:
         if isinstance(self.randomizer, Family):
             missing.append(self.randomizer.parameter)
         if len(missing) != 1:
-            what = "none is" if not missing else f"{', '.join(missing)} are"
-            raise InvalidInput(f"exactly one quantity must be left open, and {what}. Give all the others.")
+            what = f"{', '.join(missing)} are" if missing else "none is"
+            raise InvalidInput(f"exactly one quantity must be left out, but {what}. Give all the others.")
         if self.n is not None:
             object.__setattr__(self, "n", checks.users(self.n))
         if self.epsilon is not None:

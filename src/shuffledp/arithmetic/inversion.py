@@ -29,8 +29,8 @@ def first_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
 def first_real(holds: Callable[[float], bool], low: float, high: float, *, precision: float) -> float:
     """`first_integer` over the positive reals in (low, high], to a relative precision.
 
-    >>> first_real(lambda x: x * x >= 2, 1.0, 2.0, precision=0.1)
-    1.4375
+    >>> first_real(lambda x: x * x >= 2, 1.0, 2.0, precision=0.01)
+    1.421875
     """
     while high > low * (1 + precision):
         middle = (low + high) / 2

@@ -31,7 +31,7 @@ class Law:
 
     def __post_init__(self) -> None:
         if not self.values.shape == self.masses.shape == self.scales.shape or self.values.ndim != 1:
-            raise InvalidInput("a law needs one mass and one scale a value.")
+            raise InvalidInput("a law needs one mass and one scale per value. Give three arrays of one length.")
         if not (np.isfinite(self.values).all() and (self.masses >= 0).all() and self.masses.sum() <= 1 + 1e-9):
             raise InvalidInput("a law needs finite values and non-negative masses that sum to at most 1.")
 

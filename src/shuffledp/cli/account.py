@@ -77,7 +77,9 @@ class Request:
     show_default=True,
     help="A name, or all. May be repeated.",
 )
-@click.option("--rounds", type=Whole(), default=1, help="Collections from the same users; solves epsilon or delta.")
+@click.option(
+    "--rounds", type=Whole(), default=1, help="Rounds in which the same users report; solves for epsilon or delta."
+)
 @click.option(
     "--honest-fraction",
     type=Reals(),

@@ -27,7 +27,8 @@ from shuffledp.errors import InvalidInput
 def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float | None, as_json: bool) -> None:
     """Total privacy of collections on the same users, each FILE the output of `shuffledp account --json`.
 
-    A file's rounds and honest fraction count. The collections may use different randomizers and be chosen adaptively.
+    The rounds and the honest fraction of each file are taken into account. The collections may
+    use different randomizers and be chosen adaptively.
     """
     if delta is not None and epsilon is not None:
         raise InvalidInput("--delta and --epsilon exclude each other. Give the one that is known.")

@@ -14,7 +14,7 @@ from shuffledp.errors import InvalidInput
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help="Folder to write to; made if missing.",
+    help="Folder to write to; created if missing.",
 )
 @click.option("--only", type=click.Choice(["figure2", "figure3"]), multiple=True, help="Draw only this one.")
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the files as JSON.")

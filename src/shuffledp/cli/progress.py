@@ -1,4 +1,4 @@
-"""A progress bar on stderr, when somebody is looking."""
+"""A progress bar on stderr, shown on a terminal only."""
 
 import sys
 from typing import Any

@@ -119,6 +119,6 @@ def read_channel(path: Path) -> Channel:
             ]
     except (OSError, ValueError, RecursionError):
         raise InvalidInput(
-            f"{path.name} is not a table of numbers. Write one row a line with commas between, or a JSON list of lists."
+            f"{path.name} is not a table of numbers. Write one row per line with commas between, or a JSON list of lists."
         ) from None
     return Channel(rows)

@@ -1,7 +1,7 @@
 """The waist of the planning path: all that a bound may know about a local randomizer.
 
 Every R with output laws mu_x splits as mu_x = (1 - gamma) nu_x + gamma omega, where gamma omega(y) = inf_x mu_x(y).
-omega is the blanket: what a user says independently of the value. Quantities are balls (`arb`) computed at the
+omega is the blanket: what a user sends whatever the value is. Quantities are balls (`arb`) computed at the
 caller's precision, so a bound's formula can be evaluated as exactly as it needs.
 """
 

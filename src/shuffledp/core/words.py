@@ -40,7 +40,7 @@ class WordSource(Protocol):
         ...
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
-        """One byte a row for rows first_row, first_row + 1, ..."""
+        """One byte per row for rows first_row, first_row + 1, ..."""
         ...
 
     def blocks(self, rows: Words, draw: int) -> Words:
@@ -138,7 +138,7 @@ def choose_below(bound: int, count: int, source: WordSource, *, first_row: int) 
 
 
 def coins(threshold: int, count: int, rows: Words, source: WordSource, first_draw: int) -> NDArray[np.bool_]:
-    """`count` independent coins a row, each True with probability threshold / 2^64, from draws first_draw, first_draw + 1, ..."""
+    """`count` independent coins per row, True with probability threshold / 2^64, from draws first_draw, first_draw + 1, ..."""
     if threshold >= WORD:
         return np.ones((len(rows), count), dtype=np.bool_)
     thrown = np.empty((len(rows), count + 1), dtype=np.bool_)

@@ -81,6 +81,10 @@ class Domain(ABC):
         """Clean values that people wrote down, e.g. in a table of how many users hold which."""
         return self.clean(list(texts)).values
 
+    @abstractmethod
+    def samples(self) -> list[Any]:
+        """A few different raw values, at least two: what the conformance suites run protocols on."""
+
     @property
     def labels(self) -> tuple[str, ...]:
         """Texts that are values even if they look like "missing"."""

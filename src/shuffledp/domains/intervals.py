@@ -78,6 +78,10 @@ class Intervals(Listed):
             [names[text] if text in names else int(self.clean([text]).values[0]) for text in texts], dtype=np.int64
         )
 
+    def samples(self) -> list[float]:
+        """Where the first intervals begin, and the end."""
+        return [*self.edges[:4].tolist(), self.high]
+
     def _place(self, values: Reals) -> Symbols:
         edges = self.edges
         found = np.minimum((values - self.low) / (self.high - self.low) * self.size, self.size - 1).astype(np.int64)

@@ -47,6 +47,10 @@ class Labels(Listed):
         """A label may look like "missing"."""
         return self.texts
 
+    def samples(self) -> list[str]:
+        """The first labels."""
+        return list(self.texts[:5])
+
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:  # noqa: ARG002
         found, missing = positions(raw, self.texts)
         unknown = found < 0 if missing is None else (found < 0) & ~missing

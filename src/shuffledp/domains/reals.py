@@ -66,6 +66,10 @@ class RealRange(Domain):
             clean.adjusted["clamped"] += clamped
         return clean
 
+    def samples(self) -> list[float]:
+        """Both ends, and some between."""
+        return [self.low, *(self.low + part * self.span for part in (0.05, 0.5, 0.93)), self.high]
+
     def share(self, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Where values lie between low (0) and high (1)."""
         return np.asarray((np.asarray(values, dtype=np.float64) - self.low) / self.span)

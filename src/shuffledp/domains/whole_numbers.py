@@ -37,6 +37,10 @@ class WholeNumbers(Listed):
         """The numbers themselves."""
         return tuple(str(j) for j in range(self.size))
 
+    def samples(self) -> list[int]:
+        """The first numbers."""
+        return list(range(min(5, self.size)))
+
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
         if isinstance(raw, np.ndarray) and np.issubdtype(raw.dtype, np.integer) and raw.ndim == 1:
             inside = len(raw) == 0 or (raw.min() >= 0 and raw.max() < self.size)

@@ -48,13 +48,9 @@ class Summation(Summing, OneMessage):
     reference: ClassVar[str] = cite("BBGN19", "Algorithm 3")
 
     def __post_init__(self) -> None:
-        if self.total not in ("sum", "mean", "query"):
-            raise InvalidInput(f"values are added up to a sum, a mean or a query; got {self.total!r}. Choose one.")
-        if self.total == "query" and (self.low, self.high) != (0.0, 1.0):
-            raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
+        self.check_total()
         if not self.gamma < 1:
             raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
-        RealRange(self.low, self.high)
 
     @property
     def domain(self) -> RealRange:

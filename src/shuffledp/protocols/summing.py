@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.exact import exact_sum
 from shuffledp.core.population import Population
 from shuffledp.domains.reals import RealRange
+from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
 
 Total = Literal["sum", "mean", "query"]
@@ -48,6 +49,14 @@ class Summing(ShuffleProtocol):
     @abstractmethod
     def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
         """The unbiased sum, one run per row."""
+
+    def check_total(self) -> None:
+        """Refuse what cannot be made of a sum, or a range that is none."""
+        domain = self.domain
+        if self.total not in _MEASURES:
+            raise InvalidInput(f"values are added up to a sum, a mean or a query; got {self.total!r}. Choose one.")
+        if self.total == "query" and (domain.low, domain.high) != (0.0, 1.0):
+            raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
 
     @property
     def question(self) -> str:

@@ -146,7 +146,7 @@ def _channel_witnesses(rows: tuple[tuple[fmpq, ...], ...]) -> list[Pair]:
 
 
 def _exact_pair(cells: tuple[tuple[fmpq, fmpq, fmpq], ...]) -> Pair:
-    """From (mu_x, mu_x', eta) a message, exactly; equal likelihood ratios are merged, which changes nothing."""
+    """From the exact (mu_x, mu_x', eta) of each message; equal likelihood ratios are merged, which changes nothing."""
     merged: dict[tuple[fmpq, fmpq], fmpq] = {}
     for u, v, low in cells:
         if low > 0:

@@ -48,7 +48,7 @@ class NoisySum(Summing, Fields):
 
     def __post_init__(self) -> None:
         checks.epsilon(self.epsilon, positive=True)
-        RealRange(self.low, self.high)
+        self.check_total()
         if type(self.steps) is not int or self.steps < 1:
             raise InvalidInput(f"a grid has at least one step; got {self.steps!r}. Give more.")
 
@@ -148,6 +148,10 @@ class CuratorHistogram(Counting, Fields):
     epsilon: float
     kind = "curator-histogram"
     reference: ClassVar[str] = cite("DMNS06")
+
+    def __post_init__(self) -> None:
+        checks.size(self.size)
+        checks.epsilon(self.epsilon, positive=True)
 
     @property
     def domain(self) -> WholeNumbers:

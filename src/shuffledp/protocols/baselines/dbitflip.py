@@ -113,8 +113,8 @@ class DBitFlip(Counting, Fields):
         return np.asarray(share * float(n) * s * (1 - s) * self.flip.gain**2 + users * (share - 1))
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
-        """One bit about one bucket."""
-        return self.size / self.asked * self.flip.gain
+        """Every bit about one bucket: nothing stops a liar from answering about it alone."""
+        return self.size * self.flip.gain
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """Each count is exact in law (their dependence through who is asked what is not kept)."""

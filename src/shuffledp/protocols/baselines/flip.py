@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.words import WORD, Words, WordSource, coins
+from shuffledp.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,10 @@ class Flip:
     """A bit is flipped with probability threshold / 2^64, at least 1 / (1 + e^epsilon) and at most 1/2."""
 
     threshold: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= WORD // 2:
+            raise InvalidInput("a bit is flipped with a probability above 0 and at most 1/2. Use Flip.private.")
 
     @classmethod
     def private(cls, epsilon: float) -> Self:

@@ -105,10 +105,13 @@ class Rappor(Counting, Fields):
     kind = "rappor"
     reference: ClassVar[str] = cite("RAPPOR14")
 
+    def __post_init__(self) -> None:
+        checks.size(self.size)
+
     @classmethod
     def private(cls, *, size: int, epsilon0: float) -> Self:
         """The most accurate one that is epsilon0-LDP."""
-        return cls(size=checks.size(size), flip=Flip.private(epsilon0 / 2))
+        return cls(size=size, flip=Flip.private(epsilon0 / 2))
 
     @staticmethod
     def family(*, size: int) -> Family:

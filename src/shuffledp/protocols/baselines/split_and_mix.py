@@ -62,7 +62,7 @@ class SplitAndMix(Summing, Fields):
         checks.users(self.n)
         checks.epsilon(self.epsilon, positive=True)
         checks.probability(self.delta, "delta")
-        RealRange(self.low, self.high)
+        self.check_total()
         if type(self.steps) is not int or self.steps < 1:
             raise InvalidInput(f"a grid has at least one step; got {self.steps!r}. Give more.")
         if self.honest < 19:

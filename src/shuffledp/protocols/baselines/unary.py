@@ -14,7 +14,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource
 from shuffledp.domains.reals import RealRange
-from shuffledp.errors import NoClaim
+from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.family import Family
 from shuffledp.protocols.options import HIGH, LOW
@@ -48,7 +48,9 @@ class UnaryBits(Summing, Fields):
     reference: ClassVar[str] = cite("CSUZZ19")
 
     def __post_init__(self) -> None:
-        RealRange(self.low, self.high)
+        self.check_total()
+        if type(self.messages) is not int or self.messages < 1 or not 0 < self.threshold < WORD:
+            raise InvalidInput("a user sends at least one bit, and its blanket is between 0 and 1. Check both.")
 
     @property
     def domain(self) -> RealRange:

@@ -1,0 +1,181 @@
+"""What every registered family must do: answer the question, privately; what `plan` may choose is certified."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from shuffledp import InvalidInput, NoClaim, Plan, account
+from shuffledp.core.words import WORD
+from shuffledp.planning.plan import certified
+from shuffledp.protocols.family import Family, PlannedFamily
+from shuffledp.protocols.histogram import HistogramFamily
+from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.question import Question
+from shuffledp.protocols.registry import FAMILIES, PROTOCOLS, families, options, planned, questions
+from shuffledp.protocols.summation import Summation, SummationFamily
+from shuffledp.randomizers.response import RandomizedResponse
+
+CASES = [(family, name) for family in FAMILIES for name in family.questions]
+FEWER: dict[str, dict[str, Any]] = {"Cheu et al., many messages": {"n": 100, "delta": 1e-2}}
+"""Composition of a larger crowd's messages takes ten seconds; tests/planning/test_compare.py does that."""
+PLANNED = [(family, name) for family, name in CASES if isinstance(family, PlannedFamily)]
+
+
+def label(case: Any) -> str:
+    return case if isinstance(case, str) else f"{case.name}, trust {case.trust}"
+
+
+def asked(family: Family, name: str, **changes: Any) -> Question:
+    """A small question with what the family needs to know."""
+    known = {option.name for option in family.options}
+    given = {"size": 4} if "size" in known else {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
+    numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
+    return Question(name=name, options=given, **numbers)
+
+
+def check_proposal(family: Family, name: str) -> None:
+    """It answers what was asked, on the values that were asked about, and is private if nobody need be trusted."""
+    question = asked(family, name)
+    family.check(question)
+    found = family.propose(question)
+    assert PROTOCOLS[found.kind] is type(found)
+    assert found.question == name
+    if "size" in question.options:
+        assert len(found.names) == question.options["size"]
+    if "low" in question.options:
+        document = found.domain.document()
+        assert (document["low"], document["high"]) == (question.options["low"], question.options["high"])
+    assert found.mean_squared_error(question.n) > 0
+    if family.trust == "nobody":
+        assert found.epsilon0 is not None
+        assert found.epsilon0 <= question.epsilon * (1 + 1e-9)
+
+
+def check_certified(family: PlannedFamily, name: str) -> None:
+    """The accountant proves what is proposed, with liars among the users too, and the plan survives its file."""
+    for honest_fraction in (1.0, 0.5):
+        question = asked(family, name, honest_fraction=honest_fraction)
+        proposal = family.propose(question)
+        assert family.averages(name) == proposal.averages
+        try:
+            found = certified(question, proposal)
+        except NoClaim as refused:
+            raise AssertionError from refused
+        assert Plan.from_document(found.document()) == found
+        assert found.epsilon_at(question.honest) == pytest.approx(question.epsilon, rel=1e-4)
+        floor = family.error_floor(question)
+        assert floor is None or floor.rmse <= found.rmse
+
+
+def check_error(
+    family: PlannedFamily, name: str, propose: Callable[[Question, float], OneMessage] | None = None
+) -> float:
+    """An error is met, and only just; epsilon is returned."""
+    question = asked(family, name)
+    wanted = 1.7 * family.propose(question).mean_squared_error(question.n)
+    found = (propose or family.propose_for_error)(question, wanted)
+    assert found.question == name
+    assert found.mean_squared_error(question.n) <= wanted
+    assert found.mean_squared_error(question.n) >= wanted * 0.95
+    epsilon = account(found.randomizer, n=question.honest, delta=question.delta).epsilon
+    assert epsilon < question.epsilon
+    with pytest.raises(InvalidInput, match="that small"):
+        (propose or family.propose_for_error)(question, 1e-40 * wanted)
+    return epsilon
+
+
+@pytest.mark.parametrize(("family", "name"), CASES, ids=label)
+def test_every_family_answers_its_questions(family: Family, name: str) -> None:
+    check_proposal(family, name)
+
+
+@pytest.mark.parametrize(("family", "name"), PLANNED, ids=label)
+def test_what_is_planned_is_certified(family: PlannedFamily, name: str) -> None:
+    check_certified(family, name)
+
+
+@pytest.mark.parametrize(("family", "name"), PLANNED, ids=label)
+def test_an_error_is_met(family: PlannedFamily, name: str) -> None:
+    check_error(family, name)
+
+
+def test_a_family_that_knows_no_better_meets_an_error_too() -> None:
+    """The search of the interface, on a family that has another: the same epsilon."""
+    family = HistogramFamily()
+    default = check_error(family, "histogram", lambda *given: PlannedFamily.propose_for_error(family, *given))
+    assert default == pytest.approx(check_error(family, "histogram"), rel=1e-3)
+
+
+def test_the_registry_knows_every_question_and_option() -> None:
+    for name in questions():
+        assert planned(name)
+        assert set(planned(name)) <= set(families(name))
+    assert {family.name for family in FAMILIES if isinstance(family, PlannedFamily)} == {"shuffledp"}
+    assert {option.name for option in options()} >= {"size", "labels", "low", "high", "precision"}
+    with pytest.raises(InvalidInput, match="no question 'median'"):
+        families("median")
+
+
+# Wrong ones
+
+
+class LessBlanket(HistogramFamily):
+    """Proposes one percent less noise than is private."""
+
+    def propose(self, question: Question) -> OneMessage:
+        found = super().propose(question)
+        threshold = int(found.randomizer.document()["threshold"]) * 99 // 100
+        return self.build(question, RandomizedResponse.of_threshold(size=found.alphabet, threshold=threshold))
+
+
+class IgnoresLiars(HistogramFamily):
+    """Relies on everybody."""
+
+    def propose(self, question: Question) -> OneMessage:
+        return super().propose(question.at(honest_fraction=1.0))
+
+
+class AlwaysASum(SummationFamily):
+    """Takes a mean for a sum."""
+
+    def build(self, question: Question, randomizer: RandomizedResponse) -> Summation:
+        return super().build(question.at(name="sum"), randomizer)
+
+
+class ForgetsTheRange(SummationFamily):
+    """Takes every range for [0, 1]."""
+
+    def build(self, question: Question, randomizer: RandomizedResponse) -> Summation:
+        return super().build(question.at(options={}), randomizer)
+
+
+class MissesTheError(HistogramFamily):
+    """Takes a little more blanket than the error allows."""
+
+    def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
+        return super().propose_for_error(question, 1.01 * mean_squared_error)
+
+
+class TakesMuchBlanket(HistogramFamily):
+    """Meets no error at all."""
+
+    def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
+        return self.build(question, RandomizedResponse.of_threshold(size=4, threshold=WORD // 2))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name", "check"),
+    [
+        (LessBlanket(), "histogram", check_certified),
+        (IgnoresLiars(), "histogram", check_certified),
+        (AlwaysASum(), "mean", check_proposal),
+        (ForgetsTheRange(), "sum", check_proposal),
+        (MissesTheError(), "histogram", check_error),
+        (TakesMuchBlanket(), "histogram", check_error),
+    ],
+    ids=lambda case: type(case).__name__ if isinstance(case, Family) else "",
+)
+def test_wrong_families_are_found_out(wrong: Any, name: str, check: Callable[[Any, str], object]) -> None:
+    with pytest.raises(AssertionError):
+        check(wrong, name)

@@ -1,0 +1,455 @@
+"""What every registered protocol must do, judged on its own `examples()`; and wrong ones that are found out.
+
+A new protocol is judged by being registered. Statistical checks have pinned seeds and a significance of 1e-9, and each of
+them would also refuse a formula that is 5 % off.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import ks_2samp, norm
+
+from oracles.mutation import STRANGE, places, replaced
+from shuffledp import Histogram, InvalidInput, KeyedWords, Summation
+from shuffledp.core.canonical import canonical
+from shuffledp.core.counts import Counts
+from shuffledp.core.population import Population
+from shuffledp.domains.domain import Domain
+from shuffledp.domains.reals import RealRange
+from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+from shuffledp.protocols.registry import PROTOCOLS, from_document
+from shuffledp.protocols.summing import Summing
+
+SIGNIFICANCE = 1e-9
+WORDS = KeyedWords.seeded(11)
+N = 100
+REAL, SIMULATED = 1500, 100_000
+MANY_REAL = 6000
+"""OpenDP's noise cannot be seeded, and its squares are far from normal: more runs, so that chance decides nothing."""
+OWN_NOISE = ("noisy-sum", "curator-histogram")
+"""Protocols whose noise is OpenDP's, which takes no words: their messages or estimates are new each time."""
+EXAMPLES = [example for kind in PROTOCOLS.values() for example in kind.examples()]
+ids = [f"{example.kind}-{j}" for j, example in enumerate(EXAMPLES)]
+every = pytest.mark.parametrize("protocol", EXAMPLES, ids=ids)
+
+
+def somebody(domain: Domain) -> Population:
+    """A hundred users who hold the samples of a domain, unevenly."""
+    values = domain.clean(domain.samples()).values
+    users = np.array([10, 50, 20, 15, 5][: len(values)])
+    users[-1] += N - users.sum()
+    return Population(values=values, users=users)
+
+
+def everyone(population: Population) -> NDArray[Any]:
+    return np.repeat(population.values, population.users)
+
+
+def picked(messages: Any, rows: Any) -> Any:
+    """Messages of some users, by number."""
+    return tuple(part[rows] for part in messages) if isinstance(messages, tuple) else messages[rows]
+
+
+def parts(messages: Any) -> tuple[NDArray[Any], ...]:
+    return messages if isinstance(messages, tuple) else (messages,)
+
+
+def smallest_p(errors: Reals) -> float:
+    """Whether errors have mean 0: the smallest p-value of all entries."""
+    spread = np.maximum(errors.std(axis=0), 1e-300) / math.sqrt(len(errors))
+    return float(np.min(2 * norm.sf(np.abs(errors.mean(axis=0)) / spread)))
+
+
+def p_of_squares(errors: Reals, variance: Reals | float) -> float:
+    """Whether the squares have that mean, by the squares' own spread."""
+    squares = np.square(errors)
+    z = (squares.mean(axis=0) - variance) / np.maximum(squares.std(axis=0) / math.sqrt(len(errors)), 1e-300)
+    return float(np.min(2 * norm.sf(np.abs(z))))
+
+
+# The checks
+
+
+def check_document(protocol: ShuffleProtocol) -> None:
+    """Written, read back, and the same; anything else is refused or is a document of its own."""
+    document = protocol.document()
+    for text in (json.dumps(document, allow_nan=False), canonical(document).decode()):
+        found = from_document(json.loads(text))
+        assert type(found) is type(protocol)
+        assert canonical(found.document()) == canonical(document)
+        assert found.mean_squared_error(N) == protocol.mean_squared_error(N)
+        if protocol.kind not in OWN_NOISE:
+            values = everyone(somebody(protocol.domain))
+            ours, theirs = (parts(one.randomize(values, WORDS, first_row=9)) for one in (protocol, found))
+            assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+    for name in document:
+        with pytest.raises(InvalidInput):
+            from_document({key: value for key, value in document.items() if key != name})
+    with pytest.raises(InvalidInput):
+        from_document(document | {"extra": 1})
+    for place, value in product(places(document), STRANGE):
+        other = replaced(document, place, value)
+        try:
+            found = from_document(other)
+        except InvalidInput:
+            continue
+        assert found.document() == other, place
+        assert found.sentence()
+        assert found.measure
+        assert found.domain
+
+
+def check_description(protocol: ShuffleProtocol) -> None:
+    """What people read, and as many names as entries."""
+    population = somebody(protocol.domain)
+    counts = protocol.count(protocol.randomize(everyone(population), WORDS, first_row=0))
+    estimate = protocol.estimate(counts)
+    assert estimate.n == N
+    assert estimate.names == protocol.names
+    entries = len(protocol.names)
+    assert len(set(protocol.names)) == entries
+    assert estimate.value.shape == estimate.standard_error.shape == (entries,)
+    assert protocol.expected(population).shape == (entries,)
+    for text in (protocol.question, protocol.measure, protocol.sentence(), protocol.reference, protocol.error_scope):
+        assert text == text.strip()
+        assert text
+    assert protocol.messages_per_user >= 1
+    assert protocol.bits >= 1
+    assert protocol.cells_per_run >= 1
+    assert protocol.epsilon0 is None or protocol.epsilon0 > 0
+
+
+def check_secrets(protocol: ShuffleProtocol) -> None:
+    """Values are shown neither by errors nor by what holds them."""
+    population = somebody(protocol.domain)
+    held = population.values
+    bad = np.array([31337.25] if held.dtype.kind == "f" else [31337])
+    with pytest.raises(InvalidInput) as refused:
+        protocol.randomize(bad, WORDS, first_row=0)
+    assert "31337" not in f"{refused.value!r} {refused.value.__cause__!r} {refused.value.__context__!r}"
+    with pytest.raises(InvalidInput):
+        protocol.estimate(Counts.none(protocol.counters + 1))
+    before = repr(protocol)
+    counts = protocol.count(protocol.randomize(everyone(population), WORDS, first_row=0))
+    assert repr(protocol) == before
+    assert str(int(counts.values.max())) not in repr(counts)
+
+
+def check_pure(protocol: ShuffleProtocol) -> None:
+    """Messages depend on values, words and row numbers alone: any partition gives the same."""
+    if protocol.kind in OWN_NOISE and protocol.epsilon0 is not None:
+        return
+    values = everyone(somebody(protocol.domain))
+    kept = values.copy()
+    whole = parts(protocol.randomize(values, WORDS, first_row=1000))
+    for cuts in ([0, N], [0, 1, N], [0, 37, 38, 99, N]):
+        pieces = [parts(protocol.randomize(values[a:b], WORDS, first_row=1000 + a)) for a, b in pairwise(cuts)]
+        for found, expected in zip(map(np.concatenate, zip(*pieces, strict=True)), whole, strict=True):
+            assert np.array_equal(found, expected)
+    elsewhere = parts(protocol.randomize(values, WORDS, first_row=5000))
+    assert protocol.epsilon0 is None or any(not np.array_equal(a, b) for a, b in zip(elsewhere, whole, strict=True))
+    assert np.array_equal(values, kept)
+
+
+def check_counts(protocol: ShuffleProtocol) -> None:
+    """Counts of parts add up to the counts of the whole, and tell how many users there were."""
+    messages = protocol.randomize(everyone(somebody(protocol.domain)), WORDS, first_row=0)
+    whole = protocol.count(messages)
+    assert whole.size == protocol.counters
+    assert protocol.reports(whole.values) == N
+    for chosen in (np.arange(N) < 1, np.arange(N) % 3 == 0, np.zeros(N, dtype=np.bool_)):
+        some, others = (
+            protocol.count(protocol.select(messages, chosen)),
+            protocol.count(protocol.select(messages, ~chosen)),
+        )
+        assert np.array_equal((some + others).values, whole.values)
+    order = np.random.default_rng(4).permutation(N)
+    assert np.array_equal(protocol.count(picked(messages, order)).values, whole.values)
+
+
+def check_truth(protocol: ShuffleProtocol) -> None:
+    """The truth of parts adds up, exactly, to the answer worked out directly."""
+    population = somebody(protocol.domain)
+    values = everyone(population)
+    whole = protocol.truth(values)
+    for cut in (0, 1, 33):
+        assert np.array_equal(protocol.truth(values[:cut]) + protocol.truth(values[cut:]), whole)
+    assert np.array_equal(protocol.truth(values[::-1]), whole)
+    assert np.array_equal(protocol.truth_of(population), whole)
+    answer = protocol.true_answer(whole)
+    assert np.array_equal(protocol.expected(population), answer)
+    if isinstance(protocol, Counting):
+        assert answer.tolist() == np.bincount(values, minlength=protocol.domain.size).tolist()
+    if isinstance(protocol, Summing):
+        total = math.fsum(values.tolist())
+        assert answer == pytest.approx([total / N if protocol.averages else total], rel=1e-15)
+
+
+def check_errors(protocol: ShuffleProtocol) -> None:
+    """No data are worse than the worst, and standard errors do not understate."""
+    most = protocol.mean_squared_error(N)
+    assert protocol.rmse(N) == pytest.approx(math.sqrt(most))
+    worst = protocol.worst(N)
+    assert worst.n == N
+    assert protocol.expected_error(worst) == pytest.approx(most, rel=1e-9)
+    values = somebody(protocol.domain).values
+    if isinstance(protocol.domain, RealRange):
+        values = np.linspace(protocol.domain.low, protocol.domain.high, 200)
+    alone = [Population(values=values[j : j + 1], users=np.array([N])) for j in range(len(values))]
+    for population in (somebody(protocol.domain), worst, *alone):
+        error = protocol.expected_error(population)
+        assert error <= most * (1 + 1e-9)
+        truth = protocol.expected(population)
+        assert float(np.square(protocol.standard_error(truth, N)).sum()) >= error * (1 - 1e-9)
+
+
+def check_exactly_unbiased(protocol: OneMessage) -> None:
+    """All messages of two users: mean and squared error of the estimate are the formulas'."""
+    rows, values = 4096, protocol.domain.clean(protocol.domain.samples()).values
+    laws = []
+    for value in values:
+        symbols = np.unique(protocol.encode(np.full(rows, value), WORDS, first_row=0))
+        if len(symbols) == 1:  # not rounded at random, so that the law is known
+            laws.append((value, protocol.randomizer.probability(np.arange(protocol.alphabet), int(symbols[0]))))
+    assert len(laws) > 1
+    for (one, first), (other, second) in product(laws, laws):
+        population = Population(values=np.array([one, other]), users=np.array([1, 1]))
+        truth = protocol.expected(population)
+        mean, squared = np.zeros(len(truth)), 0.0
+        for a, b in product(range(protocol.alphabet), repeat=2):
+            value = protocol.estimate(Counts.of(np.array([a, b]), protocol.alphabet)).value
+            mean += first[a] * second[b] * value
+            squared += first[a] * second[b] * float(np.square(value - truth).sum())
+        assert mean == pytest.approx(truth, abs=1e-9)
+        assert squared == pytest.approx(protocol.expected_error(population), rel=1e-9)
+
+
+def check_law(protocol: ShuffleProtocol) -> None:
+    """Real and simulated runs: unbiased, with the error that is stated, and of one law."""
+    population = somebody(protocol.domain)
+    values, truth = everyone(population), protocol.expected(population)
+    runs = MANY_REAL if protocol.kind in OWN_NOISE and protocol.epsilon0 is None else REAL
+    if any(field.name == "seed" for field in dataclasses.fields(protocol)):  # type: ignore[arg-type]
+        real = []
+        for run in range(runs):  # unbiased over public hash functions too: new ones in each run
+            one: Any = dataclasses.replace(protocol, seed=run)  # type: ignore[type-var]
+            real.append(one.estimate(one.count(one.randomize(values, WORDS, first_row=N * run))).value)
+        errors = np.array(real) - truth
+    else:
+        messages = protocol.randomize(np.tile(values, runs), WORDS, first_row=0)
+        counts = [protocol.count(picked(messages, slice(N * run, N * (run + 1)))).values for run in range(runs)]
+        errors = protocol.debias(np.array(counts), N) - truth
+    fake = protocol.simulate(population, np.random.default_rng(1), SIMULATED) - truth
+    assert errors.shape[1:] == fake.shape[1:] == truth.shape
+    expected = protocol.expected_error(population)
+    for found, off in ((errors, 1.5), (fake, 1.05)):
+        assert smallest_p(found) > SIGNIFICANCE
+        total = np.sqrt(np.square(found).sum(axis=1))
+        assert p_of_squares(total, expected) > SIGNIFICANCE
+        assert p_of_squares(total, expected * off) < SIGNIFICANCE
+        if isinstance(protocol, Counting):
+            variance = protocol.variance(protocol.held(population).astype(float), N)
+            assert p_of_squares(found, variance) > SIGNIFICANCE
+    for j in range(len(truth)):
+        assert ks_2samp(errors[:, j], fake[:, j], method="asymp").pvalue > SIGNIFICANCE
+
+
+def check_shift(protocol: ShuffleProtocol) -> None:
+    """However one report is exchanged for another, no entry moves by more than is stated."""
+    messages = protocol.randomize(everyone(somebody(protocol.domain)), WORDS, first_row=0)
+    counts = protocol.count(messages).values
+    before = protocol.debias(counts, N)
+    if isinstance(protocol, OneMessage):
+        alphabet = np.eye(protocol.alphabet, dtype=np.int64)
+        moved = [counts - alphabet[a] + alphabet[b] for a in np.flatnonzero(counts) for b in range(protocol.alphabet)]
+    elif protocol.kind in OWN_NOISE:
+        return  # the curator's noise moves it more
+    else:
+        rows = np.arange(N)
+        moved = [
+            protocol.count(picked(messages, np.where(rows == a, b, rows))).values
+            for a, b in product(range(8), range(60))
+        ]
+    shift = float(np.abs(protocol.debias(np.array(moved), N) - before).max())
+    assert 0 < shift <= protocol.max_shift(N) * (1 + 1e-9)
+
+
+CHECKS: tuple[Callable[[Any], None], ...] = (
+    check_document, check_description, check_secrets, check_pure, check_counts, check_truth, check_errors, check_shift,
+)  # fmt: skip
+
+
+@every
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_protocol(protocol: ShuffleProtocol, check: Callable[[ShuffleProtocol], None]) -> None:
+    check(protocol)
+
+
+@pytest.mark.parametrize("protocol", [one for one in EXAMPLES if isinstance(one, OneMessage)], ids=lambda one: one.kind)
+def test_one_message_is_exactly_unbiased(protocol: OneMessage) -> None:
+    check_exactly_unbiased(protocol)
+
+
+@every
+def test_the_law_of_every_protocol(protocol: ShuffleProtocol) -> None:
+    check_law(protocol)
+
+
+def test_every_kind_has_examples_and_one_name() -> None:
+    for kind, protocol in PROTOCOLS.items():
+        assert protocol.kind == kind
+        assert protocol.examples()
+
+
+# Wrong ones
+
+
+@contextmanager
+def registered(protocol: type[ShuffleProtocol]) -> Iterator[None]:
+    PROTOCOLS[protocol.kind] = protocol
+    try:
+        yield
+    finally:
+        del PROTOCOLS[protocol.kind]
+
+
+class Wrong(Histogram):
+    """A histogram, to be spoilt."""
+
+    __slots__ = ()
+    kind = "planted"
+
+
+class BelievesInAnotherGamma(Wrong):
+    __slots__ = ()
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        g = 1.1 * self.gamma
+        return np.asarray((counts - n * g / self.size) / (1 - g))
+
+
+class UnderstatesItsError(Wrong):
+    __slots__ = ()
+
+    def expected_error(self, population: Population) -> float:
+        return 0.9 * super().expected_error(population)
+
+
+class SimulatesAnotherGamma(Wrong):
+    __slots__ = ()
+
+    def simulated_counts(self, users: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+        blanket = generator.binomial(users, 0.8 * self.gamma)
+        return np.asarray(
+            users - blanket + generator.multinomial(blanket.sum(axis=-1), np.full(self.size, 1 / self.size))
+        )
+
+
+class CountsRowsFromZero(Wrong):
+    __slots__ = ()
+
+    def randomize(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:
+        return super().randomize(values, words, first_row=0)
+
+
+class ForgetsItsDomain(Wrong):
+    __slots__ = ()
+
+    @classmethod
+    def from_document(cls, document: object) -> Any:
+        return cls(super().from_document(document).randomizer)
+
+
+class ReadsAnything(Wrong):
+    __slots__ = ()
+
+    @classmethod
+    def from_document(cls, document: object) -> Any:
+        assert isinstance(document, dict)
+        return super().from_document({key: value for key, value in document.items() if key != "extra"})
+
+
+class CountsAtMostNine(Wrong):
+    __slots__ = ()
+
+    def count(self, messages: Any) -> Counts:
+        return Counts(np.minimum(super().count(messages).values, 9))
+
+
+class SaysItMovesByOne(Wrong):
+    __slots__ = ()
+
+    def max_shift(self, n: int) -> float:
+        return 1.0
+
+
+class ShowsValues(Wrong):
+    __slots__ = ()
+
+    def randomize(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:
+        if len(values) and int(values.max()) >= self.size:
+            raise InvalidInput(f"{values.max()} is too large. Use a smaller one.")
+        return super().randomize(values, words, first_row=first_row)
+
+
+class NamesTooFew(Wrong):
+    __slots__ = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return super().names[1:]
+
+
+class AveragesTheTruth(Wrong):
+    __slots__ = ()
+
+    def truth(self, values: NDArray[Any]) -> NDArray[Any]:
+        return super().truth(values) / max(1, len(values))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "check"),
+    [
+        (BelievesInAnotherGamma, check_exactly_unbiased),
+        (BelievesInAnotherGamma, check_law),
+        (UnderstatesItsError, check_exactly_unbiased),
+        (UnderstatesItsError, check_law),
+        (UnderstatesItsError, check_errors),
+        (SimulatesAnotherGamma, check_law),
+        (CountsRowsFromZero, check_pure),
+        (ForgetsItsDomain, check_document),
+        (ReadsAnything, check_document),
+        (CountsAtMostNine, check_counts),
+        (SaysItMovesByOne, check_shift),
+        (ShowsValues, check_secrets),
+        (NamesTooFew, check_description),
+        (AveragesTheTruth, check_truth),
+    ],
+)
+def test_wrong_protocols_are_found_out(wrong: type[Wrong], check: Callable[[Any], None]) -> None:
+    right, spoilt = Histogram.examples()[0], wrong.examples()[0]
+    check(right)
+    with registered(wrong), pytest.raises((AssertionError, pytest.fail.Exception)):
+        check(spoilt)
+
+
+def test_a_sum_with_a_wrong_blanket_is_found_out() -> None:
+    class Leaning(Summation):
+        __slots__ = ()
+
+        def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
+            return super().debias_sum(counts, n) * 1.1
+
+    for check in (check_exactly_unbiased, check_law):
+        with pytest.raises(AssertionError):
+            check(Leaning.examples()[1])
