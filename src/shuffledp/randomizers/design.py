@@ -6,7 +6,7 @@ Randomized response, local hashing, Hadamard response and the geometries are all
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -31,13 +31,15 @@ class DesignBlanket(Blanket):
     With c = (1 - g) / (g s), mu_v / eta = 1 + c [y in S_v]. So for x != x' the pair ((mu_x - mu_x') / eta, mu_x' / eta) is (c, 1)
     on S_x alone and (-c, 1 + c) on S_x' alone, with mass g (s - o) each, (0, 1 + c) on both with g o, and (0, 1) elsewhere.
     A smaller o is only worse (docs/maths/design.md), so the smallest over all pairs covers them all.
-    Legend: s = share, o = overlap, g = given_gamma.
+    Legend: s = share, o = overlap, triple = the share of messages of three values in general position, g = given_gamma or 1 / (1 + s (e^eps0 - 1)), eps0 = given_epsilon0 or log(1 + c).
     """
 
     share: Fraction
     overlap: Fraction
-    given_gamma: Fraction | float
+    triple: Fraction
     name: str
+    given_gamma: Fraction | float | None = None
+    given_epsilon0: float | None = None
 
     @property
     def label(self) -> str:
@@ -46,11 +48,13 @@ class DesignBlanket(Blanket):
 
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
-        return _ball(self.given_gamma)
+        if self.given_gamma is not None:
+            return _ball(self.given_gamma)
+        return 1 / (1 + _ball(self.share) * self._gain())
 
     def epsilon0(self) -> arb:
-        """log(1 + c)."""
-        return self._gain().log1p()
+        """The local privacy parameter."""
+        return self._gain().log1p() if self.given_epsilon0 is None else arb(self.given_epsilon0)
 
     def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
         """One law covers all pairs."""
@@ -72,17 +76,31 @@ class DesignBlanket(Blanket):
             return [[pair_of(self._atoms())]]
 
     def witnesses(self) -> Sequence[Pair]:
-        """All others on x, or on x'."""
+        """All others on x, on x', or on a third value."""
         with ctx.workprec(128):
             on_x, on_z = [], []
             for difference, second, mass in self._atoms():
                 first = second + difference
                 on_x.append((difference / first, second / first, mass * first))
                 on_z.append((difference / second, arb(1), mass * second))
-            return [pair_of(on_x), pair_of(on_z)]
+            return [pair_of(on_x), pair_of(on_z), pair_of(self._third())]
+
+    def _third(self) -> list[tuple[arb, arb, arb]]:
+        """The same relative to the law of a third value, whose messages are 1 + c times as likely as the blanket's."""
+        g, c, zero, one = self.gamma(), self._gain(), arb(0), arb(1)
+        p = 1 + c
+        s, o, t = self.share, self.overlap, self.triple
+        alone, two, three, none = (g * _ball(part) for part in (s - 2 * o + t, o - t, t, 1 - 3 * s + 3 * o - t))
+        atoms = [
+            (c, one, alone), (-c, p, alone), (zero, p, two), (zero, one, none),
+            (c / p, 1 / p, p * two), (-c / p, one, p * two), (zero, one, p * three), (zero, 1 / p, p * alone),
+        ]  # fmt: skip
+        return [atom for atom in atoms if not atom[2] == 0]
 
     def _gain(self) -> arb:
         """c = e^eps0 - 1."""
+        if self.given_epsilon0 is not None:
+            return arb(self.given_epsilon0).expm1()
         return (1 - self.gamma()) / (self.gamma() * _ball(self.share))
 
     def _atoms(self) -> list[tuple[arb, arb, arb]]:
@@ -139,19 +157,32 @@ class DesignResponse:
         return cls(structure=structure, threshold=min(WORD, max(1, threshold)))
 
     @staticmethod
-    def family(structure: Structure) -> Family:
-        """With gamma left open."""
+    def family(structure: Structure, parameter: Literal["epsilon0", "gamma"] = "gamma") -> Family:
+        """With gamma or epsilon0 left open."""
+        if parameter == "gamma":
+            return Family(
+                parameter="gamma",
+                blanket=lambda gamma: _blanket(structure, gamma=gamma),
+                low=1e-18,
+                high=1.0,
+                more_private="larger",
+            )
         return Family(
-            parameter="gamma",
-            blanket=lambda gamma: _blanket(structure, gamma),
-            low=1e-18,
-            high=1.0,
-            more_private="larger",
+            parameter="epsilon0",
+            blanket=lambda epsilon0: _blanket(structure, epsilon0=epsilon0),
+            low=0.0,
+            high=checks.LARGEST_EPSILON,
+            more_private="smaller",
         )
+
+    @staticmethod
+    def law(structure: Structure, *, gamma: float | None = None, epsilon0: float | None = None) -> DesignBlanket:
+        """The blanket with exactly this gamma or epsilon0, which need not be a multiple of 2^-64: for accounting."""
+        return _blanket(structure, gamma=gamma, epsilon0=epsilon0)
 
     def blanket(self) -> DesignBlanket:
         """The privacy blanket, of the very law that runs."""
-        return _blanket(self.structure, Fraction(self.threshold, WORD))
+        return _blanket(self.structure, gamma=Fraction(self.threshold, WORD))
 
     @property
     def gamma(self) -> float:
@@ -226,8 +257,17 @@ class DesignResponse:
         ]
 
 
-def _blanket(structure: Structure, gamma: Fraction | float) -> DesignBlanket:
-    return DesignBlanket(share=structure.share, overlap=structure.overlap, given_gamma=gamma, name=structure.label)
+def _blanket(
+    structure: Structure, *, gamma: Fraction | float | None = None, epsilon0: float | None = None
+) -> DesignBlanket:
+    return DesignBlanket(
+        share=structure.share,
+        overlap=structure.overlap,
+        triple=structure.triple,
+        name=structure.label,
+        given_gamma=gamma,
+        given_epsilon0=epsilon0,
+    )
 
 
 def _ball(value: Fraction | float) -> arb:

@@ -52,6 +52,11 @@ class Structure(ABC):
 
     @property
     @abstractmethod
+    def triple(self) -> Fraction:
+        """Of all messages, those that belong to three values of some choice: the fewest possible."""
+
+    @property
+    @abstractmethod
     def label(self) -> str:
         """In words."""
 
@@ -128,6 +133,11 @@ class AffineSpace(Structure):
     def shared(self) -> int:
         """Hyperplanes through two points."""
         return (self.prime ** (self.dimension - 1) - 1) // (self.prime - 1)
+
+    @property
+    def triple(self) -> Fraction:
+        """Hyperplanes through three points that are not on a line."""
+        return Fraction((self.prime ** (self.dimension - 2) - 1) // (self.prime - 1), self.messages)
 
     @property
     def label(self) -> str:
