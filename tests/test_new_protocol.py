@@ -113,7 +113,7 @@ class RatingsFamily(PlannedFamily):
 
     def propose(self, question: Question) -> Ratings:
         labels = Labels(tuple(question.option("labels")))
-        family = blanket.Family(
+        family = blanket.RandomizerFamily(
             parameter="gamma", blanket=lambda gamma: staircase(labels.size, gamma).blanket(), low=1e-6, high=0.9,
             more_private="larger",
         )  # fmt: skip

@@ -10,7 +10,7 @@ from shuffledp import Generic, InvalidInput, Laplace, NoClaim, RandomizedRespons
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.arithmetic.balls import log_down
-from shuffledp.core.blanket import Family, HasBlanket
+from shuffledp.core.blanket import HasBlanket, RandomizerFamily
 
 NAMES = ["bennett", "hoeffding", "closed-form", "histogram-theorem", "erlingsson"]
 kinds = st.sampled_from(["rr", "generic", "laplace"])
@@ -22,7 +22,7 @@ def make(kind: str, epsilon0: float, size: int = 10) -> HasBlanket:
     return (Generic if kind == "generic" else Laplace)(epsilon0=epsilon0)
 
 
-def family(kind: str, size: int = 10) -> Family:
+def family(kind: str, size: int = 10) -> RandomizerFamily:
     if kind == "rr":
         return RandomizedResponse.family(size=size)
     return (Generic if kind == "generic" else Laplace).family()

@@ -19,7 +19,7 @@ from oracles.enumeration import expected_positive_part, response_rows, true_delt
 from oracles.scale import examples
 from shuffledp import Gaussian, Generic, Laplace, RandomizedResponse
 from shuffledp.accounting.account import bound_named, bounds
-from shuffledp.accounting.bound import NOTHING, Bound, Claim, Kind, Side, at_most
+from shuffledp.accounting.bound import NOTHING, Bound, BoundKind, Claim, Side, at_most
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.arithmetic.balls import log_up
 from shuffledp.arithmetic.enclosure import Enclosure
@@ -198,7 +198,7 @@ class Shifted:
     name: str = "shifted"
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> BoundKind:
         return self.bound.kind
 
     @property
@@ -219,7 +219,7 @@ class PrintedBennett:
     """Bennett's bound with Lemma 5.6 as the paper prints it: an extra 1 / (a m) in front (docs/errata.md)."""
 
     name: str = "bennett as printed"
-    kind: Kind = "formula"
+    kind: BoundKind = "formula"
     reference: str = "Lemma 5.6"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
@@ -240,7 +240,7 @@ class Presumptuous:
     """A bound that claims something even where it says that it does not apply."""
 
     name: str = "presumptuous"
-    kind: Kind = "formula"
+    kind: BoundKind = "formula"
     reference: str = "none"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:

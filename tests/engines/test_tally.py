@@ -25,13 +25,13 @@ COLOURS = Histogram(RandomizedResponse(size=3, gamma=0.2), Labels(("red", "green
 @st.composite
 def cut_up(draw: st.DrawFn) -> tuple[OneMessage, Policy, list[list[Any]], list[int]]:
     """A protocol, a policy, rows in parts, and an order to add the parts in."""
-    policies: dict[str, Any]
-    protocol, value, policies = draw(
-        st.sampled_from([
-            (MEAN, st.one_of(st.none(), st.floats(-3, 4), st.just(math.nan)), {"outside": "clamp"}),
-            (COLOURS, st.sampled_from([None, "red", "green", "blue", "mauve", ""]), {"other": "blue"}),
-        ])
-    )  # fmt: skip
+    numbers = st.one_of(st.none(), st.floats(-3, 4), st.just(math.nan))
+    names = st.sampled_from([None, "red", "green", "blue", "mauve", ""])
+    cases: list[tuple[OneMessage, Any, Any]] = [
+        (MEAN, numbers, {"outside": "clamp"}),
+        (COLOURS, names, {"other": "blue"}),
+    ]
+    protocol, value, policies = draw(st.sampled_from(cases))
     missing: dict[str, Any] = draw(
         st.sampled_from([{"missing": "skip"}, {"missing_as": "0" if protocol is MEAN else "red"}])
     )

@@ -25,7 +25,7 @@ from shuffledp.esa.client import Client
 from shuffledp.esa.collector import Collector
 from shuffledp.esa.crypto import seal_inner, unseal, wrap
 from shuffledp.esa.keys import KeyList
-from shuffledp.esa.ledger import Ledger, Release
+from shuffledp.esa.ledger import Ledger, LedgerEntry
 from shuffledp.esa.sender import Sender
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, record_length, split
@@ -65,7 +65,7 @@ class Fuzzed:
         self.keys_text = json.dumps(self.keys)
         self.ledger = Ledger(self.file, epsilon=9.0, delta=1e-6)
         for j in range(3):
-            self.ledger.book(Release(task="t", batch=str(j), spend=Spend.of(EIGHT.plan)))
+            self.ledger.book(LedgerEntry(task="t", batch=str(j), spend=Spend.of(EIGHT.plan)))
         self.ledger_text = self.file.read_text()
         me = Client(task=EIGHT, analyzer=ANALYZER.public(), folder=folder / "state")
         self.announced = announced(serving(EIGHT), EIGHT)

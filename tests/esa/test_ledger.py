@@ -11,13 +11,15 @@ import pytest
 from oracles.process import run
 from shuffledp import Collection, Generic, InvalidInput, Laplace, NoClaim, RandomizedResponse, compose
 from shuffledp.accounting.account import bound_named
-from shuffledp.esa.ledger import Ledger, Release
+from shuffledp.esa.ledger import Ledger, LedgerEntry
 from shuffledp.planning.spend import Spend
 
 
-def release(batch_digest: str) -> Release:
+def release(batch_digest: str) -> LedgerEntry:
     randomizer = RandomizedResponse.of_threshold(size=5, threshold=1 << 60)
-    return Release(task="t", batch=batch_digest, spend=Spend(randomizer=randomizer.document(), n=100_000, bound="best"))
+    return LedgerEntry(
+        task="t", batch=batch_digest, spend=Spend(randomizer=randomizer.document(), n=100_000, bound="best")
+    )
 
 
 def budget_for(rounds: int) -> float:
@@ -195,5 +197,5 @@ def test_any_randomizer_composes(tmp_path: Path) -> None:
     spent = []
     for randomizer in (Laplace(epsilon0=1.0), Generic(epsilon0=1.0), RandomizedResponse(size=5, epsilon0=1.0)):
         spend = Spend(randomizer=randomizer.document(), n=100_000, bound="best")
-        spent.append(ledger.book(Release(task="t", batch=randomizer.kind, spend=spend)).spent_epsilon)
+        spent.append(ledger.book(LedgerEntry(task="t", batch=randomizer.kind, spend=spend)).spent_epsilon)
     assert 0 < spent[0] < spent[1] < spent[2]

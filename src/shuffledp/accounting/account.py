@@ -10,7 +10,7 @@ from shuffledp.accounting.histogram_theorem import HistogramTheorem
 from shuffledp.accounting.numeric import GenericBound, Numeric
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.accounting.witness import Witness
-from shuffledp.core.blanket import Family, HasBlanket
+from shuffledp.core.blanket import HasBlanket, RandomizerFamily
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.errors import InvalidInput, NoClaim
 
@@ -74,7 +74,7 @@ def account(
     )
 
 
-def calibrate(family: Family, *, n: int, epsilon: float, delta: float, bound: str = DEFAULT_BOUND) -> float:
+def calibrate(family: RandomizerFamily, *, n: int, epsilon: float, delta: float, bound: str = DEFAULT_BOUND) -> float:
     """The least private parameter of a family whose shuffled reports are still (epsilon, delta)-DP.
 
     >>> from shuffledp import RandomizedResponse

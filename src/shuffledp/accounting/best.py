@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from shuffledp.accounting.binary import Binary
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Bound, Claim, Kind, Side, is_local_guarantee
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Bound, BoundKind, Claim, Side, is_local_guarantee
 from shuffledp.accounting.numeric import GenericBound, Numeric
 from shuffledp.accounting.witness import Witness
 from shuffledp.arithmetic.enclosure import Enclosure
@@ -21,7 +21,7 @@ class Best:
     """
 
     name: str = "best"
-    kind: Kind = "numeric"
+    kind: BoundKind = "numeric"
     reference: str = "the tightest of binary, numeric, generic and witness"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:

@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, Kind, Side, is_local_guarantee, outside
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, BoundKind, Claim, Side, is_local_guarantee, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.law import ULP, Reals
@@ -33,7 +33,7 @@ _PERIOD: Final = 26.0
 _CUT: Final = 9.5
 """Nodes go that many reciprocal standard deviations out."""
 
-Counts = NDArray[np.int64]
+Wholes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Binary:
     """
 
     name: str = "binary"
-    kind: Kind = "numeric"
+    kind: BoundKind = "numeric"
     reference: str = cite("BBGN19", "Lemma A.2") + " and a cover of all datasets"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
@@ -80,7 +80,7 @@ def _single_user(blanket: Blanket, epsilon: float) -> Enclosure:
     return evaluate(log_alpha)
 
 
-def _cover(others: int) -> tuple[Counts, Counts]:
+def _cover(others: int) -> tuple[Wholes, Wholes]:
     """Cells that cover every number of ones: what is left of each after dropping the users that vary within it."""
     width = max(1, -(-(others + 1) // _CELLS))
     first = np.arange(0, others + 1, width, dtype=np.int64)
@@ -88,7 +88,7 @@ def _cover(others: int) -> tuple[Counts, Counts]:
     return first, others - dropped - first
 
 
-def _datasets(others: int) -> tuple[Counts, Counts]:
+def _datasets(others: int) -> tuple[Wholes, Wholes]:
     """Some explicit datasets: near all ones, where the worst usually is, and spread out."""
     half = _DATASETS // 2
     spread = [others * k // half for k in range(half)]
@@ -107,7 +107,7 @@ class _Coins:
             self.q, self.not_q = float(p / (p + 1)), float(1 / (p + 1))
             self.theta = min(float(((a * p - 1) / (p - a)).log()), 40.0)
 
-    def log_divergence(self, ones: Counts, zeros: Counts) -> tuple[Reals, Reals]:
+    def log_divergence(self, ones: Wholes, zeros: Wholes) -> tuple[Reals, Reals]:
         """Lower and upper ends of log D for each dataset."""
         total = ones + zeros
         _, _, mean, sd = self._tilted(ones, zeros, np.full(len(ones), self.theta))
@@ -136,24 +136,24 @@ class _Coins:
         """The tilt, raised to 1 / sd where it is so small that copies of the tail would not fade."""
         return np.maximum(self.theta, np.minimum(1 / np.maximum(sd, 1.0), 1.0))
 
-    def _scale(self, ones: Counts, zeros: Counts, theta: Reals, center: Counts) -> tuple[Reals, Reals]:
+    def _scale(self, ones: Wholes, zeros: Wholes, theta: Reals, center: Wholes) -> tuple[Reals, Reals]:
         """log(M(theta) e^(-theta J)) and a bound on its error: all values are relative to it."""
         error = 64 * ULP * (1 + (ones + zeros + center) * theta)
         return self._log_m(ones, zeros, theta) - theta * center, error
 
-    def _tilted(self, ones: Counts, zeros: Counts, theta: Reals) -> tuple[Reals, Reals, Reals, Reals]:
+    def _tilted(self, ones: Wholes, zeros: Wholes, theta: Reals) -> tuple[Reals, Reals, Reals, Reals]:
         growth = np.exp(theta)
         one = self.q * growth / (self.not_q + self.q * growth)
         zero = self.not_q * growth / (self.q + self.not_q * growth)
         mean = ones * one + zeros * zero
         return one, zero, mean, np.sqrt(ones * one * (1 - one) + zeros * zero * (1 - zero))
 
-    def _log_m(self, ones: Counts, zeros: Counts, theta: Reals) -> Reals:
+    def _log_m(self, ones: Wholes, zeros: Wholes, theta: Reals) -> Reals:
         rise = np.expm1(theta)
         return np.asarray(ones * np.log1p(self.q * rise) + zeros * np.log1p(self.not_q * rise))
 
     def _enclose(
-        self, ones: Counts, zeros: Counts, theta: Reals, center: Counts, stride: Counts
+        self, ones: Wholes, zeros: Wholes, theta: Reals, center: Wholes, stride: Wholes
     ) -> tuple[Reals, Reals]:
         """Lower and upper ends of D at the points of the window, relative to M(theta) e^(-theta center)."""
         one, zero, _, sd = self._tilted(ones, zeros, theta)
@@ -192,7 +192,7 @@ class _Coins:
         return np.maximum(value - slack, 0.0), np.maximum(value + slack, 0.0)
 
     def _aliases(
-        self, ones: Counts, zeros: Counts, theta: Reals, center: Counts, stride: Counts, period: Reals
+        self, ones: Wholes, zeros: Wholes, theta: Reals, center: Wholes, stride: Wholes, period: Reals
     ) -> Reals:
         """Chernoff bounds on the copies of pmf and tail, a period apart, that the sampling folds in."""
         base = self._log_m(ones, zeros, theta)
@@ -217,7 +217,7 @@ def _log1p(d: NDArray[np.complex128]) -> NDArray[np.complex128]:
     return result
 
 
-def _log_modulus(count: Counts, chance: Reals, t: Reals) -> Reals:
+def _log_modulus(count: Wholes, chance: Reals, t: Reals) -> Reals:
     """Count log |1 - c + c e^(it)|, rounded up a little."""
     inner = np.maximum(-4 * chance * (1 - chance) * np.sin(t / 2) ** 2, -1 + 1e-15)
     return np.asarray(0.5 * count * np.log1p(inner) * (1 - 1e-12))

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, Protocol
 from flint import arb
 
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import Ledger
+from shuffledp.arithmetic.kernel import ErrorLedger
 from shuffledp.core.blanket import Blanket
 
 TOLERANCE: Final = 1e-4
@@ -30,7 +30,7 @@ class Claim:
     regime: str | None = None
     lower_by: str | None = None
     upper_by: str | None = None
-    ledger: Ledger | None = None
+    ledger: ErrorLedger | None = None
 
     def certificate(self, version: str) -> dict[str, Any] | None:
         """Who gave each side, with which version, and what the numeric error is made of; None for a formula."""
@@ -46,7 +46,7 @@ class Claim:
 
 
 Side = Literal["lower", "upper", "both"]
-Kind = Literal["formula", "numeric", "witness"]
+BoundKind = Literal["formula", "numeric", "witness"]
 NOTHING = Enclosure(-math.inf, 0.0)
 CERTAINLY_PRIVATE = Claim(log_delta=Enclosure(-math.inf, -math.inf))
 
@@ -71,7 +71,7 @@ class Bound(Protocol):
     """
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> BoundKind:
         """How it is computed."""
         ...
 

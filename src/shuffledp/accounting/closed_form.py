@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, Kind, Side, at_most, is_local_guarantee, outside
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, BoundKind, Claim, Side, at_most, is_local_guarantee, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
@@ -22,7 +22,7 @@ class ClosedForm:
     """
 
     name: str = "closed-form"
-    kind: Kind = "formula"
+    kind: BoundKind = "formula"
     reference: str = cite("BBGN19", "Theorem 5.3")
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:  # noqa: ARG002

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, Claim, Kind, Side, at_most, is_local_guarantee, outside
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, BoundKind, Claim, Side, at_most, is_local_guarantee, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.references import cite
@@ -53,7 +53,7 @@ class Concentration:
     name: str
     inequality: Inequality
     reference: str
-    kind: Kind = "formula"
+    kind: BoundKind = "formula"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:  # noqa: ARG002
         """Lemma 5.3 with the inequality."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.accounting.bound import Claim, Kind, Side, at_most, outside
+from shuffledp.accounting.bound import BoundKind, Claim, Side, at_most, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
@@ -21,7 +21,7 @@ class Erlingsson:
     """
 
     name: str = "erlingsson"
-    kind: Kind = "formula"
+    kind: BoundKind = "formula"
     reference: str = cite("BBGN19", "Theorem 5.1")
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:  # noqa: ARG002

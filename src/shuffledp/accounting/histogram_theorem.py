@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.accounting.bound import Claim, Kind, Side, at_most, outside
+from shuffledp.accounting.bound import BoundKind, Claim, Side, at_most, outside
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
@@ -24,7 +24,7 @@ class HistogramTheorem:
     """
 
     name: str = PAPER_BOUND
-    kind: Kind = "formula"
+    kind: BoundKind = "formula"
     reference: str = cite("BBGN19", "Theorem 3.1")
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:  # noqa: ARG002

@@ -11,15 +11,15 @@ from shuffledp.accounting.bound import (
     CERTAINLY_PRIVATE,
     NOTHING,
     TOLERANCE,
+    BoundKind,
     Claim,
-    Kind,
     Side,
     is_local_guarantee,
     outside,
 )
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import Expectation, Ledger, log_expected_positive_part
+from shuffledp.arithmetic.kernel import ErrorLedger, Expectation, log_expected_positive_part
 from shuffledp.arithmetic.law import ULP
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 from shuffledp.core.blanket import Blanket
@@ -42,7 +42,7 @@ class Numeric:
     """
 
     name: str = "numeric"
-    kind: Kind = "numeric"
+    kind: BoundKind = "numeric"
     reference: str = cite("BBGN19", "Lemma 5.3") + ", evaluated"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
@@ -69,7 +69,7 @@ class GenericBound:
     """
 
     name: str = "generic"
-    kind: Kind = "numeric"
+    kind: BoundKind = "numeric"
     reference: str = f"{cite('FMT21', 'clones')} and {cite('WCLZ24', 'variation ratio')}, evaluated"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
@@ -102,7 +102,7 @@ def out_of_range(pairs: Sequence[Sequence[Pair]], epsilon: float) -> Claim | Non
     )
 
 
-def worst_pair(pairs: Sequence[Sequence[Pair]], n: int, epsilon: float) -> tuple[float, Ledger]:
+def worst_pair(pairs: Sequence[Sequence[Pair]], n: int, epsilon: float) -> tuple[float, ErrorLedger]:
     """An upper end of log delta over all pairs, each with its best measure; a pair that cannot win is not evaluated."""
     if len(pairs) == 1:
         return _best_measure(pairs[0], n, epsilon)
@@ -114,7 +114,7 @@ def worst_pair(pairs: Sequence[Sequence[Pair]], n: int, epsilon: float) -> tuple
         ),
         reverse=True,
     )
-    worst, ledger = -math.inf, Ledger()
+    worst, ledger = -math.inf, ErrorLedger()
     for ceiling, index in ranked:
         if ceiling <= worst:
             break
@@ -126,7 +126,7 @@ def worst_pair(pairs: Sequence[Sequence[Pair]], n: int, epsilon: float) -> tuple
     return worst, ledger
 
 
-def _best_measure(options: Sequence[Pair], n: int, epsilon: float) -> tuple[float, Ledger]:
+def _best_measure(options: Sequence[Pair], n: int, epsilon: float) -> tuple[float, ErrorLedger]:
     """The smallest bound that one of the measures gives. Chernoff's minimum is a little before the true one."""
     low, high = 0, len(options) - 1
     while low < high:
@@ -144,7 +144,7 @@ def _best_measure(options: Sequence[Pair], n: int, epsilon: float) -> tuple[floa
     return best
 
 
-def _upper(pair: Pair, n: int, epsilon: float, tolerance: float = TOLERANCE) -> tuple[float, Ledger]:
+def _upper(pair: Pair, n: int, epsilon: float, tolerance: float = TOLERANCE) -> tuple[float, ErrorLedger]:
     found: Expectation = log_expected_positive_part(pair.law(epsilon), n, tolerance=tolerance)
     return _with_uncovered(found.log.upper, pair, n, epsilon), found.ledger
 
@@ -164,7 +164,7 @@ def _with_uncovered(log_expectation: float, pair: Pair, n: int, epsilon: float) 
     return total + 8 * ULP * (1 + abs(total) + abs(math.log(uncovered)))
 
 
-def upper_claim(log_delta: float, ledger: Ledger, *, name: str) -> Claim:
+def upper_claim(log_delta: float, ledger: ErrorLedger, *, name: str) -> Claim:
     """An upper bound on delta; one that reaches 1 says nothing."""
     if not log_delta < 0:
         return outside("the bound exceeds delta = 1 here and so says nothing. Use more users or a larger epsilon.")

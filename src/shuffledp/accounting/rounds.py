@@ -5,7 +5,7 @@ from dataclasses import replace
 from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.solve import Problem, Solution, solve
-from shuffledp.core.blanket import Family
+from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.honest import exact_fraction, honest_reports, users_for
 from shuffledp.errors import InvalidInput, NoClaim
 
@@ -32,7 +32,7 @@ def solve_rounds(bound: Bound, problem: Problem, *, rounds: int = 1, honest_frac
 
 def _composed(bound: Bound, problem: Problem, rounds: int) -> Solution:
     blanket, n = problem.randomizer, problem.n
-    if problem.unknown not in ("epsilon", "delta") or isinstance(blanket, Family) or n is None:
+    if problem.unknown not in ("epsilon", "delta") or isinstance(blanket, RandomizerFamily) or n is None:
         raise InvalidInput("several rounds can be solved for epsilon or delta only. Give all the other quantities.")
     value, regime = None, None
     try:

@@ -15,7 +15,7 @@ from shuffledp.accounting.bound import Bound, Claim, Side
 from shuffledp.arithmetic.balls import exp_down, exp_up, log_down, log_up, round_up
 from shuffledp.arithmetic.inversion import Search, first_double, first_integer, last_double, search
 from shuffledp.core import checks
-from shuffledp.core.blanket import Blanket, Family
+from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
@@ -33,14 +33,14 @@ PRECISION = 2e-6
 class Problem:
     """Everything but one quantity: either a blanket or a family of them, and n, epsilon, delta."""
 
-    randomizer: Blanket | Family
+    randomizer: Blanket | RandomizerFamily
     n: int | None = None
     epsilon: float | None = None
     delta: float | None = None
 
     def __post_init__(self) -> None:
         missing = [name for name in ("n", "epsilon", "delta") if getattr(self, name) is None]
-        if isinstance(self.randomizer, Family):
+        if isinstance(self.randomizer, RandomizerFamily):
             missing.append(self.randomizer.parameter)
         if len(missing) != 1:
             what = f"{', '.join(missing)} are" if missing else "none is"
@@ -55,14 +55,14 @@ class Problem:
     @property
     def unknown(self) -> Quantity:
         """The quantity to solve for."""
-        if isinstance(self.randomizer, Family):
+        if isinstance(self.randomizer, RandomizerFamily):
             return self.randomizer.parameter
         return "n" if self.n is None else "epsilon" if self.epsilon is None else "delta"
 
     def claim(self, bound: Bound, value: float, side: Side = "both") -> Claim:
         """What the bound says when the unknown (other than delta) has this value."""
         family = self.randomizer
-        blanket = family.blanket(value) if isinstance(family, Family) else family
+        blanket = family.blanket(value) if isinstance(family, RandomizerFamily) else family
         n = int(value) if self.n is None else self.n
         epsilon = value if self.epsilon is None else self.epsilon
         return bound.claim(blanket, n=n, epsilon=epsilon, side=side)
@@ -150,12 +150,12 @@ def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Sol
 
 def _note(problem: Problem, value: float | None) -> str | None:
     family = problem.randomizer
-    caveat = family.blanket(family.high).caveat if isinstance(family, Family) else family.caveat
+    caveat = family.blanket(family.high).caveat if isinstance(family, RandomizerFamily) else family.caveat
     if caveat is not None:
         return caveat
     if value is None or problem.unknown not in ("epsilon", "epsilon0"):
         return None
-    if isinstance(problem.randomizer, Family):
+    if isinstance(problem.randomizer, RandomizerFamily):
         return "no amplification: epsilon itself" if value == problem.epsilon else None
     epsilon0 = problem.randomizer.epsilon0()
     if epsilon0 is None or value < epsilon0:
@@ -166,7 +166,7 @@ def _note(problem: Problem, value: float | None) -> str | None:
 def _solve_delta(bound: Bound, problem: Problem) -> Solution:
     """Delta at the given epsilon, or at a smaller one if a formula is better there: delta decreases in epsilon."""
     blanket, n, epsilon = problem.randomizer, int(_known(problem.n)), _known(problem.epsilon)
-    if isinstance(blanket, Family):
+    if isinstance(blanket, RandomizerFamily):
         raise InvalidInput("the randomizer's parameter is open. Give it, or leave nothing else open.")
     claim = bound.claim(blanket, n=n, epsilon=epsilon)
     if bound.kind == "formula" and epsilon > 0 and claim.log_delta.upper > -math.inf:
@@ -209,7 +209,7 @@ def _exact(bound: Bound, problem: Problem, target: float) -> float:
             f"{bound.name} needs more than 1e18 users. With 1e18 of them: {most.regime or _reached(bound, most)}"
         )
     family = problem.randomizer
-    if not isinstance(family, Family):
+    if not isinstance(family, RandomizerFamily):
         raise InvalidInput("the randomizer's parameter is given. Leave another quantity open.")
     if family.more_private == "larger":
         if holds(family.low):
@@ -315,7 +315,7 @@ def _axis(problem: Problem) -> Search:
     if problem.unknown == "n":
         return Search(low=1.0, high=float(checks.LARGEST_N), towards="larger", whole=True)
     family = problem.randomizer
-    if not isinstance(family, Family):
+    if not isinstance(family, RandomizerFamily):
         raise InvalidInput("the randomizer's parameter is given. Leave another quantity open.")
     return Search(low=family.low, high=family.high, towards=family.more_private)
 
@@ -323,7 +323,7 @@ def _axis(problem: Problem) -> Search:
 def _guess(problem: Problem) -> float:
     """Where the normal approximation puts the unknown: epsilon^2 n = 2 log(1/delta) E[l^2]."""
     family = problem.randomizer
-    if isinstance(family, Family):
+    if isinstance(family, RandomizerFamily):
         # E[l^2] is about 2 k / gamma, 2 e^eps0, or 1 / sigma^2
         share = 4 * math.log(1 / _known(problem.delta)) / (max(_known(problem.epsilon), 1e-12) ** 2 * _known(problem.n))
         if problem.unknown == "gamma":
@@ -340,7 +340,7 @@ def _guess(problem: Problem) -> float:
 
 def _local(problem: Problem) -> float:
     """epsilon0, rounded up, where the local guarantee takes over; 170 if there is none."""
-    epsilon0 = None if isinstance(problem.randomizer, Family) else problem.randomizer.epsilon0()
+    epsilon0 = None if isinstance(problem.randomizer, RandomizerFamily) else problem.randomizer.epsilon0()
     return _LARGEST_IMPURE_EPSILON if epsilon0 is None else round_up(epsilon0)
 
 

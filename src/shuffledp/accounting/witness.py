@@ -7,8 +7,8 @@ from shuffledp.accounting.bound import (
     CERTAINLY_PRIVATE,
     NOTHING,
     TOLERANCE,
+    BoundKind,
     Claim,
-    Kind,
     Side,
     is_local_guarantee,
     outside,
@@ -33,7 +33,7 @@ class Witness:
     """
 
     name: str = "witness"
-    kind: Kind = "witness"
+    kind: BoundKind = "witness"
     reference: str = cite("BBGN19", "Lemma A.3") + ", evaluated"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:

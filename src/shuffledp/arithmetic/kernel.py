@@ -60,7 +60,7 @@ Complexes = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
+class ErrorLedger:
     """Where the width of an enclosure comes from, each relative to its upper end."""
 
     smoothing: float = 0.0
@@ -75,7 +75,7 @@ class Expectation:
     """log E[S_+], enclosed, and how."""
 
     log: Enclosure
-    ledger: Ledger
+    ledger: ErrorLedger
 
     def intersected(self, other: "Expectation") -> "Expectation":
         """Both enclosures at once, with the ledger of the other."""
@@ -97,7 +97,7 @@ def log_expected_positive_part(law: Law, n: int, *, tolerance: float = 1e-4) -> 
     """
     ceiling = negligible(law, n)
     if ceiling is not None:
-        return Expectation(log=Enclosure(-math.inf, ceiling), ledger=Ledger(rounding=1.0))
+        return Expectation(log=Enclosure(-math.inf, ceiling), ledger=ErrorLedger(rounding=1.0))
     if n == 1:
         return _one_summand(law)
     return _refined(Tilted(law, n), tolerance)
@@ -114,7 +114,7 @@ def _one_summand(law: Law) -> Expectation:
     low, high = log_sum(law.values - errors), log_sum(law.values + errors)
     slack = (law.ulps + 4) * 2 * ULP + 4 * ULP * abs(high)
     return Expectation(
-        log=Enclosure(low - slack, high + slack), ledger=Ledger(rounding=min(1.0, high - low + 2 * slack))
+        log=Enclosure(low - slack, high + slack), ledger=ErrorLedger(rounding=min(1.0, high - low + 2 * slack))
     )
 
 
@@ -193,7 +193,7 @@ def _evaluated(tilted: Tilted, grid: _Grid, aliases: float) -> Expectation:
     high = upper - nothing + rounding + truncation
     low = upper - bump - rounding - truncation - aliases
     if not high > 0 or not math.isfinite(high):
-        return Expectation(log=Enclosure(-math.inf, math.inf), ledger=Ledger(rounding=math.inf, nodes=grid.nodes))
+        return Expectation(log=Enclosure(-math.inf, math.inf), ledger=ErrorLedger(rounding=math.inf, nodes=grid.nodes))
     log_power = tilted.n * tilted.log_m
     slack = tilted.n * tilted.error_log_m + 16 * ULP * (1 + abs(log_power) + abs(math.log(high)))
     return Expectation(
@@ -201,7 +201,7 @@ def _evaluated(tilted: Tilted, grid: _Grid, aliases: float) -> Expectation:
             log_power + math.log(low) - slack if low > 0 else -math.inf,
             log_power + math.log(high) + slack,
         ),
-        ledger=Ledger(
+        ledger=ErrorLedger(
             smoothing=max(0.0, bump - nothing) / high,
             aliasing=aliases / high,
             truncation=2 * truncation / high,

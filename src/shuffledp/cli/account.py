@@ -16,7 +16,14 @@ from shuffledp.accounting.solve import Problem, Quantity, Solution
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
 from shuffledp.cli.progress import progress
-from shuffledp.cli.randomizer import Given, Kind, local_parameter, randomizer_options, read_channel, refuse_strays
+from shuffledp.cli.randomizer import (
+    Given,
+    RandomizerChoice,
+    local_parameter,
+    randomizer_options,
+    read_channel,
+    refuse_strays,
+)
 from shuffledp.cli.tables import aligned, comma_separated
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
@@ -29,7 +36,7 @@ Runs = list[tuple[Given, list[Solution]]]
 class Request:
     """What was asked: values by name, at most one of them a sweep."""
 
-    kind: Kind
+    kind: RandomizerChoice
     values: dict[str, tuple[float | int, ...]]
     local: str | None
     rounds: int
@@ -106,7 +113,7 @@ def account(
     chosen = [bound_named(name) for name in (bounds() if "all" in names else dict.fromkeys(names))]
     values: dict[str, tuple[float | int, ...]] = {name: value for name, value in options.items() if value is not None}
     request = Request(
-        kind=Kind(name=randomizer, matrix=None if matrix is None else read_channel(matrix)),
+        kind=RandomizerChoice(name=randomizer, matrix=None if matrix is None else read_channel(matrix)),
         values=values,
         local=local_parameter(randomizer, values, solve_for),
         rounds=rounds,

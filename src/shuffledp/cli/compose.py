@@ -9,8 +9,8 @@ import click
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.cli.numbers import Real
-from shuffledp.cli.randomizer import Kind, local_parameter, read_channel
-from shuffledp.core.blanket import Family
+from shuffledp.cli.randomizer import RandomizerChoice, local_parameter, read_channel
+from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
 from shuffledp.core.honest import honest_reports
@@ -98,9 +98,9 @@ def _collection(file: Path, document: dict[str, Any]) -> Collection:
         )
     if matrix is not None and not Path(matrix).is_absolute() and not Path(matrix).exists():
         matrix = file.parent / matrix
-    kind = Kind(name=randomizer, matrix=None if matrix is None else read_channel(Path(matrix)))
+    kind = RandomizerChoice(name=randomizer, matrix=None if matrix is None else read_channel(Path(matrix)))
     blanket = kind.at(values, local_parameter(randomizer, values, None))
-    if isinstance(blanket, Family):
+    if isinstance(blanket, RandomizerFamily):
         raise InvalidInput(f"{file.name} leaves the randomizer's parameter open. Give it to shuffledp account.")
     n = honest_reports(values["n"], inputs.get("honest_fraction", 1.0))
     return Collection(blanket=blanket, n=n, rounds=inputs.get("rounds", 1), bound=bound_named(bound))

@@ -13,9 +13,9 @@ from shuffledp.accounting.curve import privacy_curve
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
-from shuffledp.cli.randomizer import Kind, local_parameter, randomizer_options, read_channel, refuse_strays
+from shuffledp.cli.randomizer import RandomizerChoice, local_parameter, randomizer_options, read_channel, refuse_strays
 from shuffledp.cli.tables import comma_separated
-from shuffledp.core.blanket import Family
+from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.guarantee import ADJACENCY
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
@@ -41,9 +41,9 @@ def curve_command(
     refuse_strays(randomizer, values, matrix)
     if plot is not None:
         check_picture(plot)
-    kind = Kind(name=randomizer, matrix=None if matrix is None else read_channel(matrix))
+    kind = RandomizerChoice(name=randomizer, matrix=None if matrix is None else read_channel(matrix))
     blanket = kind.at(values, local_parameter(randomizer, values, None))
-    if isinstance(blanket, Family):
+    if isinstance(blanket, RandomizerFamily):
         raise InvalidInput("the randomizer's parameter is missing. Give --epsilon0, --gamma or --sigma.")
     chosen = [bound_named(name) for name in (bounds() if "all" in names else dict.fromkeys(names))]
     with progress(points, "Curve") as bar:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
-from shuffledp.core.blanket import Blanket, Family
+from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.design import DesignResponse
@@ -30,17 +30,19 @@ _KINDS: dict[str, tuple[str, ...]] = {
 """The names on the command line, with the parameters of which one may be solved for."""
 _SHAPES: dict[str, str] = {"size": "rr", "prime": "plane", "dimension": "plane"}
 """Whose the options are that say how large a randomizer is."""
+_PLAIN: dict[str, Any] = {"generic": Generic, "laplace": Laplace, "gaussian": Gaussian}
+"""Those that have nothing but their parameter."""
 Given = dict[str, float | int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class RandomizerChoice:
     """The randomizer asked for, without its parameter."""
 
     name: str
     matrix: Channel | None
 
-    def at(self, given: Given, local: str | None) -> Blanket | Family:
+    def at(self, given: Given, local: str | None) -> Blanket | RandomizerFamily:
         """The blanket if its parameter is given, else the family to calibrate."""
         if local is None:
             if self.matrix is None:
@@ -56,16 +58,16 @@ class Kind:
             return RandomizedResponse(size=self._size(given), **value).blanket()
         if self.name == "plane":
             return DesignResponse.law(self._space(given), **value)
-        made: Any = {"generic": Generic, "laplace": Laplace, "gaussian": Gaussian}[self.name]
-        blanket: Blanket = made(**value).blanket()
+        blanket: Blanket = _PLAIN[self.name](**value).blanket()
         return blanket
 
-    def _family(self, given: Given, local: Any) -> Family:
+    def _family(self, given: Given, local: Any) -> RandomizerFamily:
         if self.name == "rr":
             return RandomizedResponse.family(size=self._size(given), parameter=local)
         if self.name == "plane":
             return DesignResponse.family(self._space(given), parameter=local)
-        return {"generic": Generic, "laplace": Laplace, "gaussian": Gaussian}[self.name].family()
+        family: RandomizerFamily = _PLAIN[self.name].family()
+        return family
 
     def _size(self, given: Given) -> int:
         if "size" not in given:

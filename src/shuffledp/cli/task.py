@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.files import read_plan, write_text
-from shuffledp.cli.numbers import Wholes
+from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import json_option, show
 from shuffledp.core.files import read_json
 from shuffledp.errors import InvalidInput
@@ -28,11 +28,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--introduce", is_flag=True, help="Add a new key to an existing file: published, not used yet.")
 @click.option("--rotate", is_flag=True, help="Make the new key of an existing file active; the old one still opens.")
-@click.option("--destroy", type=Wholes(), help="Erase this expired key of an existing file for good.")
+@click.option("--destroy", type=Whole(), help="Erase this expired key of an existing file for good.")
 @json_option
-def keygen(
-    role: Role, out: Path, introduce: bool, rotate: bool, destroy: tuple[int, ...] | None, as_json: bool
-) -> None:
+def keygen(role: Role, out: Path, introduce: bool, rotate: bool, destroy: int | None, as_json: bool) -> None:
     """Make the keys of a ROLE, or rotate them.
 
     Prints the public list, which is the same for all clients, and the keys' fingerprints, for people to compare.
@@ -43,7 +41,7 @@ def keygen(
         ring = KeyRing.load(out)
         if ring.role != role:
             raise InvalidInput(f"{out} has keys of the {ring.role}. Name that role, or another file.")
-        ring = ring.introduced() if introduce else ring.rotated() if rotate else ring.destroyed((destroy or (-1,))[0])
+        ring = ring.introduced() if introduce else ring.rotated() if destroy is None else ring.destroyed(destroy)
     elif out.exists():
         raise InvalidInput(f"{out} exists. Use --rotate for a new key, or another file.")
     else:
@@ -74,9 +72,9 @@ def task_group() -> None:
 
 @task_group.command("new")
 @click.argument("plan", type=_FILE)
-@click.option("--window", type=Wholes(), required=True, help="Seconds a batch stays open before it may be released.")
+@click.option("--window", type=Whole(), required=True, help="Seconds a batch stays open before it may be released.")
 @click.option(
-    "--max-age", type=Wholes(), required=True, help="Seconds after which a batch that is still too small ends."
+    "--max-age", type=Whole(), required=True, help="Seconds after which a batch that is still too small ends."
 )
 @click.option(
     "--shuffler",
@@ -111,8 +109,8 @@ def task_group() -> None:
 @json_option
 def new(
     plan: Path,
-    window: tuple[int, ...],
-    max_age: tuple[int, ...],
+    window: int,
+    max_age: int,
     shufflers: tuple[str, ...],
     analyzer: str,
     honest_fraction: float,
@@ -123,13 +121,11 @@ def new(
     as_json: bool,
 ) -> None:
     """Make a task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
-    if any(len(given) > 1 for given in (window, max_age)):
-        raise InvalidInput("a task has one window and one max-age. Give each once.")
     agreed = read_plan(plan)
     task = Task(
         plan=agreed,
-        window=window[0],
-        max_age=max_age[0],
+        window=window,
+        max_age=max_age,
         shufflers=shufflers,
         analyzer=analyzer,
         honest_fraction=honest_fraction,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from shuffledp.cli.numbers import Wholes
+from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret, write_secret
 from shuffledp.cli.task import read_task
@@ -33,21 +33,21 @@ def key(out: Path, as_json: bool) -> None:
 @tokens_group.command("issue")
 @click.argument("task", type=_FILE)
 @click.option("--key", "secret", type=_FILE, required=True, help="Key file; the shuffler has the same.")
-@click.option("--count", type=Wholes(), required=True, help="How many.")
+@click.option("--count", type=Whole(), required=True, help="How many.")
 @click.option("-o", "--out", type=_FILE, required=True, help="Write the tokens to this file, one per line.")
 @json_option
-def issue(task: Path, secret: Path, count: tuple[int, ...], out: Path, as_json: bool) -> None:
+def issue(task: Path, secret: Path, count: int, out: Path, as_json: bool) -> None:
     """Issue tokens for TASK: one token per report."""
-    if len(count) != 1 or not 1 <= count[0] <= 10**8:
-        raise InvalidInput("count must be one number from 1 to 1e8.")
+    if not 1 <= count <= 10**8:
+        raise InvalidInput(f"count must be from 1 to 1e8; got {count}. Issue fewer at a time.")
     issuer, found = OneTimeTokens(read_secret(secret).encode()), read_task(task)
     try:
-        create_private(out, (_text(issuer.issue(found.id)) for _ in range(count[0])))
+        create_private(out, (_text(issuer.issue(found.id)) for _ in range(count)))
     except FileExistsError:
         raise InvalidInput(f"{out} exists: its tokens may have been given out. Choose another file.") from None
     except OSError as error:
         raise InvalidInput(f"cannot write {out}: {error.strerror}. Choose another place.") from None
-    show({"tokens": count[0], "file": str(out)}, f"issued {count[0]:,} tokens", as_json=as_json)
+    show({"tokens": count, "file": str(out)}, f"issued {count:,} tokens", as_json=as_json)
 
 
 def _text(token: bytes) -> str:

@@ -91,7 +91,7 @@ class HasBlanket(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class RandomizerFamily:
     """Randomizers that differ in one parameter, for solving for it.
 
     Attributes:

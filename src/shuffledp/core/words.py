@@ -126,7 +126,7 @@ def uniform_below(bound: int, rows: Words, source: WordSource, blocks: Words, dr
 
 
 def choose_below(bound: int, count: int, source: WordSource, *, first_row: int) -> NDArray[np.uint32]:
-    """Exactly uniform integers below `bound` (at most 2^32), one per row: 32 bits of the stream, and blocks for what is rejected."""
+    """Exactly uniform integers below `bound` (at most 2^32), one per row: 32 bits of the stream, blocks for what they reject."""
     drawn = source.stream(4 * _checked(first_row), 4 * count, CHOICE).view("<u4")
     product = drawn.astype("<u8") * np.uint64(bound)
     rejected = np.flatnonzero(_low(product) < (1 << 32) % bound)

@@ -19,7 +19,7 @@ from shuffledp.core.digits import rounded_up
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.ledger import Ledger, Release
+from shuffledp.esa.ledger import Ledger, LedgerEntry
 from shuffledp.esa.opened import OpenedBefore, Remembered, first_of_each
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.released import Records, Released, key_ids, pieces, report_ids
@@ -66,7 +66,7 @@ def analyze(
         balance = (
             None
             if ledger is None
-            else ledger.book(Release(task=task.id, batch=batch.sha256, spend=Spend.of(task.plan)))
+            else ledger.book(LedgerEntry(task=task.id, batch=batch.sha256, spend=Spend.of(task.plan)))
         )
         if remembered is not None:
             remembered.remember(fresh.ids, batch.sha256)

@@ -55,7 +55,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class LedgerEntry:
     """One batch that was opened.
 
     Attributes:
@@ -86,7 +86,7 @@ class _Chain:
     """What a ledger's file says: budget, releases, the hash of every line, and how many bytes are whole lines."""
 
     budget: Budget
-    releases: tuple[Release, ...] = ()
+    releases: tuple[LedgerEntry, ...] = ()
     heads: tuple[str, ...]
     length: int = 0
 
@@ -97,7 +97,7 @@ class _Chain:
             releases=len(self.releases), head=self.heads[-1],
         )  # fmt: skip
 
-    def with_release(self, release: Release) -> tuple[Self, str]:
+    def with_release(self, release: LedgerEntry) -> tuple[Self, str]:
         """The chain with one more release, and the text to append."""
         line = json.dumps(release.entry() | {"previous": self.heads[-1]}, sort_keys=True)
         longer = replace(self, releases=(*self.releases, release), heads=(*self.heads, _hash(line)))
@@ -131,7 +131,7 @@ class Ledger:
         """What was spent so far."""
         return self._read().balance()
 
-    def book(self, release: Release) -> Balance:
+    def book(self, release: LedgerEntry) -> Balance:
         """Write a release down, if it fits; refused if it does not. A batch that is there already costs nothing more."""
         before = self._read()
         found = self._fitting(before, release)  # what does not fit now never will: refused before any file is made
@@ -142,7 +142,7 @@ class Ledger:
                 self._append(chain.length, text)
             return balance
 
-    def _fitting(self, chain: _Chain, release: Release) -> tuple[Balance, str]:
+    def _fitting(self, chain: _Chain, release: LedgerEntry) -> tuple[Balance, str]:
         """The balance after a release, and the text to append for it: none if it is there already; refused if it does not fit."""
         if release in chain.releases:
             return chain.balance(), ""
@@ -206,12 +206,12 @@ class Ledger:
 
     def _chain(self, lines: list[str], length: int) -> _Chain:
         budget = self._budget(lines[0])
-        releases, heads = list[Release](), [_hash(lines[0])]
+        releases, heads = list[LedgerEntry](), [_hash(lines[0])]
         for line in lines[1:]:
             try:
                 entry = json.loads(line)
                 previous = entry.pop("previous")
-                releases.append(Release.read(entry))  # checked: what is in the last line no later line vouches for
+                releases.append(LedgerEntry.read(entry))  # checked: what is in the last line no later line vouches for
             except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 previous = None
             if previous != heads[-1]:

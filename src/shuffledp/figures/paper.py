@@ -9,7 +9,7 @@ import numpy as np
 
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.solve import Problem, solve
-from shuffledp.core.blanket import Blanket, Family
+from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.figures import style
 from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.laplace import Laplace
@@ -144,7 +144,7 @@ def _draw(ax: "Axes", table: Mapping[str, Curve]) -> None:
     ax.set_xlabel("n")
 
 
-def _specific() -> dict[str, Family]:
+def _specific() -> dict[str, RandomizerFamily]:
     return {
         "RR-2": RandomizedResponse.family(size=2),
         "RR-100": RandomizedResponse.family(size=100),
@@ -160,5 +160,7 @@ def _epsilon(bound: str, blanket: Blanket, n: int) -> float | None:
     return solve(bound_named(bound), Problem(randomizer=blanket, n=n, delta=DELTA)).value
 
 
-def _epsilon0(bound: str, family: Family, n: int, *, epsilon: float = 0.1, delta: float = DELTA) -> float | None:
+def _epsilon0(
+    bound: str, family: RandomizerFamily, n: int, *, epsilon: float = 0.1, delta: float = DELTA
+) -> float | None:
     return solve(bound_named(bound), Problem(randomizer=family, n=n, epsilon=epsilon, delta=delta)).value

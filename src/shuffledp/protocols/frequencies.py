@@ -1,8 +1,8 @@
 """Frequencies of values from any large list by one shuffled message: design response on the affine plane or space."""
 
 import math
-from dataclasses import dataclass
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -19,8 +19,8 @@ from shuffledp.domains.listed import Listed
 from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.bins import listed
+from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.histogram_question import HistogramQuestion
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.question import Question

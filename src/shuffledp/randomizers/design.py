@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, word
 from shuffledp.core.pair import Pair, pair_of
@@ -31,7 +31,8 @@ class DesignBlanket(Blanket):
     With c = (1 - g) / (g s), mu_v / eta = 1 + c [y in S_v]. So for x != x' the pair ((mu_x - mu_x') / eta, mu_x' / eta) is (c, 1)
     on S_x alone and (-c, 1 + c) on S_x' alone, with mass g (s - o) each, (0, 1 + c) on both with g o, and (0, 1) elsewhere.
     A smaller o is only worse (docs/maths/design.md), so the smallest over all pairs covers them all.
-    Legend: s = share, o = overlap, triple = the share of messages of three values in general position, g = given_gamma or 1 / (1 + s (e^eps0 - 1)), eps0 = given_epsilon0 or log(1 + c).
+    Legend: s = share, o = overlap, g = given_gamma or 1 / (1 + s (e^eps0 - 1)), eps0 = given_epsilon0 or log(1 + c);
+    triple = the share of messages that belong to three values in general position.
     """
 
     share: Fraction
@@ -88,17 +89,16 @@ class DesignBlanket(Blanket):
     def _third(self) -> list[tuple[arb, arb, arb]]:
         """The same relative to the law of a third value, whose messages are 1 + c times as likely as the blanket's."""
         g, c, zero, one = self.gamma(), self._gain(), arb(0), arb(1)
-        p = 1 + c
-        s, o, t = self.share, self.overlap, self.triple
-        alone, two, three, none = (g * _ball(part) for part in (s - 2 * o + t, o - t, t, 1 - 3 * s + 3 * o - t))
+        p, s, o, t = 1 + c, self.share, self.overlap, self.triple
+        alone, two, none = s - 2 * o + t, o - t, 1 - 3 * s + 3 * o - t
         atoms = [
-            (c, one, alone), (-c, p, alone), (zero, p, two), (zero, one, none),
-            (c / p, 1 / p, p * two), (-c / p, one, p * two), (zero, one, p * three), (zero, 1 / p, p * alone),
+            (c, one, one, alone), (-c, p, one, alone), (zero, p, one, two), (zero, one, one, none),
+            (c / p, 1 / p, p, two), (-c / p, one, p, two), (zero, one, p, t), (zero, 1 / p, p, alone),
         ]  # fmt: skip
-        return [atom for atom in atoms if not atom[2] == 0]
+        return [(difference, second, g * weight * _ball(part)) for difference, second, weight, part in atoms if part]
 
     def _gain(self) -> arb:
-        """c = e^eps0 - 1."""
+        """C = e^eps0 - 1."""
         if self.given_epsilon0 is not None:
             return arb(self.given_epsilon0).expm1()
         return (1 - self.gamma()) / (self.gamma() * _ball(self.share))
@@ -157,17 +157,17 @@ class DesignResponse:
         return cls(structure=structure, threshold=min(WORD, max(1, threshold)))
 
     @staticmethod
-    def family(structure: Structure, parameter: Literal["epsilon0", "gamma"] = "gamma") -> Family:
+    def family(structure: Structure, parameter: Literal["epsilon0", "gamma"] = "gamma") -> RandomizerFamily:
         """With gamma or epsilon0 left open."""
         if parameter == "gamma":
-            return Family(
+            return RandomizerFamily(
                 parameter="gamma",
                 blanket=lambda gamma: _blanket(structure, gamma=gamma),
                 low=1e-18,
                 high=1.0,
                 more_private="larger",
             )
-        return Family(
+        return RandomizerFamily(
             parameter="epsilon0",
             blanket=lambda epsilon0: _blanket(structure, epsilon0=epsilon0),
             low=0.0,
@@ -213,7 +213,8 @@ class DesignResponse:
         """What a user does with a symbol."""
         return (
             f"sends a uniformly random message with probability {self.gamma_as_run:.6g}, otherwise one of the "
-            f"{self.structure.choices:,} of {self.messages:,} that belong to the value (local epsilon0 = {rounded_up(self.epsilon0)})"
+            f"{self.structure.choices:,} of {self.messages:,} that belong to the value "
+            f"(local epsilon0 = {rounded_up(self.epsilon0)})"
         )
 
     def randomize(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells
@@ -166,9 +166,9 @@ class Gaussian:
         object.__setattr__(self, "sigma", checks.scale(self.sigma, "sigma"))
 
     @staticmethod
-    def family() -> Family:
+    def family() -> RandomizerFamily:
         """The Gaussian mechanism with sigma left open."""
-        return Family(
+        return RandomizerFamily(
             parameter="sigma",
             blanket=lambda sigma: GaussianBlanket(sigma=sigma),
             low=0.1,

@@ -8,7 +8,7 @@ from flint import arb
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.response import ResponseBlanket
@@ -81,9 +81,9 @@ class Generic:
         object.__setattr__(self, "epsilon0", checks.epsilon(self.epsilon0, "epsilon0"))
 
     @staticmethod
-    def family() -> Family:
+    def family() -> RandomizerFamily:
         """Any epsilon0-LDP randomizer with epsilon0 left open."""
-        return Family(
+        return RandomizerFamily(
             parameter="epsilon0",
             blanket=lambda epsilon0: GenericBlanket(local=epsilon0),
             low=0.0,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells, cell_masses
@@ -120,9 +120,9 @@ class Laplace:
         object.__setattr__(self, "epsilon0", checks.epsilon(self.epsilon0, "epsilon0", positive=True))
 
     @staticmethod
-    def family() -> Family:
+    def family() -> RandomizerFamily:
         """The Laplace mechanism with epsilon0 left open."""
-        return Family(
+        return RandomizerFamily(
             parameter="epsilon0",
             blanket=lambda epsilon0: LaplaceBlanket(local=epsilon0),
             low=1e-9,

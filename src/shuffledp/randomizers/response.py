@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, whole, word
 from shuffledp.core.pair import Pair, pair_of
@@ -156,18 +156,18 @@ class RandomizedResponse:
         return [strong, cls(size=3, epsilon0=2.0), cls(size=10, gamma=0.2), weak]
 
     @staticmethod
-    def family(*, size: int, parameter: Literal["epsilon0", "gamma"] = "epsilon0") -> Family:
+    def family(*, size: int, parameter: Literal["epsilon0", "gamma"] = "epsilon0") -> RandomizerFamily:
         """Randomized response on `size` symbols with epsilon0 or gamma left open."""
         checks.size(size)
         if parameter == "gamma":
-            return Family(
+            return RandomizerFamily(
                 parameter="gamma",
                 blanket=lambda gamma: ResponseBlanket(size=size, given_gamma=gamma),
                 low=1e-18,
                 high=1.0,
                 more_private="larger",
             )
-        return Family(
+        return RandomizerFamily(
             parameter="epsilon0",
             blanket=lambda epsilon0: ResponseBlanket(size=size, given_epsilon0=epsilon0),
             low=0.0,

@@ -117,12 +117,12 @@ class AffineSpace(Structure):
     @property
     def values(self) -> int:
         """All points."""
-        return self.prime**self.dimension
+        return int(self.prime**self.dimension)
 
     @property
     def choices(self) -> int:
         """As many as normals."""
-        return (self.prime**self.dimension - 1) // (self.prime - 1)
+        return (self.values - 1) // (self.prime - 1)
 
     @property
     def messages(self) -> int:
@@ -132,7 +132,7 @@ class AffineSpace(Structure):
     @property
     def shared(self) -> int:
         """Hyperplanes through two points."""
-        return (self.prime ** (self.dimension - 1) - 1) // (self.prime - 1)
+        return int(self.prime ** (self.dimension - 1) - 1) // (self.prime - 1)
 
     @property
     def triple(self) -> Fraction:
@@ -160,7 +160,7 @@ class AffineSpace(Structure):
         return (d * np.uint64(q) + offset).astype(np.uint32)
 
     def _line(self, values: NDArray[np.integer], choice: Wholes) -> Wholes:
-        """w - d u modulo q in 32 bits: q^2 + q fits. Dividing by a constant is fast, taking remainders is not."""
+        """W - d u modulo q in 32 bits: q^2 + q fits. Dividing by a constant is fast, taking remainders is not."""
         q = np.uint32(self.prime)
         points = values.astype(np.uint32, copy=False)
         u = points // q
@@ -207,7 +207,8 @@ def _totals(counts: NDArray[np.int64], dimension: int) -> NDArray[np.int64]:
     spectrum[(0,) * dimension] = slices[:, 0].sum()
     found = np.fft.irfftn(spectrum, s=(q,) * dimension, axes=tuple(range(dimension)))
     found *= float(len(steep))
-    return np.rint(found).astype(np.int64) + _totals(counts[len(steep) :], dimension - 1)[..., None]
+    flat = _totals(counts[len(steep) :], dimension - 1)
+    return np.asarray(np.rint(found).astype(np.int64) + flat[..., None])
 
 
 def is_prime(number: int) -> bool:

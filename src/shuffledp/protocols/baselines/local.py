@@ -5,9 +5,9 @@ from abc import abstractmethod
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.core import blanket
+from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust
-from shuffledp.protocols.bins import listed
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.options import HIGH, LOW, SIZE
 from shuffledp.protocols.question import Question
@@ -34,7 +34,7 @@ class LocalHistogram(Family):
     def private(self, size: int, epsilon0: float) -> Counting:
         """The most accurate one that is epsilon0-LDP."""
 
-    def family(self, size: int) -> blanket.Family:  # noqa: ARG002
+    def family(self, size: int) -> blanket.RandomizerFamily:  # noqa: ARG002
         """What the shuffled one is accounted as: any epsilon0-LDP randomizer, unless more is known."""
         return Generic.family()
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.blanket import AmplificationVariable, Blanket, Family
+from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.counts import Counts
 from shuffledp.core.pair import Pair, pair_of
 from shuffledp.core.population import Population
@@ -114,9 +114,9 @@ class Rappor(Counting, Fields):
         return cls(size=size, flip=Flip.private(epsilon0 / 2))
 
     @staticmethod
-    def family(*, size: int) -> Family:
+    def family(*, size: int) -> RandomizerFamily:
         """With epsilon0 left open."""
-        return Family(
+        return RandomizerFamily(
             parameter="epsilon0",
             blanket=lambda epsilon0: Rappor.private(size=size, epsilon0=epsilon0).blanket(),
             low=0.0,
@@ -201,6 +201,6 @@ class Rappors(LocalHistogram):
         """The most accurate one that is epsilon0-LDP."""
         return Rappor.private(size=size, epsilon0=epsilon0)
 
-    def family(self, size: int) -> Family:
+    def family(self, size: int) -> RandomizerFamily:
         """With epsilon0 left open."""
         return Rappor.family(size=size)

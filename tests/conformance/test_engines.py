@@ -1,0 +1,258 @@
+"""What every registered engine must do: the tally that rows have one by one, bit for bit, on every source."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+from oracles.tallies import same
+from shuffledp import InvalidInput, KeyedWords, Policy
+from shuffledp.core.words import WordSource
+from shuffledp.domains.domain import STRICT, Domain
+from shuffledp.engines import table
+from shuffledp.engines.engine import Engine, Progress
+from shuffledp.engines.file import File
+from shuffledp.engines.registry import ENGINES, engine_named
+from shuffledp.engines.source import Piece, Source
+from shuffledp.engines.streaming import Streaming
+from shuffledp.engines.tally import Tally, tally_rows
+from shuffledp.engines.values import Values
+from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.protocols.registry import PROTOCOLS
+
+WORDS = KeyedWords.seeded(21)
+ROWS = 150
+OWN_NOISE = ("noisy-sum",)
+"""OpenDP's noise takes no words, so its messages are new each time."""
+EXAMPLES = [example for kind in PROTOCOLS.values() for example in kind.examples() if example.kind not in OWN_NOISE]
+MEAN = next(example for example in EXAMPLES if example.question == "mean")
+COLOURS = next(example for example in EXAMPLES if "red" in example.names)
+PEOPLE = np.random.default_rng(2).integers(0, 60, ROWS)
+SECOND_ROWS = [j for j in range(ROWS) if int((PEOPLE[:j] == PEOPLE[j]).sum()) >= 2]
+
+
+class Cut(Source):
+    """A column in memory, in pieces."""
+
+    def __init__(self, column: Any, size: int) -> None:
+        self._column, self._size = column, size
+
+    def pieces(self, domain: Domain) -> Iterator[Piece]:
+        for first in range(0, len(self._column), self._size):
+            yield Piece(self._column[first : first + self._size], first)
+
+    def __str__(self) -> str:
+        return "the cut-up column"
+
+
+@contextmanager
+def small_batches() -> Iterator[None]:
+    """Files in many pieces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "ROWS", 32)
+        patch.setattr(table, "_BLOCK", 1 << 9)
+        yield
+
+
+@cache
+def row_by_row(protocol: ShuffleProtocol, rows: tuple[Any, ...], policy: Policy, surplus: tuple[int, ...]) -> Tally:
+    """What an engine must come to: every row by itself, at its own address."""
+    total = Tally.empty(protocol, truth=True)
+    for j, value in enumerate(rows):
+        total += tally_rows(
+            protocol, [value], WORDS, policy, first_row=j, leave_out=[0] if j in surplus else [], truth=True
+        )
+    return total
+
+
+def check_tally(
+    engine: Engine, protocol: ShuffleProtocol, source: Source, rows: list[Any], policy: Policy = STRICT,
+    surplus: list[int] | None = None,
+) -> None:  # fmt: skip
+    expected = row_by_row(protocol, tuple(rows), policy, tuple(surplus or ()))
+    heard: list[float] = []
+    with small_batches():
+        found = engine.tally(protocol, source, WORDS, policy, truth=True, progress=heard.append)
+        again = engine.tally(protocol, source, WORDS, policy)
+    assert same(found, expected)
+    assert again.truth is None
+    assert (again.counts.values == expected.counts.values).all()
+    assert heard == sorted(heard)
+    assert not rows or heard[-1] == 1.0
+
+
+def mixed(protocol: ShuffleProtocol) -> list[Any]:
+    samples = protocol.domain.samples()
+    return [samples[j] for j in np.random.default_rng(3).integers(0, len(samples), ROWS)]
+
+
+def with_holes(rows: list[Any], *holes: Any) -> list[Any]:
+    """Some rows are something else."""
+    return [holes[j // 7 % len(holes)] if j % 7 == 3 else value for j, value in enumerate(rows)]
+
+
+def check_memory(engine: Engine, folder: Path) -> None:
+    """Lists, arrays and Arrow columns, whole and in pieces, of every protocol."""
+    for protocol in EXAMPLES:
+        rows = mixed(protocol)
+        for column in (rows, np.array(rows), pa.array(rows)):
+            check_tally(engine, protocol, Values(column), rows)
+            check_tally(engine, protocol, Cut(column, 40), rows)
+
+
+def check_files(engine: Engine, folder: Path) -> None:
+    """CSV and Parquet, a column or an expression."""
+    for protocol, expression in ((MEAN, "x::DOUBLE"), (COLOURS, "trim(x)")):
+        rows = mixed(protocol)
+        data = pa.table({"x": rows, "y": ["other cells"] * ROWS})
+        csv.write_csv(data, folder / "people.csv")
+        parquet.write_table(data, folder / "people.parquet", row_group_size=50)
+        for name in ("people.csv", "people.parquet"):
+            source = "x::VARCHAR" if name == "people.parquet" and expression != "x::DOUBLE" else expression
+            check_tally(engine, protocol, File(folder / name, column="x"), rows)
+            check_tally(engine, protocol, File(folder / name, query=source), rows)
+
+
+def check_awkward_rows(engine: Engine, folder: Path) -> None:
+    """Missing values skipped or replaced, numbers clamped, unknown labels collected, people with too many rows left out."""
+    cases: list[tuple[ShuffleProtocol, list[Any], list[Policy]]] = [
+        (
+            MEAN,
+            with_holes(mixed(MEAN), None, 77.0, math.nan),
+            [Policy(missing="skip", outside="clamp"), Policy(missing_as="1", outside="clamp")],
+        ),
+        (
+            COLOURS,
+            with_holes(mixed(COLOURS), None, "mauve"),
+            [Policy(missing="skip", other="blue"), Policy(missing_as="red", other="green")],
+        ),
+    ]
+    for protocol, rows, policies in cases:
+        data = pa.table({"x": pa.array(rows, from_pandas=False), "who": PEOPLE})
+        parquet.write_table(data, folder / "people.parquet", row_group_size=50)
+        csv.write_csv(data, folder / "people.csv")
+        for policy in policies:
+            check_tally(engine, protocol, Values(rows), rows, policy)
+            check_tally(engine, protocol, Cut(rows, 33), rows, policy)
+            check_tally(engine, protocol, Cut(pa.array(rows, from_pandas=False), 33), rows, policy)
+            for name in ("people.csv", "people.parquet"):
+                check_tally(engine, protocol, File(folder / name, column="x"), rows, policy)
+                known = File(folder / name, column="x", user="who", max_rows_per_user=2)
+                check_tally(engine, protocol, known, rows, policy, SECOND_ROWS)
+
+
+def check_refusals(engine: Engine, folder: Path) -> None:
+    """A row that does not fit is refused by its number in the file, and not shown; a bad policy before anything is read."""
+    rows = mixed(MEAN)
+    rows[70] = 31337.0
+    parquet.write_table(pa.table({"x": rows}), folder / "people.parquet")
+    for source, where in (
+        (File(folder / "people.parquet", column="x"), "in data row 71 "),
+        (Cut(rows, 40), "a value "),
+    ):
+        with small_batches(), pytest.raises(InvalidInput, match=where) as refused:
+            engine.tally(MEAN, source, WORDS)
+        assert "31337" not in str(refused.value)
+    with pytest.raises(InvalidInput, match="--other is for"):
+        engine.tally(MEAN, Values([1.0]), WORDS, Policy(other="blue"))
+
+
+def check_nobody(engine: Engine, folder: Path) -> None:
+    """No rows are no trouble."""
+    for source in (Values([]), Cut([], 5)):
+        check_tally(engine, COLOURS, source, [])
+
+
+CHECKS: list[Callable[[Engine, Path], None]] = [
+    check_memory, check_files, check_awkward_rows, check_refusals, check_nobody,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_engine(tmp_path: Path, name: str, check: Callable[[Engine, Path], None]) -> None:
+    check(engine_named(name), tmp_path)
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    assert all(engine.name == name for name, engine in ENGINES.items())
+    with pytest.raises(InvalidInput, match="no engine 'abacus'"):
+        engine_named("abacus")
+
+
+# Wrong ones
+
+
+class Wrong(Streaming):
+    """An engine whose pieces are spoilt."""
+
+    def piece(self, piece: Piece) -> Piece:
+        return piece
+
+    def spoilt(self, tally: Tally) -> Tally:
+        return tally
+
+    def tally(
+        self, protocol: ShuffleProtocol, source: Source, words: WordSource, policy: Policy = STRICT, *,
+        truth: bool = False, progress: Progress | None = None,
+    ) -> Tally:  # fmt: skip
+        total = Tally.empty(protocol, truth=truth)
+        for given in source.pieces(protocol.domain):
+            piece = self.piece(given)
+            total += self.spoilt(
+                tally_rows(
+                    protocol, piece.raw, words, policy, first_row=piece.first_row, in_file=source.in_file,
+                    leave_out=piece.leave_out, truth=truth,
+                )
+            )  # fmt: skip
+            if progress is not None:
+                progress(piece.share)
+        return total
+
+
+class RestartsRowNumbers(Wrong):
+    def piece(self, piece: Piece) -> Piece:
+        return piece._replace(first_row=0)
+
+
+class ForgetsRejectedRows(Wrong):
+    def spoilt(self, tally: Tally) -> Tally:
+        return Tally(
+            rows=tally.rows - tally.rejected.total(), counts=tally.counts, adjusted=tally.adjusted, truth=tally.truth
+        )
+
+
+class LetsEverybodyHaveAnyNumberOfRows(Wrong):
+    def piece(self, piece: Piece) -> Piece:
+        return piece._replace(leave_out=np.empty(0, dtype=np.int64))
+
+
+class RoundsTheTruth(Wrong):
+    def spoilt(self, tally: Tally) -> Tally:
+        truth = None if tally.truth is None else tally.truth.astype(np.float32)
+        return Tally(
+            rows=tally.rows, counts=tally.counts, rejected=tally.rejected, adjusted=tally.adjusted, truth=truth
+        )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "check"),
+    [
+        (RestartsRowNumbers, check_memory),
+        (RestartsRowNumbers, check_files),
+        (ForgetsRejectedRows, check_awkward_rows),
+        (LetsEverybodyHaveAnyNumberOfRows, check_awkward_rows),
+        (RoundsTheTruth, check_memory),
+    ],
+)
+def test_wrong_engines_are_found_out(tmp_path: Path, wrong: type[Wrong], check: Callable[[Engine, Path], None]) -> None:
+    check(Wrong(), tmp_path)
+    with pytest.raises(AssertionError):
+        check(wrong(), tmp_path)

@@ -1,0 +1,180 @@
+"""What the layers cannot say, read off the syntax trees: kinds are not asked about, and raw values become clean in one place."""
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from shuffledp.protocols.registry import FAMILIES, PROTOCOLS
+
+SOURCES = Path(__file__).parents[1] / "src" / "shuffledp"
+NAMES = {"histogram", "sum", "mean", "query", "summation", *PROTOCOLS, *(q for f in FAMILIES for q in f.questions)}
+"""Kinds of protocols and names of questions."""
+CLEANERS = {"numbers", "positions", "settle_missing", "refusal"}
+"""What domains are made of."""
+Rule = Callable[[ast.Module], Iterator[ast.AST]]
+
+
+def texts(node: ast.AST) -> set[str]:
+    """Constants in an operand, alone or listed."""
+    parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+    return {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str, str]]:
+    """Where, from which module, what, and under which name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield node, node.module or "", alias.name, alias.asname or alias.name
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node, alias.name, "", alias.asname or alias.name.split(".")[0]
+
+
+def within(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def compares_kinds(tree: ast.Module) -> Iterator[ast.AST]:
+    """A comparison with, or a match of, the kind of a protocol or the name of a question."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            operands = [node.left, *node.comparators]
+            if any(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for op in node.ops):
+                yield from (node for operand in operands if texts(operand) & NAMES)
+        elif isinstance(node, ast.MatchValue) and texts(node.value) & NAMES:
+            yield node
+        elif (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("startswith", "endswith", "__eq__") and any(texts(a) & NAMES for a in node.args)
+        ):  # fmt: skip
+            yield node
+
+
+def asks_for_classes(tree: ast.Module) -> Iterator[ast.AST]:
+    """An isinstance, issubclass or match with a class of protocols, or a look at whether it has an attribute."""
+    classes, modules = set[str](), set[str]()
+    for _, module, what, name in imported(tree):
+        if within(module, "shuffledp.protocols"):
+            (classes if what[:1].isupper() else modules).add(name)
+        elif module == "shuffledp" and what in ("Histogram", "Summation"):
+            classes.add(name)
+        elif (module, what) == ("shuffledp", "protocols"):
+            modules.add(name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            inside = [part for argument in node.args[1:] for part in ast.walk(argument)]
+            of_protocols = any(isinstance(part, ast.Name) and part.id in classes | modules for part in inside)
+            if node.func.id in ("isinstance", "issubclass") and of_protocols:
+                yield node
+            if node.func.id == "hasattr" and "protocol" in ast.unparse(node.args[0]):
+                yield node
+        elif isinstance(node, ast.MatchClass) and ast.unparse(node.cls).split(".")[0] in classes | modules:
+            yield node
+
+
+def cleans(tree: ast.Module) -> Iterator[ast.AST]:
+    """The parts of `Domain.clean` used by themselves."""
+    for node, module, what, _ in imported(tree):
+        if within(module, "shuffledp.domains") and what in CLEANERS:
+            yield node
+        if module == "shuffledp.domains" and what == "columns":
+            yield node
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("_find", "_place"))
+
+
+def computes(tree: ast.Module) -> Iterator[ast.AST]:
+    """Arrow's functions on columns."""
+    arrow = {name for _, module, what, name in imported(tree) if (module, what) == ("pyarrow", "")}
+    for node, module, what, _ in imported(tree):
+        if within(module, "pyarrow.compute") or (module, what) == ("pyarrow", "compute"):
+            yield node
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "compute" and ast.unparse(node.value) in arrow:
+            yield node
+
+
+def encodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """Values made symbols: a text's own `encode` has no first_row, and no protocol before the dot."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "encode":
+            rows = any(keyword.arg == "first_row" for keyword in node.keywords)
+            if rows or "protocol" in ast.unparse(node.func.value) or len(node.args) > 2:
+                yield node
+
+
+RULES: dict[Rule, tuple[str, ...]] = {
+    compares_kinds: ("protocols/", "planning/"),
+    asks_for_classes: ("protocols/", "planning/"),
+    cleans: ("domains/",),
+    computes: ("domains/", "engines/"),
+    encodes: ("protocols/one_message.py",),
+}
+"""Each rule, and where it does not hold."""
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_rule_holds(rule: Rule) -> None:
+    found = []
+    for path in sorted(SOURCES.rglob("*.py")):
+        name = path.relative_to(SOURCES).as_posix()
+        if not name.startswith(RULES[rule]):
+            found += [
+                f"{name}:{getattr(node, 'lineno', 0)}" for node in rule(ast.parse(path.read_text(encoding="utf-8")))
+            ]
+    assert not found, rule.__doc__
+
+
+def test_there_is_something_to_find_where_the_rules_do_not_hold() -> None:
+    """Else a renamed function would leave a rule that never fires."""
+    for rule, places in RULES.items():
+        paths = [path for path in SOURCES.rglob("*.py") if path.relative_to(SOURCES).as_posix().startswith(places)]
+        assert any(True for path in paths for _ in rule(ast.parse(path.read_text(encoding="utf-8")))), rule.__name__
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        (compares_kinds, 'if plan.question == "histogram": pass'),
+        (compares_kinds, 'x = 1 if "mean" != kind else 2'),
+        (compares_kinds, 'y = kind in ("sum", "other")'),
+        (compares_kinds, 'y = document["kind"] not in {"summation"}'),
+        (compares_kinds, 'match question:\n    case "query": pass'),
+        (compares_kinds, 'match question:\n    case "a" | "mean": pass'),
+        (compares_kinds, 'if protocol.kind == "rappor": pass'),
+        (compares_kinds, 'if kind.startswith("sum"): pass'),
+        (asks_for_classes, "from shuffledp.protocols.histogram import Histogram\nisinstance(p, Histogram)"),
+        (asks_for_classes, "from shuffledp import Summation as S\nisinstance(p, (int, S))"),
+        (asks_for_classes, "from shuffledp.protocols import summation\nissubclass(p, summation.Summation)"),
+        (asks_for_classes, "from shuffledp.protocols.counting import Counting\nmatch p:\n    case Counting(): pass"),
+        (asks_for_classes, 'hasattr(plan.protocol, "hashes")'),
+        (cleans, "from shuffledp.domains.columns import positions"),
+        (cleans, "from shuffledp.domains import columns"),
+        (cleans, "from shuffledp.domains.domain import settle_missing"),
+        (cleans, "plan.protocol.domain._find(raw, None)"),
+        (computes, "import pyarrow.compute as pc"),
+        (computes, "from pyarrow import compute"),
+        (computes, "import pyarrow as pa\npa.compute.cast(x)"),
+        (encodes, "protocol.encode(values, words)"),
+        (encodes, "plan.protocol.encode(values)"),
+        (encodes, "p.encode(values, words, first_row=0)"),
+    ],
+)
+def test_a_breach_is_noticed(rule: Rule, code: str) -> None:
+    assert list(rule(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        (compares_kinds, 'if policy.missing == "skip": total = sum(x)'),
+        (asks_for_classes, "from shuffledp.protocols.histogram import Histogram\nisinstance(p, int) and Histogram(r)"),
+        (cleans, "from shuffledp.domains.domain import STRICT, Policy\nfrom shuffledp.domains.columns import is_arrow"),
+        (computes, "import pyarrow as pa\npa.array([1])"),
+        (encodes, 'name.encode("utf-8")'),
+    ],
+)
+def test_what_is_allowed_is_let_be(rule: Rule, code: str) -> None:
+    assert not list(rule(ast.parse(code)))
