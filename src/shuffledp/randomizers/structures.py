@@ -197,7 +197,7 @@ def _totals(counts: NDArray[np.int64], dimension: int) -> NDArray[np.int64]:
     """Sums over the hyperplanes through every point. Normals that end in 1 come first; the others are those of one less."""
     q = counts.shape[1]
     if dimension == 1:
-        return counts[0]
+        return np.asarray(counts[0])
     steep = counts[: q ** (dimension - 1)]
     slices = np.fft.rfft(steep, axis=1)
     m = np.arange(1, slices.shape[1])
