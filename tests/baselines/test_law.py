@@ -10,9 +10,9 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy.stats import chi2, norm
+from scipy.stats import chi2
 
+from oracles.chance import SIGNIFICANCE, p_mean, p_variance
 from shuffledp import InvalidInput, KeyedWords, RandomizedResponse
 from shuffledp.core.population import Population
 from shuffledp.protocols.baselines.central import CuratorHistogram, NoisySum
@@ -25,7 +25,6 @@ from shuffledp.protocols.baselines.sketch import CountMeanSketch, HadamardSketch
 from shuffledp.protocols.baselines.split_and_mix import SplitAndMix
 from shuffledp.protocols.baselines.unary import UnaryBits
 
-SIGNIFICANCE = 1e-9
 WORDS = KeyedWords.seeded(11)
 USERS = np.array([60, 30, 10, 0])
 N = 100
@@ -45,19 +44,6 @@ SUMS: dict[str, Callable[[float], Any]] = {
 }
 
 
-def p_mean(errors: NDArray[np.float64], variance: NDArray[np.float64] | float) -> float:
-    """Whether the errors have mean 0, given their variance: the smallest p-value of all entries."""
-    z = errors.mean(axis=0) / np.sqrt(np.asarray(variance) / len(errors))
-    return float(np.min(2 * norm.sf(np.abs(z))))
-
-
-def p_variance(errors: NDArray[np.float64], variance: NDArray[np.float64] | float) -> float:
-    """Whether their squares have that mean, by the squares' own spread."""
-    squares = np.square(errors)
-    z = (squares.mean(axis=0) - variance) / (squares.std(axis=0) / math.sqrt(len(errors)))
-    return float(np.min(2 * norm.sf(np.abs(z))))
-
-
 @pytest.mark.parametrize("name", HISTOGRAMS)
 def test_an_epsilon_five_percent_off_is_noticed(name: str) -> None:
     """By the variance of simulated runs."""
@@ -75,7 +61,7 @@ def test_a_wrong_gamma_is_biased(name: str) -> None:
     values = np.full(N, 0.95)
     counts = [right.count(right.randomize(values, WORDS, first_row=N * run)) for run in range(3000)]
     errors = np.array([wrong.estimate(found).value[0] - 95 for found in counts])
-    assert p_mean(errors, float(errors.var())) < SIGNIFICANCE
+    assert p_mean(errors) < SIGNIFICANCE
 
 
 def test_the_curators_sampler_has_the_stated_law() -> None:

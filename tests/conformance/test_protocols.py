@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import ks_2samp, norm
+from scipy.stats import ks_2samp
 
+from oracles.chance import SIGNIFICANCE, p_mean, p_variance
 from oracles.mutation import STRANGE, places, replaced
 from shuffledp import Histogram, InvalidInput, KeyedWords, Summation
 from shuffledp.core.canonical import canonical
@@ -30,7 +31,6 @@ from shuffledp.protocols.protocol import Reals, ShuffleProtocol
 from shuffledp.protocols.registry import PROTOCOLS, from_document
 from shuffledp.protocols.summing import Summing
 
-SIGNIFICANCE = 1e-9
 WORDS = KeyedWords.seeded(11)
 N = 100
 REAL, SIMULATED = 1500, 100_000
@@ -62,19 +62,6 @@ def picked(messages: Any, rows: Any) -> Any:
 
 def parts(messages: Any) -> tuple[NDArray[Any], ...]:
     return messages if isinstance(messages, tuple) else (messages,)
-
-
-def smallest_p(errors: Reals) -> float:
-    """Whether errors have mean 0: the smallest p-value of all entries."""
-    spread = np.maximum(errors.std(axis=0), 1e-300) / math.sqrt(len(errors))
-    return float(np.min(2 * norm.sf(np.abs(errors.mean(axis=0)) / spread)))
-
-
-def p_of_squares(errors: Reals, variance: Reals | float) -> float:
-    """Whether the squares have that mean, by the squares' own spread."""
-    squares = np.square(errors)
-    z = (squares.mean(axis=0) - variance) / np.maximum(squares.std(axis=0) / math.sqrt(len(errors)), 1e-300)
-    return float(np.min(2 * norm.sf(np.abs(z))))
 
 
 # The checks
@@ -253,13 +240,13 @@ def check_law(protocol: ShuffleProtocol) -> None:
     assert errors.shape[1:] == fake.shape[1:] == truth.shape
     expected = protocol.expected_error(population)
     for found, off in ((errors, 1.5), (fake, 1.05)):
-        assert smallest_p(found) > SIGNIFICANCE
+        assert p_mean(found) > SIGNIFICANCE
         total = np.sqrt(np.square(found).sum(axis=1))
-        assert p_of_squares(total, expected) > SIGNIFICANCE
-        assert p_of_squares(total, expected * off) < SIGNIFICANCE
+        assert p_variance(total, expected) > SIGNIFICANCE
+        assert p_variance(total, expected * off) < SIGNIFICANCE
         if isinstance(protocol, Counting):
             variance = protocol.variance(protocol.held(population).astype(float), N)
-            assert p_of_squares(found, variance) > SIGNIFICANCE
+            assert p_variance(found, variance) > SIGNIFICANCE
     for j in range(len(truth)):
         assert ks_2samp(errors[:, j], fake[:, j], method="asymp").pvalue > SIGNIFICANCE
 

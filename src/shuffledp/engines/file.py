@@ -37,13 +37,13 @@ class File(Source):
         multiline: bool = False,
     ) -> None:
         if (column is None) == (query is None):
-            raise InvalidInput("the values come from a column or from a query. Give one of the two.")
+            raise InvalidInput("the values come from either a column or a query. Give one of the two.")
         if max_rows_per_user is not None and user is None:
             raise InvalidInput(
                 "rows per person can only be limited if it is known whose they are. Give the user column."
             )
         if max_rows_per_user is not None and max_rows_per_user < 1:
-            raise InvalidInput("max_rows_per_user must be at least 1. Give the most rows that one person may have.")
+            raise InvalidInput("a person has at least one row. Give max_rows_per_user of 1 or more.")
         self._path, self._column, self._query, self._multiline = Path(path), column, query, multiline
         self._user, self._limit = user, max_rows_per_user
         self.rows_per_person, self.knows_people = max_rows_per_user or 1, user is not None
