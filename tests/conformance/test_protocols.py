@@ -345,7 +345,7 @@ class SimulatesAnotherGamma(Wrong):
 class CountsRowsFromZero(Wrong):
     __slots__ = ()
 
-    def randomize(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:
+    def randomize(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:  # type: ignore[misc]
         return super().randomize(values, words, first_row=0)
 
 
@@ -369,7 +369,7 @@ class ReadsAnything(Wrong):
 class CountsAtMostNine(Wrong):
     __slots__ = ()
 
-    def count(self, messages: Any) -> Counts:
+    def count(self, messages: Any) -> Counts:  # type: ignore[misc]
         return Counts(np.minimum(super().count(messages).values, 9))
 
 
@@ -383,7 +383,7 @@ class SaysItMovesByOne(Wrong):
 class ShowsValues(Wrong):
     __slots__ = ()
 
-    def randomize(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:
+    def randomize(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:  # type: ignore[misc]
         if len(values) and int(values.max()) >= self.size:
             raise InvalidInput(f"{values.max()} is too large. Use a smaller one.")
         return super().randomize(values, words, first_row=first_row)

@@ -137,7 +137,7 @@ export class Client {
     return { report: made, fresh: true };
   }
 
-  /** A report that came too late, or for a key that is gone, never arrived: the same message goes to the window of now. */
+  /** A report that came too late, or for a key that is gone, never arrived: the same message goes to the current window. */
   async #move(entries, window, served) {
     const late = waiting(entries);
     if (late?.window !== window) return; // another tab was faster

@@ -26,7 +26,7 @@ def group(randomizer: HasBlanket, *, n: int, delta: float, rows: int, bound: str
     >>> 3 < three / one < 3.5
     True
     """
-    if rows < 1:
+    if checks.whole(rows, "rows", "Give the most rows a person may have.") < 1:
         raise InvalidInput(f"a person has at least one row; got {rows}. Give the most rows a person may have.")
     checks.users(n)
     most = log_down(checks.probability(delta, "delta"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.output import show
 from shuffledp.cli.progress import progress
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
@@ -18,6 +19,7 @@ from shuffledp.esa.client import Client
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.sender import NotDelivered, Sender, submit
 from shuffledp.esa.task import Task
+from shuffledp.protocols.randomized import randomized
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INNER = "Public keys of an inner shuffler; repeat for each, starting next to the analyzer."
@@ -45,9 +47,10 @@ def client_group() -> None:
     required=True,
     help="Folder for reports that have not arrived yet.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def submit_command(
     task: Path, url: str, analyzer_keys: Path | None, fingerprint: str | None, shuffler_keys: tuple[Path, ...],
-    token: Path | None, value_file: Any, state: Path,
+    token: Path | None, value_file: Any, state: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """Report one value for TASK in the current window.
 
@@ -68,7 +71,11 @@ def submit_command(
         raise InvalidInput(
             f"the shuffler did not take the report ({done.outcome}). Check that task and keys are current."
         )
-    click.echo(_EARLIER if done.earlier else "the report has arrived")
+    show(
+        {"outcome": done.outcome, "earlier": done.earlier},
+        _EARLIER if done.earlier else "the report has arrived",
+        as_json=as_json,
+    )
     click.echo(fingerprints(analyzer), err=True)
 
 
@@ -80,8 +87,10 @@ def submit_command(
 @click.option("--analyzer-keys", type=_FILE, required=True, help="The analyzer's public list of keys.")
 @click.option("--shuffler-keys", type=_FILE, multiple=True, help=_INNER)
 @click.option("--tokens", type=_FILE, help="File with one token per row, if the shuffler requires tokens.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate_clients(
-    task: Path, data: Path, column: str, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...], tokens: Path | None
+    task: Path, data: Path, column: str, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...], tokens: Path | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Report every row of DATA as a client of TASK would: randomize, seal and send for real, from one machine."""
     found, sender = read_task(task), Sender(url=url)
@@ -91,9 +100,8 @@ def simulate_clients(
     credentials = read_tokens(tokens) if tokens is not None else None
     protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
     with progress(1000, "Reporting") as bar:
-        for raw, row, _, share in File(data, column=column).pieces(protocol.domain):
-            values = protocol.domain.clean(raw, first_row=row).values
-            messages = protocol.randomize(values, words, first_row=row)
+        for raw, row, _, share in File(data, column=column).consecutive(protocol.domain):
+            messages = randomized(protocol, raw, words, first_row=row, in_file=True).messages
             inner = (announced.sealed(int(message), found, lists) for message in messages)
             sealed = [announced.wrapped(record, found) for record in inner]
             if credentials is not None:
@@ -105,8 +113,12 @@ def simulate_clients(
             except NotDelivered as error:
                 raise InvalidInput(str(error)) from None
             bar.update(int(1000 * share) - bar.pos)
-    for outcome, count in sorted(outcomes.items()):
-        click.echo(f"{outcome}: {count:,}")
+    found_outcomes = dict(sorted(outcomes.items()))
+    show(
+        {"outcomes": found_outcomes},
+        "\n".join(f"{outcome}: {count:,}" for outcome, count in found_outcomes.items()),
+        as_json=as_json,
+    )
     if not all(outcome.arrived for outcome in outcomes):
         sys.exit(1)
 

@@ -17,7 +17,7 @@ LARGEST_EPSILON = 700.0
 
 def users(n: int) -> int:
     """A number of users: an integer from 1 to 10^18."""
-    count = _whole(n, "n", "Give the number of users, e.g. 1000.")
+    count = whole(n, "n", "Give the number of users, e.g. 1000.")
     if not 1 <= count <= LARGEST_N:
         raise InvalidInput(f"n must be from 1 to 1e18; got {count}. Give the number of users, e.g. 1000.")
     return count
@@ -25,7 +25,7 @@ def users(n: int) -> int:
 
 def size(value: int, *, name: str = "size") -> int:
     """A number of symbols: an integer from 2 to 2^32."""
-    count = _whole(value, name, "Use at least 2 symbols.")
+    count = whole(value, name, "Use at least 2 symbols.")
     if not 2 <= count <= 2**32:
         raise InvalidInput(f"{name} must be a whole number from 2 to 2^32; got {count}. Use at least 2 symbols.")
     return count
@@ -52,7 +52,7 @@ def probability(value: float, name: str, usual: str = "1e-6") -> float:
 def numbers(values: Any) -> NDArray[np.float64]:
     """Users' values as a one-dimensional array of doubles. They are never shown, not even in an error's context."""
     array = None
-    with contextlib.suppress(TypeError, ValueError, OverflowError):
+    with contextlib.suppress(Exception):  # whatever a value's own methods raise may show it
         array = np.asarray(values, dtype=np.float64)
     if array is None or array.ndim != 1:
         raise InvalidInput("values must be a one-dimensional array of numbers. Convert them first.")
@@ -90,7 +90,8 @@ def symbols(values: NDArray[Any], size: int) -> NDArray[np.unsignedinteger]:
     return array.astype(np.min_scalar_type(size - 1))
 
 
-def _whole(value: Any, name: str, remedy: str) -> int:
+def whole(value: Any, name: str, remedy: str) -> int:
+    """A whole number, and no truth value."""
     try:
         if isinstance(value, bool):
             raise TypeError

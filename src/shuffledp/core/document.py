@@ -35,6 +35,8 @@ def fields(document: object, kind: str, **readers: Reader) -> dict[str, Any]:
     for name, read in readers.items():
         try:
             values[name] = read(document[name])
+        except InvalidInput:
+            raise  # it says enough by itself
         except ValueError as error:
             raise InvalidInput(f"the field {name!r} of a document must be {error}. Correct it.") from None
     return values

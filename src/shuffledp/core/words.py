@@ -48,6 +48,34 @@ class WordSource(Protocol):
         ...
 
 
+class EncodingWords:
+    """Words of a source for encoding alone: whatever is asked for, it is none that a randomizer uses.
+
+    A randomizer's privacy is proved for words that nothing else depends on, so encoders get their own part of the addresses:
+    the lane of rounding, and draws from 2^32 to 2^33.
+    """
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: WordSource) -> None:
+        self._source = source
+
+    @property
+    def private(self) -> bool:
+        """As the source."""
+        return self._source.private
+
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002
+        """The lane of rounding, whichever is asked for."""
+        return self._source.stream(first_row, count, ROUNDING)
+
+    def blocks(self, rows: Words, draw: int) -> Words:
+        """Draws below 2^32 are moved up by that."""
+        if not 0 <= draw < 1 << 33:
+            raise InvalidInput("an encoder has draws below 2^33. Use smaller numbers.")
+        return self._source.blocks(rows, draw | 1 << 32)
+
+
 class SystemWords:
     """The operating system's random bytes: fresh at each call, whatever the address. What a client device uses."""
 

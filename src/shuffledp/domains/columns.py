@@ -5,6 +5,7 @@ Arrow is imported only if a column is Arrow's: a client that reports one value n
 
 import contextlib
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def is_arrow(raw: Any) -> bool:
 def numbers(raw: Any, first_row: int | None) -> Reals:
     """Doubles; missing values are NaN. Texts are read as numbers, as the cells of a CSV file must be."""
     if is_arrow(raw):
-        return _arrow_numbers(raw, first_row)
+        return _arrow_numbers(_column(raw), first_row)
     if isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], str):
         with contextlib.suppress(ValueError):
             return np.array([float(raw[0])])
@@ -37,8 +38,8 @@ def numbers(raw: Any, first_row: int | None) -> Reals:
 def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.int64], Mask | None]:
     """Where each text is in the list, -1 for none; and which are missing, None if none is."""
     if is_arrow(raw):
-        return _arrow_positions(raw, names)
-    where = {name: j for j, name in enumerate(names)}
+        return _arrow_positions(_column(raw), names)
+    where = _places(names)
     found = np.array([where.get(value, -1) if isinstance(value, str) else -1 for value in raw], dtype=np.int64)
     if found.size == 0 or found.min() >= 0:
         return found, None
@@ -46,13 +47,26 @@ def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.int64], Mask
     return found, missing if missing.any() else None
 
 
+@lru_cache(maxsize=4)
+def _places(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: j for j, name in enumerate(names)}
+
+
+def _column(raw: Any) -> Any:
+    """One Arrow array; what is dictionary-encoded is decoded."""
+    import pyarrow as pa
+
+    if isinstance(raw, pa.ChunkedArray):
+        raw = raw.combine_chunks()
+    if not isinstance(raw, pa.Array):
+        raise InvalidInput("values must be one column. Give an array of it.")
+    return raw.dictionary_decode() if pa.types.is_dictionary(raw.type) else raw
+
+
 def _arrow_numbers(column: Any, first_row: int | None) -> Reals:
     import pyarrow as pa
 
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.dictionary_decode()
-        kind = column.type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):

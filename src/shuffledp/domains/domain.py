@@ -32,6 +32,10 @@ class Policy:
     other: str | None = None
 
     def __post_init__(self) -> None:
+        if self.missing not in ("refuse", "skip") or self.outside not in ("refuse", "clamp"):
+            raise InvalidInput(
+                "missing values are refused or skipped, and numbers outside refused or clamped. Say which."
+            )
         if self.missing == "skip" and self.missing_as is not None:
             raise InvalidInput(
                 "missing values are skipped or counted as something. Give one of --missing, --missing-as."
@@ -121,7 +125,8 @@ def settle_missing(
 def refusal(what: str, where: Mask, first_row: int | None, remedy: str) -> InvalidInput:
     """An error about the first of the marked rows that does not show its value."""
     if first_row is None:
-        subject = "the value" if len(where) == 1 else "a value"
-        return InvalidInput(f"{subject} {what}. Fix it or leave it out, or choose a policy for such values.")
+        if len(where) == 1:
+            return InvalidInput(f"the value {what}. Give another one.")
+        return InvalidInput(f"a value {what}. Fix it or leave it out, or choose a policy for such values.")
     first = int(np.argmax(where)) if where.any() else 0
     return InvalidInput(f"in data row {first_row + first + 1:,} the value {what}. {remedy}.")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, number, whole
-from shuffledp.domains.domain import STRICT, Clean, Mask, Policy
+from shuffledp.domains.domain import STRICT, Clean, Policy
 from shuffledp.domains.listed import Listed, Reals, Symbols
 from shuffledp.domains.reals import RealRange
 
@@ -89,9 +89,6 @@ class Intervals(Listed):
         found -= values < edges[found]
         found += (values >= edges[found + 1]) & (found < self.size - 1)
         return found.astype(np.min_scalar_type(self.size - 1))
-
-    def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
-        return self.clean(raw, STRICT, first_row).values, None, None
 
     def document(self) -> Document:
         """How many, and of which range."""

@@ -10,12 +10,12 @@ from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, several, text
 from shuffledp.domains.columns import positions
 from shuffledp.domains.domain import Mask
-from shuffledp.domains.listed import Listed
+from shuffledp.domains.listed import Lookup
 from shuffledp.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class Labels(Listed):
+class Labels(Lookup):
     """One of these texts.
 
     >>> Labels(("no", "yes")).clean(["yes", "no", "yes"]).values.tolist()

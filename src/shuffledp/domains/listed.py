@@ -34,10 +34,6 @@ class Listed(Domain):
         """The size + 1 ends of the values on an axis."""
         return np.arange(self.size + 1, dtype=np.float64) - 0.5
 
-    @abstractmethod
-    def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
-        """Symbols; which values are not in the list; which are missing. Their symbols mean nothing."""
-
     def index(self, name: str) -> int:
         """The symbol of that name."""
         if name not in self.names:
@@ -48,6 +44,16 @@ class Listed(Domain):
         """Symbols of names; what people wrote down themselves is shown if it is none."""
         places = {name: j for j, name in enumerate(self.names)}
         return np.array([places[text] if text in places else self.index(text) for text in texts], dtype=np.int64)
+
+
+class Lookup(Listed):
+    """A list whose values are looked up one by one."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
+        """Symbols; which values are not in the list; which are missing. Their symbols mean nothing."""
 
     def check(self, policy: Policy) -> None:
         """Numbers are clamped; what a list does not have can only count as something it has."""

@@ -10,11 +10,11 @@ from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, whole
 from shuffledp.domains.columns import numbers
 from shuffledp.domains.domain import Mask
-from shuffledp.domains.listed import Listed
+from shuffledp.domains.listed import Lookup
 
 
 @dataclass(frozen=True, slots=True)
-class WholeNumbers(Listed):
+class WholeNumbers(Lookup):
     """One of 0 ... below - 1.
 
     >>> WholeNumbers(3).clean([2, 0]).values.tolist()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from shuffledp.core import checks
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.expression import Expression
 from shuffledp.engines.person_rows import surplus
@@ -42,7 +43,7 @@ class File(Source):
             raise InvalidInput(
                 "rows per person can only be limited if it is known whose they are. Give the user column."
             )
-        if max_rows_per_user is not None and max_rows_per_user < 1:
+        if max_rows_per_user is not None and checks.whole(max_rows_per_user, "max_rows_per_user", "Use e.g. 1.") < 1:
             raise InvalidInput("a person has at least one row. Give max_rows_per_user of 1 or more.")
         self._path, self._column, self._query, self._multiline = Path(path), column, query, multiline
         self._user, self._limit = user, max_rows_per_user

@@ -30,7 +30,7 @@ class Memory:
     ) -> Tally:
         """Of the whole column."""
         protocol.domain.check(policy)
-        pieces = list(source.pieces(protocol.domain))
+        pieces = list(source.consecutive(protocol.domain))
         if not pieces:
             return Tally.empty(protocol, truth=truth)
         found = tally_rows(

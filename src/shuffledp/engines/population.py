@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ _MOST = 10**15
 
 def read_population(path: Path, domain: Domain) -> Population:
     """A CSV file with a header and lines of a value and a number of users."""
-    texts, users = [], []
+    lines, texts, users = [], [], []
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.reader(file))
@@ -32,8 +33,21 @@ def read_population(path: Path, domain: Domain) -> Population:
             raise InvalidInput(f"line {number} of {path} is not a value and a count. Write e.g. yes,120.") from None
         if not (0 <= count <= _MOST and count == int(count)):
             raise InvalidInput(f"line {number} of {path} has a count that is not a whole number of users. Fix it.")
+        lines.append(number)
         texts.append(text.strip())
         users.append(int(count))
     if not 0 < sum(users) <= _MOST:
         raise InvalidInput(f"{path} must have from 1 to 1e15 users. Give a header and lines like yes,120.")
-    return Population(values=domain.read(texts), users=np.array(users, dtype=np.int64))
+    try:
+        values = domain.read(texts)
+    except InvalidInput:
+        values = np.array([_value(path, domain, line, text) for line, text in zip(lines, texts, strict=True)])
+    return Population(values=values, users=np.array(users, dtype=np.int64))
+
+
+def _value(path: Path, domain: Domain, line: int, text: str) -> Any:
+    """The population is made up, so an error may say what it is about."""
+    try:
+        return domain.read([text])[0]
+    except InvalidInput as error:
+        raise InvalidInput(f"line {line} of {path}: {error}") from None

@@ -86,7 +86,9 @@ def run_source(
 
 
 def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Result:
-    n, rows = plan.protocol.reports(found.counts.values), source.rows_per_person
+    n, rows = found.rows - found.rejected.total(), source.rows_per_person
+    if plan.protocol.reports(found.counts.values) != n:
+        raise InvalidInput("the protocol did not count every row once, so nothing is released. Please report this.")
     if n < plan.min_batch:
         raise InvalidInput(_too_few(plan, n, rows))
     honest = plan.honest_of(n)
@@ -110,7 +112,8 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
     return Result(
         plan=plan, estimate=plan.protocol.estimate(found.counts, guarantee=guarantee), guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
-        unit=f"one person = at most {rows} rows" if rows > 1 else one, received=found.rows, rejected=dict(found.rejected),
+        rows_per_person=rows, unit=f"one person = at most {rows} rows" if rows > 1 else one, received=found.rows,
+        rejected=dict(found.rejected),
         adjusted=dict(found.adjusted), truth=truth, notes=tuple(notes),
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.domains.domain import Domain
+from shuffledp.errors import InvalidInput
 
 NOBODY = np.empty(0, dtype=np.int64)
 
@@ -29,7 +30,7 @@ class Piece(NamedTuple):
 
 
 class Source(ABC):
-    """People's values."""
+    """People's values. Engines read it by `consecutive` only."""
 
     rows_per_person: int = 1
     """The most rows of one person that take part."""
@@ -45,3 +46,14 @@ class Source(ABC):
     @abstractmethod
     def __str__(self) -> str:
         """A name for errors."""
+
+    def consecutive(self, domain: Domain) -> Iterator[Piece]:
+        """The pieces, checked: two people with one address would share their coins, and void the guarantee."""
+        row = 0
+        for piece in self.pieces(domain):
+            if piece.first_row != row:
+                raise InvalidInput(
+                    f"{self} skips or repeats rows: a piece does not begin where the last ended. Fix the source."
+                )
+            yield piece
+            row += len(piece.raw)

@@ -28,7 +28,7 @@ class Streaming:
         """Of all pieces."""
         settle_allocator()
         total = Tally.empty(protocol, truth=truth)
-        for piece in source.pieces(protocol.domain):
+        for piece in source.consecutive(protocol.domain):
             total += tally_rows(
                 protocol, piece.raw, words, policy, first_row=piece.first_row, in_file=source.in_file,
                 leave_out=piece.leave_out, truth=truth,

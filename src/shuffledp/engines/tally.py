@@ -12,6 +12,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.protocols.randomized import randomized
 
 BLOCK = 1 << 18
 """Rows randomized at once: enough that Python costs little, few enough for the processor's cache."""
@@ -65,23 +66,25 @@ def tally_rows(
     Rows not kept are randomized and dropped: their messages are nobody's. `leave_out` are indices of rows that are more
     than their person may have; with `in_file`, errors name rows.
     """
-    clean = protocol.domain.clean(raw, policy, first_row if in_file else None)
-    values, keep, rejected = clean.values, clean.keep, clean.rejected
-    if len(leave_out):
-        keep = np.ones(len(values), dtype=np.bool_) if keep is None else keep.copy()
-        rejected = rejected + Counter({"more rows than allowed": int(keep[leave_out].sum())})
-        keep[leave_out] = False
-    counts = Counts.none(protocol.counters)
-    for start in range(0, len(values), BLOCK):
-        messages = protocol.randomize(values[start : start + BLOCK], words, first_row=first_row + start)
-        if keep is not None:
-            messages = protocol.select(messages, keep[start : start + BLOCK])
-        counts += protocol.count(messages)
-    kept = values if keep is None else values[keep]
-    return Tally(
-        rows=len(values), counts=counts, rejected=rejected, adjusted=clean.adjusted,
-        truth=protocol.truth(kept) if truth else None,
-    )  # fmt: skip
+    total = Tally.empty(protocol, truth=truth)
+    left_out = np.asarray(leave_out, dtype=np.int64)
+    for start in range(0, len(raw), BLOCK):
+        block = raw[start : start + BLOCK]
+        clean, messages = randomized(protocol, block, words, policy, first_row=first_row + start, in_file=in_file)
+        values, keep, rejected = clean.values, clean.keep, clean.rejected
+        surplus = left_out[(left_out >= start) & (left_out < start + BLOCK)] - start if len(left_out) else left_out
+        if len(surplus):
+            keep = np.ones(len(values), dtype=np.bool_) if keep is None else keep.copy()
+            rejected = rejected + Counter({"more rows than allowed": int(keep[surplus].sum())})
+            keep[surplus] = False
+        total += Tally(
+            rows=len(values),
+            counts=protocol.count(messages if keep is None else protocol.select(messages, keep)),
+            rejected=rejected,
+            adjusted=clean.adjusted,
+            truth=protocol.truth(values if keep is None else values[keep]) if truth else None,
+        )
+    return total
 
 
 def settle_allocator() -> None:

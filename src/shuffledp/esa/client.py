@@ -24,6 +24,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.esa.crypto import seal_below, wrap_once
 from shuffledp.esa.keys import KeyList, PublicKey
 from shuffledp.esa.task import Task
+from shuffledp.protocols.randomized import randomized
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,7 @@ class Client:
             found = kept["windows"].get(str(announced.window))
             if found is None:
                 announced.key_in(self._lists[-1])  # refused before anything is randomized
-                pace, message = self._paced(kept), randomized(self.task, value, self.words)
+                pace, message = self._paced(kept), message_of(self.task, value, self.words)
                 found = self._sealed(message, announced, credential)
                 kept |= pace
                 self._keep(kept, announced.window, found)
@@ -239,10 +240,9 @@ class Client:
             raise InvalidInput(f"cannot write {self._file}: {error.strerror}. Nothing was reported.") from None
 
 
-def randomized(task: Task, value: Any, words: WordSource | None = None) -> int:
+def message_of(task: Task, value: Any, words: WordSource | None = None) -> int:
     """One user's message: cleaned, encoded and randomized with the system's randomness."""
-    protocol = task.plan.protocol
-    return int(protocol.randomize(protocol.domain.clean([value]).values, words or SystemWords(), first_row=0)[0])
+    return int(randomized(task.plan.protocol, [value], words or SystemWords()).messages[0])
 
 
 def _upload(entry: dict[str, Any]) -> bytes | None:

@@ -75,10 +75,13 @@ class LedgerEntry:
     @classmethod
     def read(cls, entry: Document) -> Self:
         """From the fields of a line; version 2 knew randomized response only."""
-        if "threshold" in entry:
+        if "randomizer" not in entry:
             size, threshold = entry.pop("size"), entry.pop("threshold")
             entry["randomizer"] = {"kind": "response", "size": size, "threshold": str(threshold)}
-        return cls(task=entry.pop("task"), batch=entry.pop("batch"), spend=Spend(**entry))
+        task, batch = entry.pop("task"), entry.pop("batch")
+        if not (isinstance(task, str) and isinstance(batch, str)):
+            raise ValueError
+        return cls(task=task, batch=batch, spend=Spend(**entry))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,7 +134,12 @@ class Task:
         if not isinstance(fields["shufflers"], list):
             raise InvalidInput("a task lists who runs its shufflers. Make one with shuffledp task new.")
         fields["shufflers"] = tuple(fields["shufflers"])
-        return cls(plan=Plan.from_document(document["plan"]), **fields)
+        plan = Plan.from_document(document["plan"])
+        if document["plan"] != plan.promise():
+            raise InvalidInput(
+                "the plan of this task has a field too many. Make the task again with shuffledp task new."
+            )
+        return cls(plan=plan, **fields)
 
     @property
     def trust(self) -> str:
@@ -155,7 +160,7 @@ class Task:
             return (
                 f"{_listed(self.shufflers[::-1])} run {self.hops} shufflers, one after the other, and {self.analyzer} the "
                 f"analyzer. The guarantee holds if the first shuffler follows the protocol and does not collude with the "
-                f"analyzer; or if a later one does and those before it follow the protocol as far as not to add, drop or select "
+                f"analyzer; or if a later one does and those before it neither add nor drop nor select "
                 f"reports. Otherwise epsilon0 = {local} remains. {crowd}"
             )
         return (

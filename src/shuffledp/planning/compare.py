@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.planning.plan import ask
+from shuffledp.planning.plan import ask, certified
 from shuffledp.protocols import registry
-from shuffledp.protocols.family import Family, Trust
+from shuffledp.protocols.family import Family, PlannedFamily, Trust
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question
 
@@ -90,7 +90,7 @@ def compare(
 def _row(family: Family, asked: Question, generator: np.random.Generator, runs: int) -> Candidate:
     row = Candidate(name=family.name, trust=family.trust, reference="", accounted_by=family.accounted_by)
     try:
-        protocol = family.propose(asked)
+        protocol = _proved(family, asked)
     except (InvalidInput, NoClaim) as error:
         return replace(row, note=str(error))
     simulated, note = None, ""
@@ -103,6 +103,13 @@ def _row(family: Family, asked: Question, generator: np.random.Generator, runs: 
         row, reference=protocol.reference, messages=protocol.messages_per_user, bits=protocol.bits,
         epsilon0=protocol.epsilon0, rmse=protocol.rmse(asked.n), simulated=simulated, note=note,
     )  # fmt: skip
+
+
+def _proved(family: Family, asked: Question) -> ShuffleProtocol:
+    """What a family proposes; what `plan` could choose is proved as there."""
+    if isinstance(family, PlannedFamily):
+        return certified(asked, family.propose(asked)).protocol
+    return family.propose(asked)
 
 
 def _simulated(protocol: ShuffleProtocol, n: int, generator: np.random.Generator, runs: int) -> float:

@@ -89,9 +89,13 @@ class Plan:
         """The plan as JSON data: what is promised, and what is only shown."""
         paper = {} if self.paper_error is None else {"paper_mean_squared_error_bound": self.paper_error}
         return self.promise() | {
-            "local": {"gamma": self.protocol.randomizer.gamma, "epsilon0": self.protocol.epsilon0},
+            "local": self._local(),
             "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **paper},
         }
+
+    def _local(self) -> Document:
+        """What follows from the randomizer alone."""
+        return {"gamma": self.protocol.randomizer.gamma, "epsilon0": self.protocol.randomizer.epsilon0}
 
     def _promised(self) -> Document:
         promise = self.guarantee
@@ -132,6 +136,7 @@ class Plan:
                 min_batch=body["min_batch"],
             )
             follows = plan._well_formed() and plan._promised() == body and plan.holds()
+            follows = follows and document.get("local", plan._local()) == plan._local()
         except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, NoClaim):
             raise not_a_plan from None
         if not follows:
@@ -156,7 +161,7 @@ class Plan:
         if not (1 <= self.guarantee.n <= self.min_batch and self.guarantee.adjacency == ADJACENCY):
             return False
         claim = bound_named(self.guarantee.bound).claim(
-            self.protocol.blanket(), n=self.guarantee.n, epsilon=self.guarantee.epsilon, side="upper"
+            self.protocol.randomizer.blanket(), n=self.guarantee.n, epsilon=self.guarantee.epsilon, side="upper"
         )
         return claim.regime is None and claim.log_delta.upper <= log_down(self.guarantee.delta)
 
@@ -196,17 +201,16 @@ def plan(
     asked = ask(
         question, n=n, epsilon=epsilon, delta=delta, honest_fraction=honest_fraction, bound=bound, options=options
     )
-    proposals, refusals = list[tuple[float, OneMessage]](), list[InvalidInput | NoClaim]()
-    for family in registry.planned(question):
+    families = registry.planned(question)
+    plans, refusals = list[Plan](), list[InvalidInput | NoClaim]()
+    for family in families:
         try:
-            proposal = family.propose(asked)
+            plans.append(certified(asked, family.propose(asked)))
         except (InvalidInput, NoClaim) as refused:
             refusals.append(refused)
-        else:
-            proposals.append((family.cost(proposal, asked), proposal))
-    if not proposals:
+    if not plans:
         raise refusals[0]
-    return certified(asked, min(proposals, key=lambda found: found[0])[1])
+    return min(plans, key=lambda found: families[0].cost(found.protocol, asked))  # one measure for all
 
 
 def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:

@@ -1,5 +1,8 @@
 """The values that a question about a histogram is about."""
 
+from collections.abc import Iterable
+
+from shuffledp.core import checks
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
@@ -18,5 +21,7 @@ def listed(question: Question) -> Listed:
     if (low is None) != (high is None) or (labels is not None and low is not None):
         raise InvalidInput("bins have labels, or both low and high, or neither. Leave one out.")
     if labels is not None:
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise InvalidInput("labels must be several texts. Give a list of them.")
         return Labels(tuple(labels))
-    return WholeNumbers(size) if low is None else Intervals(size, float(low), float(high))
+    return WholeNumbers(size) if low is None else Intervals(size, checks.real(low, "low"), checks.real(high, "high"))

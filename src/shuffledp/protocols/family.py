@@ -59,7 +59,7 @@ class PlannedFamily(Family):
         """As above; one message per user, so that it can be deployed."""
 
     def cost(self, protocol: OneMessage, question: Question) -> float:
-        """What the planner makes small; families that answer the same question must agree on it."""
+        """What the planner makes small. The first family that answers a question says it for all."""
         return protocol.mean_squared_error(question.n)
 
     def averages(self, question: str) -> bool:  # noqa: ARG002

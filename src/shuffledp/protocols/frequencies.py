@@ -144,6 +144,8 @@ class Frequencies(Counting, OneMessage):
 class FrequenciesFamily(HistogramQuestion):
     """The plane, or the space, whose order errs least."""
 
+    name = "shuffledp, plane"
+
     def propose(self, question: Question) -> Frequencies:
         """The best order by a Gaussian guess of its blanket; then the least blanket that the accountant grants."""
         if question.bound != "best":

@@ -1,15 +1,14 @@
 """Protocols in which a user sends one message of a finite alphabet: the ones that can be planned, run and deployed."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.blanket import Blanket
 from shuffledp.core.counts import Counts
 from shuffledp.core.randomizer import RunnableRandomizer
-from shuffledp.core.words import WordSource
+from shuffledp.core.words import EncodingWords, WordSource
 from shuffledp.protocols.protocol import ShuffleProtocol
 
 Symbols = NDArray[np.unsignedinteger]
@@ -46,19 +45,18 @@ class OneMessage(ShuffleProtocol):
         """Of one message."""
         return (self.alphabet - 1).bit_length()
 
-    def blanket(self) -> Blanket:
-        """The randomizer's privacy blanket."""
-        return self.randomizer.blanket()
-
+    @final
     def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
-        """One message per value."""
-        symbols = self.encode(values, words, first_row=first_row)
+        """One message per value; the encoder has words of its own."""
+        symbols = self.encode(values, EncodingWords(words), first_row=first_row)
         return self.randomizer.randomize(symbols, words, first_row=first_row)
 
+    @final
     def count(self, messages: Symbols) -> Counts:
         """How often each message occurs."""
         return Counts.of(messages, self.alphabet)
 
+    @final
     def reports(self, counts: NDArray[np.int64]) -> int:
         """As many as messages."""
         return int(counts.sum())

@@ -73,8 +73,13 @@ def questions() -> tuple[str, ...]:
 
 
 def options() -> tuple[Option, ...]:
-    """All that can be said about some question, each once."""
-    return tuple({option.name: option for family in FAMILIES for option in family.options}.values())
+    """All that can be said about some question, each once; two families must mean the same by a name."""
+    found: dict[str, Option] = {}
+    for family in FAMILIES:
+        for option in family.options:
+            if found.setdefault(option.name, option) != option:
+                raise InvalidInput(f"two families mean different things by {option.name!r}. Rename the option of one.")
+    return tuple(found.values())
 
 
 def families(question: str) -> list[Family]:

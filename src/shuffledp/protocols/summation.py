@@ -172,7 +172,8 @@ class SummationFamily(BlanketFamily):
         if question.name == "query" and (question.option("low") is not None or question.option("high") is not None):
             raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
         if question.option("precision") is not None:
-            checks.size(question.option("precision") + 1, name="precision + 1")
+            steps = checks.whole(question.option("precision"), "precision", "Use e.g. 10.")
+            checks.size(steps + 1, name="precision + 1")
         span(question)
 
     def averages(self, question: str) -> bool:
@@ -218,5 +219,7 @@ class SummationFamily(BlanketFamily):
 
 def span(question: Question) -> tuple[float, float]:
     """The range of values that a question is about, [0, 1] by default."""
-    range_ = RealRange(float(question.option("low", 0.0)), float(question.option("high", 1.0)))
+    range_ = RealRange(
+        *(checks.real(question.option(name, usual), name) for name, usual in (("low", 0.0), ("high", 1.0)))
+    )
     return range_.low, range_.high

@@ -136,7 +136,7 @@ class RandomizedResponse:
     @classmethod
     def of_threshold(cls, *, size: int, threshold: int) -> Self:
         """The law that runs with this threshold: gamma is threshold / 2^64 exactly."""
-        if not 0 < threshold <= WORD:
+        if type(threshold) is not int or not 0 < threshold <= WORD:
             raise InvalidInput(f"a threshold is a whole number from 1 to 2^64; got {threshold}. It is gamma 2^64.")
         return cls(size=size, gamma=Fraction(threshold, WORD))
 

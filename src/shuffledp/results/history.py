@@ -1,5 +1,6 @@
 """Which files were used before on this machine: a second answer about the same people spends their budget again."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from shuffledp.arithmetic.balls import sum_up
+from shuffledp.core import checks
 from shuffledp.core.guarantee import claim
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.spend import Spend, composed
@@ -38,16 +40,20 @@ class Release:
     spend: Spend | None = None
 
     def __post_init__(self) -> None:
-        numbers = all(isinstance(x, float | int) and not isinstance(x, bool) for x in (self.epsilon, self.delta))
-        if not (numbers and all(isinstance(x, str) for x in (self.data, self.plan, self.unit, self.when))):
+        checks.epsilon(self.epsilon)
+        checks.probability(self.delta, "delta")
+        if not all(isinstance(x, str) for x in (self.data, self.plan, self.unit, self.when)):
             raise ValueError
 
     @classmethod
     def read(cls, line: str) -> Self:
-        """A line of the history."""
+        """A line of the history. What a release cost still counts if its randomizer is not known here."""
         fields = json.loads(line)
-        spend = fields.pop("spend", None)
-        return cls(**fields, spend=None if spend is None else Spend(**spend))
+        given, spend = fields.pop("spend", None), None
+        if given is not None:
+            with contextlib.suppress(TypeError, ValueError):
+                spend = Spend(**given)
+        return cls(**fields, spend=spend)
 
 
 class History:
@@ -68,27 +74,32 @@ class History:
             when=datetime.now(UTC).isoformat(timespec="seconds"),
             spend=Spend.of(result.plan) if promise == result.plan.guarantee else None,
         )  # fmt: skip
-        before = self._of(digest)
+        before, unreadable = self._of(digest)
         notes = [_warning(release, before)] if before else []
+        if unreadable:
+            notes.append(
+                f"{unreadable} line(s) of {self._path} cannot be read, so earlier releases may be missing here."
+            )
         if not self._append(release):
             notes.append("This release could not be written down, so a second one will not be noticed.")
         return notes
 
-    def _of(self, data: str) -> list[Release]:
-        """Answers about the same data; lines that cannot be read were not written by this class."""
-        found = []
+    def _of(self, data: str) -> tuple[list[Release], int]:
+        """Answers about the same data, and how many lines cannot be read."""
+        found, unreadable = [], 0
         try:
-            lines = self._path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            return []
+            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return [], 0
         for line in lines:
             try:
                 release = Release.read(line)
-            except (AttributeError, TypeError, ValueError):
+            except (AttributeError, TypeError, ValueError, RecursionError):
+                unreadable += 1
                 continue
             if release.data == data:
                 found.append(release)
-        return found
+        return found, unreadable
 
     def _append(self, release: Release) -> bool:
         try:

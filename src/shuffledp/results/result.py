@@ -1,5 +1,6 @@
 """What `run` and the analyzer say: one type, one JSON schema."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -41,6 +42,7 @@ class Result:
         realised_epsilon: epsilon at the plan's delta with the reports received; None likewise.
         realised_honest: how many honest ones among them that relies on.
         unit: what one person may change.
+        rows_per_person: the most rows or reports of one person.
         received: rows or reports, valid or not.
         rejected: those that took no part, by reason.
         adjusted: values that were changed to fit the plan, by reason.
@@ -61,6 +63,17 @@ class Result:
     truth: NDArray[np.float64] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     provenance: Provenance | None = None
+    rows_per_person: int = 1
+
+    @property
+    def local_epsilon(self) -> float | None:
+        """What holds for a person if messages are seen before they are shuffled: epsilon0 for each row, rounded up."""
+        local = self.plan.protocol.randomizer.epsilon0
+        return (
+            local
+            if local is None or self.rows_per_person == 1
+            else math.nextafter(local * self.rows_per_person, math.inf)
+        )
 
     @property
     def n(self) -> int:
@@ -114,5 +127,5 @@ class Result:
             "epsilon": promise.epsilon, "delta": promise.delta, "n": promise.n, "bound": promise.bound,
             "adjacency": promise.adjacency, "unit": self.unit, "realised_epsilon": self.realised_epsilon,
             "realised_honest": self.realised_honest,
-            "epsilon_if_shuffler_and_analyzer_collude": self.plan.protocol.epsilon0,
+            "epsilon_if_shuffler_and_analyzer_collude": self.local_epsilon,
         }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.words import Words, WordSource, coins
+from shuffledp.core.words import WORD, Words, WordSource, coins
 from shuffledp.errors import InvalidInput
 
 Wholes = NDArray[np.int64]
@@ -78,11 +78,11 @@ class PolyaShare:
         self._marks = np.minimum(ends, np.longdouble(2) ** 64 - 1).astype(np.uint64)
         a = math.exp(-1 / scale)
         log_stop = math.log1p(-a) if a < 0.5 else math.log(-math.expm1(-1 / scale))
-        self._some = math.ceil(-math.expm1(shape * log_stop) * 2**64)
+        self._some = math.ceil(-math.expm1(shape * log_stop) * WORD)
         self.scale, self.honest = scale, honest
         slips = 64 * length * float(np.finfo(np.longdouble).eps)
         cut = float(weights[-1] / total) * scale * 2
-        chance = self._some / 2**64
+        chance = self._some / WORD
         # the chance is off by some ulps of itself and a step of 2^-64 upwards; both numbers of a part count
         self.distance = 2 * (2**-48 * chance + 2**-63 + chance * (length * 2**-63 + slips + cut))
 
@@ -101,8 +101,8 @@ class PolyaShare:
         """The law on -reach ... reach of the sum of that many parts, for tests: convolution by FFT."""
         size = 1 << (4 * reach).bit_length()
         one = np.zeros(size)
-        edges = np.concatenate([[0.0], self._marks.astype(np.float64) / 2**64])
-        chance = self._some / 2**64
+        edges = np.concatenate([[0.0], self._marks.astype(np.float64) / WORD])
+        chance = self._some / WORD
         table = np.diff(edges)[: size // 2]
         one[0] = 1 - chance
         one[1 : len(table) + 1] = chance * table

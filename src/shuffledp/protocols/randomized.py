@@ -1,0 +1,28 @@
+"""The only way from raw values to messages: clean, encode, randomize."""
+
+from typing import Any, NamedTuple
+
+from shuffledp.core.words import WordSource
+from shuffledp.domains.domain import STRICT, Clean, Policy
+from shuffledp.protocols.protocol import ShuffleProtocol
+
+
+class Randomized(NamedTuple):
+    """Clean values, and the message or messages of each, one row per user."""
+
+    clean: Clean
+    messages: Any
+
+
+def randomized(
+    protocol: ShuffleProtocol,
+    raw: Any,
+    words: WordSource,
+    policy: Policy = STRICT,
+    *,
+    first_row: int = 0,
+    in_file: bool = False,
+) -> Randomized:
+    """What people with these raw values send, each with the words of their row; with `in_file`, errors name rows."""
+    clean = protocol.domain.clean(raw, policy, first_row if in_file else None)
+    return Randomized(clean, protocol.randomize(clean.values, words, first_row=first_row))
