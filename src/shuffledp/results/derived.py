@@ -35,8 +35,8 @@ def derived(
     ordered = statistics if isinstance(statistics, Statistics) else None
     if ordered is None and (cdf or quantiles or ranges):
         raise InvalidInput(
-            "cumulative counts, quantiles and ranges need a plan by randomized response, whose errors for several bins together are "
-            "known. Plan with --objective total."
+            "cumulative counts, quantiles and ranges need a plan by randomized response, because only its errors for several bins "
+            "together are known. Plan with --objective total."
         )
     found: dict[str, Any] = {}
     if project:
