@@ -50,6 +50,12 @@ PAPERS: dict[str, Paper] = {
         venue="SODA 2019; arXiv:1811.12469",
         labels=frozenset({"as stated in BBGN19, Theorem 5.1"}),
     ),
+    "FNNT22": Paper(
+        authors="Vitaly Feldman, Jelani Nelson, Huy Nguyen, Kunal Talwar",
+        title="Private Frequency Estimation via Projective Geometry",
+        venue="ICML 2022; arXiv:2203.00194",
+        labels=frozenset(),
+    ),
     "RAPPOR14": Paper(
         authors="Úlfar Erlingsson, Vasyl Pihur, Aleksandra Korolova",
         title="RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response",

@@ -55,7 +55,8 @@ def _options() -> list[click.Parameter]:
             found.append(click.Option([flag], metavar="A,B,...", help=option.help))
             found.append(click.Option([f"{flag}-file"], type=_FILE, help="The same from a file, one per line."))
         else:
-            found.append(click.Option([flag], type=Whole() if option.values == "whole" else Real(), help=option.help))
+            kinds = {"whole": Whole(), "real": Real(), "text": click.STRING}
+            found.append(click.Option([flag], type=kinds[option.values], help=option.help))
     return found
 
 

@@ -17,13 +17,18 @@ from shuffledp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
-Lane = Literal[0, 1]
+Lane = Literal[0, 1, 2]
 WORD: Final = 1 << 64
 """Number of 64-bit words: probabilities that run are whole numbers of 1 / WORD."""
 RESPONSE: Final[Lane] = 0
 """The stream and draws (from 0) that randomizers use."""
 ROUNDING: Final[Lane] = 1
 """The stream and draws (from 2^32) that stochastic rounding uses."""
+
+
+CHOICE: Final[Lane] = 2
+"""The stream (four bytes per row) and draws (from 2^33) that choose one of a value's messages."""
+_CHOICE_DRAW: Final = 1 << 33
 
 
 class WordSource(Protocol):
@@ -146,6 +151,18 @@ def uniform_below(bound: int, rows: Words, source: WordSource, blocks: Words, dr
         product[rejected] = again
         rejected = rejected[_low(again) < threshold]
     return product.view("<u4")[1::2]
+
+
+def choose_below(bound: int, count: int, source: WordSource, *, first_row: int) -> NDArray[np.uint32]:
+    """Exactly uniform integers below `bound` (at most 2^32), one per row: 32 bits of the stream, blocks for what they reject."""
+    drawn = source.stream(4 * _checked(first_row), 4 * count, CHOICE).view("<u4")
+    product = drawn.astype("<u8") * np.uint64(bound)
+    rejected = np.flatnonzero(_low(product) < (1 << 32) % bound)
+    chosen = product.view("<u4")[1::2].copy()
+    if len(rejected):
+        rows = rejected.view(np.uint64) + np.uint64(first_row)
+        chosen[rejected] = uniform_below(bound, rows, source, source.blocks(rows, _CHOICE_DRAW), _CHOICE_DRAW)
+    return chosen
 
 
 def coins(threshold: int, count: int, rows: Words, source: WordSource, first_draw: int) -> NDArray[np.bool_]:

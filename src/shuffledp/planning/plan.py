@@ -201,15 +201,16 @@ def plan(
     asked = ask(
         question, n=n, epsilon=epsilon, delta=delta, honest_fraction=honest_fraction, bound=bound, options=options
     )
+    families = registry.planned(question)
     plans, refusals = list[Plan](), list[InvalidInput | NoClaim]()
-    for family in registry.planned(question):
+    for family in families:
         try:
             plans.append(certified(asked, family.propose(asked)))
         except (InvalidInput, NoClaim) as refused:
             refusals.append(refused)
     if not plans:
         raise refusals[0]
-    return min(plans, key=lambda found: found.mean_squared_error)
+    return min(plans, key=lambda found: families[0].cost(found.protocol, asked))  # one measure for all
 
 
 def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:

@@ -49,6 +49,10 @@ class Counting(ShuffleProtocol):
         """By plugging the estimates, clipped to what is possible, into the variance."""
         return np.sqrt(self.variance(np.clip(value, 0, n), n))
 
+    def worst_variance(self, share: float, n: int) -> float:
+        """The largest variance of a value's estimate that up to a share of the n users hold: it is linear in how many do."""
+        return float(self.variance(np.array([0.0, share * n]), n).max())
+
     def mean_squared_error(self, n: int) -> float:
         """Summed over all values; everybody holding the same is the worst, if the data matter at all."""
         return self.expected_error(self.worst(n))

@@ -58,6 +58,10 @@ class PlannedFamily(Family):
     def propose(self, question: Question) -> OneMessage:
         """As above; one message per user, so that it can be deployed."""
 
+    def cost(self, protocol: OneMessage, question: Question) -> float:
+        """What the planner makes small. The first family that answers a question says it for all."""
+        return protocol.mean_squared_error(question.n)
+
     def averages(self, question: str) -> bool:  # noqa: ARG002
         """Whether the answer to a question is an average over users, not a total."""
         return False

@@ -1,13 +1,11 @@
 """Histograms by shuffled randomized response."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core import checks
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -18,10 +16,11 @@ from shuffledp.domains.listed import Listed
 from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.bins import listed
 from shuffledp.protocols.blanket_family import BlanketFamily
 from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.histogram_question import HistogramQuestion
 from shuffledp.protocols.one_message import OneMessage, Symbols
-from shuffledp.protocols.options import HIGH, LABELS, LOW, SIZE
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Statistics
 from shuffledp.randomizers.response import RandomizedResponse
@@ -104,7 +103,7 @@ class Histogram(Counting, OneMessage):
 
     def statistics(self, estimate: Estimate) -> Statistics:
         """Frequencies, ranges, quantiles, ..."""
-        return Statistics(self, estimate)
+        return Statistics(estimate, protocol=self)
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """1 / (1 - gamma): one message more or less."""
@@ -147,15 +146,8 @@ class Histogram(Counting, OneMessage):
         return 1 - g + g / self.size, g / self.size, (1 - g) ** 2
 
 
-class HistogramFamily(BlanketFamily):
+class HistogramFamily(HistogramQuestion, BlanketFamily):
     """Histograms with the least blanket that is private enough."""
-
-    questions = ("histogram",)
-    options = (SIZE, LABELS, LOW, HIGH)
-
-    def check(self, question: Question) -> None:
-        """A histogram needs bins."""
-        listed(question)
 
     def steps(self, question: Question) -> int:
         """As many messages as bins."""
@@ -164,19 +156,3 @@ class HistogramFamily(BlanketFamily):
     def build(self, question: Question, randomizer: RandomizedResponse) -> Histogram:
         """On the bins that were asked for."""
         return Histogram(randomizer, listed(question))
-
-
-def listed(question: Question) -> Listed:
-    """The values that a question about a histogram is about."""
-    size, labels, low, high = (question.option(name) for name in ("size", "labels", "low", "high"))
-    if size is None and labels is None:
-        raise InvalidInput("a histogram needs the number of bins. Give size or labels.")
-    if size is not None and labels is not None:
-        raise InvalidInput("the number of bins is the number of labels. Give size or labels, not both.")
-    if (low is None) != (high is None) or (labels is not None and low is not None):
-        raise InvalidInput("bins have labels, or both low and high, or neither. Leave one out.")
-    if labels is not None:
-        if isinstance(labels, str) or not isinstance(labels, Iterable):
-            raise InvalidInput("labels must be several texts. Give a list of them.")
-        return Labels(tuple(labels))
-    return WholeNumbers(size) if low is None else Intervals(size, checks.real(low, "low"), checks.real(high, "high"))

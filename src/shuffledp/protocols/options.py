@@ -10,12 +10,12 @@ class Option:
 
     Attributes:
         name: as an argument in Python; on the command line with hyphens.
-        values: what is given: one whole number, one real number, or texts.
+        values: what is given: one whole number, one real number, one text, or several.
         help: one line.
     """
 
     name: str
-    values: Literal["whole", "real", "texts"]
+    values: Literal["whole", "real", "text", "texts"]
     help: str
 
 
@@ -24,3 +24,10 @@ LABELS: Final = Option("labels", "texts", "Names of the bins, separated by comma
 LOW: Final = Option("low", "real", "Least value (sum, mean [default: 0]; histogram of numbers).")
 HIGH: Final = Option("high", "real", "Greatest value (sum, mean [default: 1]; histogram of numbers).")
 PRECISION: Final = Option("precision", "whole", "Steps of the grid (sum, mean, query) [default: the best].")
+OBJECTIVE: Final = Option(
+    "objective",
+    "text",
+    "What to make small: total, the error summed over all bins, or share, that of one bin that a share of the users hold "
+    "[default: share above 256 bins].",
+)
+SHARE: Final = Option("share", "real", "Up to which share of the users a bin's error counts [default: 0.01].")

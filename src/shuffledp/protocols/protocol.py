@@ -23,7 +23,7 @@ from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from shuffledp.protocols.statistics import Statistics
+    from shuffledp.protocols.statistics import Ranking
 
 Reals = NDArray[np.float64]
 
@@ -138,7 +138,7 @@ class ShuffleProtocol(ABC):
             value=value, standard_error=self.standard_error(value, n), n=n, guarantee=guarantee, names=self.names
         )
 
-    def statistics(self, estimate: Estimate) -> "Statistics | None":  # noqa: ARG002
+    def statistics(self, estimate: Estimate) -> "Ranking | None":  # noqa: ARG002
         """What else can be read off an estimate, if anything."""
         return None
 

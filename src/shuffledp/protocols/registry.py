@@ -18,6 +18,7 @@ from shuffledp.protocols.baselines.sketch import (
 from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, SplitAndMixes
 from shuffledp.protocols.baselines.unary import ManyMessages, UnaryBits
 from shuffledp.protocols.family import Family, PlannedFamily
+from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
@@ -29,6 +30,7 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
     for protocol in (
         Histogram,
         Summation,
+        Frequencies,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -58,6 +60,7 @@ FAMILIES: list[Family] = [
     PaperParameters(SummationFamily()),
     PaperParameters(HistogramFamily()),
     HistogramFamily(),
+    FrequenciesFamily(),
     SummationFamily(),
 ]
 

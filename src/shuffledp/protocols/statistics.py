@@ -21,7 +21,40 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class Ranking:
+    """What any estimated counts say: shares, the largest, the nearest possible histogram."""
+
+    counts: Estimate
+
+    def frequencies(self) -> Estimate:
+        """The share of users with each value."""
+        n = max(1, self.counts.n)
+        return like(self.counts, self.counts.value / n, self.counts.standard_error / n)
+
+    def top(self, count: int) -> NDArray[np.intp]:
+        """The values with the largest estimates, the largest first."""
+        size = len(self.counts.value)
+        if not 1 <= count <= size:
+            raise InvalidInput(
+                f"there are 1 to {size} largest bins to ask for; got {count}. Choose a number in that range."
+            )
+        return np.argsort(-self.counts.value, kind="stable")[:count]
+
+    def projected(self) -> Reals:
+        """The nearest possible histogram: no negative counts, n in all. Closer to the truth, but no longer unbiased."""
+        ordered = np.sort(self.counts.value)[::-1]
+        excess = (np.cumsum(ordered) - self.counts.n) / np.arange(1, len(ordered) + 1)
+        shift = excess[np.flatnonzero(ordered > excess)[-1]] if self.counts.n else np.inf
+        return np.maximum(self.counts.value - shift, 0.0)
+
+
+def like(counts: Estimate, value: Reals, error: Reals) -> Estimate:
+    """Other numbers from the same reports."""
+    return Estimate(value=value, standard_error=error, n=counts.n, guarantee=counts.guarantee)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics(Ranking):
     """Statistics of one estimated histogram.
 
     Formula: with s of K bins in a set S holding f of the n users, the set's count has variance
@@ -31,12 +64,6 @@ class Statistics:
     """
 
     protocol: "Histogram"
-    counts: Estimate
-
-    def frequencies(self) -> Estimate:
-        """The share of users in each bin."""
-        n = max(1, self.counts.n)
-        return self._like(self.counts.value / n, self.counts.standard_error / n)
 
     def in_range(self, first: int, last: int) -> Estimate:
         """The number of users in bins first ... last, both included."""
@@ -45,13 +72,13 @@ class Statistics:
                 f"a range goes from one of the bins 0 to {self.protocol.size - 1} to the same or a later one. Check its ends."
             )
         value = np.array([self.counts.value[first : last + 1].sum()])
-        return self._like(value, self._error(value, np.array([last - first + 1])))
+        return like(self.counts, value, self._error(value, np.array([last - first + 1])))
 
     def cumulative(self) -> Estimate:
         """The number of users in each bin or one before it."""
         value = np.cumsum(self.counts.value)
         value[-1] = self.counts.n  # every user is in some bin: no error there
-        return self._like(value, self._error(value, np.arange(1, self.protocol.size + 1)))
+        return like(self.counts, value, self._error(value, np.arange(1, self.protocol.size + 1)))
 
     def quantile(self, share: float, confidence: float = 0.95) -> tuple[int, int, int]:
         """The bin where `share` of the users is reached, and the least and greatest that the confidence allows.
@@ -62,21 +89,6 @@ class Statistics:
         below = self.cumulative()
         low, high = below.interval(confidence)
         return tuple(self._reached(curve, wanted) for curve in (below.value, high, low))  # type: ignore[return-value]
-
-    def top(self, count: int) -> NDArray[np.intp]:
-        """The bins with the largest estimates, the largest first."""
-        if not 1 <= count <= self.protocol.size:
-            raise InvalidInput(
-                f"there are 1 to {self.protocol.size} largest bins to ask for; got {count}. Choose a number in that range."
-            )
-        return np.argsort(-self.counts.value, kind="stable")[:count]
-
-    def projected(self) -> Reals:
-        """The nearest possible histogram: no negative counts, n in all. Closer to the truth, but no longer unbiased."""
-        ordered = np.sort(self.counts.value)[::-1]
-        excess = (np.cumsum(ordered) - self.counts.n) / np.arange(1, len(ordered) + 1)
-        shift = excess[np.flatnonzero(ordered > excess)[-1]] if self.counts.n else np.inf
-        return np.maximum(self.counts.value - shift, 0.0)
 
     def _reached(self, curve: Reals, wanted: float) -> int:
         at = np.flatnonzero(np.maximum.accumulate(curve) >= wanted)
@@ -89,6 +101,3 @@ class Statistics:
         users = np.clip(value, 0, n)
         variance = (users * q1 * (1 - q1) + (n - users) * q0 * (1 - q0)) / (1 - g) ** 2
         return np.sqrt(np.maximum(variance, 0.0))
-
-    def _like(self, value: Reals, error: Reals) -> Estimate:
-        return Estimate(value=value, standard_error=error, n=self.counts.n, guarantee=self.counts.guarantee)

@@ -5,6 +5,7 @@ from typing import Final
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
+from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.laplace import Laplace
@@ -18,6 +19,7 @@ RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
     Channel.kind: Channel,
     LatticeChannel.kind: LatticeChannel,
     Generic.kind: Generic,
+    DesignResponse.kind: DesignResponse,
 }
 """To add one, register its class here; tests/conformance/test_randomizers.py judges it."""
 

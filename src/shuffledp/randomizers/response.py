@@ -15,8 +15,9 @@ from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFam
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, whole, word
 from shuffledp.core.pair import Pair, pair_of
-from shuffledp.core.words import RESPONSE, WORD, WordSource, uniform_below
+from shuffledp.core.words import WORD, WordSource
 from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.mixing import with_blanket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,19 +231,7 @@ class RandomizedResponse:
 
         Under one key no row may be used for two people or two questions: they would share their coins.
         """
-        messages = checks.symbols(symbols, self.size)
-        top, rest = divmod(self.threshold, 1 << 56)
-        drawn = words.stream(first_row, len(messages), RESPONSE)
-        where = _where_at_most(drawn, top)
-        rows = where.view(np.uint64) + np.uint64(first_row)
-        blocks = words.blocks(rows, 0)
-        replies = uniform_below(self.size, rows, words, blocks, 0).astype(messages.dtype)
-        # A byte equal to the threshold's settles nothing: the next 56 bits do.
-        tied = np.flatnonzero(drawn[where] == top)
-        truthful = tied[blocks[tied, 0] >> np.uint64(8) >= rest]
-        replies[truthful] = messages[where[truthful]]
-        messages[where] = replies
-        return messages
+        return with_blanket(checks.symbols(symbols, self.size), self.threshold, self.size, words, first_row)
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """mu_symbol(message)."""
@@ -255,18 +244,6 @@ class RandomizedResponse:
     def left_over(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """nu_symbol(message): the truth."""
         return np.asarray(np.equal(message, symbol), dtype=np.float64)
-
-
-def _where_at_most(drawn: NDArray[np.uint8], top: int) -> NDArray[np.intp]:
-    """Indices of the bytes that are at most `top`: np.flatnonzero in two steps, half the time when they are few."""
-    mask = np.zeros(-(-len(drawn) // 4) * 4, dtype=np.bool_)
-    np.less_equal(drawn, top, out=mask[: len(drawn)])
-    fours = mask.view(np.uint32)
-    some = np.flatnonzero(fours != 0)
-    inside = np.flatnonzero(fours[some].view(np.bool_))
-    found: NDArray[np.intp] = some[inside >> 2] << 2
-    found += inside & 3
-    return found
 
 
 def _exact(value: float | Fraction) -> arb:

@@ -7,6 +7,7 @@ import numpy as np
 
 from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.statistics import Statistics
 from shuffledp.results.result import Result
 
 
@@ -31,34 +32,37 @@ def derived(
             )
         return {}
     names = result.names
+    ordered = statistics if isinstance(statistics, Statistics) else None
+    if ordered is None and (cdf or quantiles or ranges):
+        raise InvalidInput(
+            "cumulative counts, quantiles and ranges need a plan by randomized response, because only its errors for several bins "
+            "together are known. Plan with --objective total."
+        )
     found: dict[str, Any] = {}
     if project:
         found["projected"] = statistics.projected().tolist()
     if frequencies:
         found["frequencies"] = _entries(statistics.frequencies(), confidence)
-    if cdf:
-        found["cumulative"] = _entries(statistics.cumulative(), confidence)
-    if quantiles:
+    if cdf and ordered is not None:
+        found["cumulative"] = _entries(ordered.cumulative(), confidence)
+    if quantiles and ordered is not None:
         found["quantiles"] = [
             dict(zip(("share", "bin", "interval"), (share, names[at], [names[low], names[high]]), strict=True))
             for share in quantiles
-            for at, low, high in [statistics.quantile(share, confidence)]
+            for at, low, high in [ordered.quantile(share, confidence)]
         ]
     if top is not None:
         found["top"] = [{"bin": names[j], "value": float(result.estimate.value[j])} for j in statistics.top(top)]
-    if ranges:
-        found["ranges"] = [{"range": text} | _range(result, text, confidence) for text in ranges]
+    if ranges and ordered is not None:
+        found["ranges"] = [{"range": text} | _range(ordered, names, text, confidence) for text in ranges]
     return found
 
 
-def _range(result: Result, text: str, confidence: float) -> dict[str, Any]:
+def _range(statistics: Statistics, names: tuple[str, ...], text: str, confidence: float) -> dict[str, Any]:
     first, dots, last = text.partition("..")
-    bins = {name: j for j, name in enumerate(result.names)}
+    bins = {name: j for j, name in enumerate(names)}
     if not dots or first not in bins or last not in bins:
         raise InvalidInput(f"{text!r} is not a range of bins. Write the names of two bins with .. between them.")
-    statistics = result.plan.protocol.statistics(result.estimate)
-    if statistics is None:  # pragma: no cover - asked above
-        return {}
     return {key: value[0] for key, value in _entries(statistics.in_range(bins[first], bins[last]), confidence).items()}
 
 

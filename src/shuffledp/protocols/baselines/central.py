@@ -16,9 +16,9 @@ from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.baselines.noise import DiscreteLaplace
+from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust
-from shuffledp.protocols.histogram import listed
 from shuffledp.protocols.options import HIGH, LOW, SIZE
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.rounding import grid_counts, to_grid

@@ -5,9 +5,10 @@ from abc import abstractmethod
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.core import blanket
+from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust
-from shuffledp.protocols.histogram import Histogram, listed
+from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.options import HIGH, LOW, SIZE
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.summation import Summation, span

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import SMALLEST_DELTA, Collection, compose
-from shuffledp.arithmetic.inversion import last_double
+from shuffledp.accounting.gaussian_guess import gaussian_mu
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource
@@ -27,7 +26,6 @@ from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
-_NORMAL = NormalDist()
 _TRIES = 12
 
 
@@ -162,7 +160,7 @@ class ManyMessages(Family):
         n, epsilon, delta = question.n, question.epsilon, question.delta
         if not SMALLEST_DELTA < delta < 0.1:
             raise NoClaim("composition is certified for deltas from 1e-12 to 0.1 only. Use one of these.")
-        mu = _gaussian_mu(epsilon, delta)
+        mu = gaussian_mu(epsilon, delta)
         guesses = [guess for guess in (_guess(question, 2 ** (j / 2), mu) for j in range(60)) if guess is not None]
         if not guesses:
             raise NoClaim("no blanket makes such messages private enough. Use more users or a larger epsilon.")
@@ -196,13 +194,3 @@ def _guess(question: Question, messages: float, mu: float) -> UnaryBits | None:
     u = mu**2 * n / (4 * r + mu**2 * n)
     threshold = math.ceil((1 - math.sqrt(u)) * WORD)
     return _bits(question, r, threshold) if 0 < threshold < WORD else None
-
-
-def _gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest mu for which a shift of a normal variable by mu standard deviations is (epsilon, delta)-DP."""
-
-    def private(mu: float) -> bool:
-        reached = _NORMAL.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * _NORMAL.cdf(-mu / 2 - epsilon / mu)
-        return reached <= delta
-
-    return last_double(private, 1e-9, 100.0)

@@ -1,0 +1,199 @@
+"""Frequencies of values from any large list by one shuffled message: design response on the affine plane or space."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.account import calibrate
+from shuffledp.accounting.gaussian_guess import gaussian_mu
+from shuffledp.core.document import Document, fields
+from shuffledp.core.estimate import Estimate
+from shuffledp.core.population import Population
+from shuffledp.core.words import WORD, WordSource
+from shuffledp.domains.listed import Listed
+from shuffledp.domains.registry import from_document as domain_of
+from shuffledp.domains.whole_numbers import WholeNumbers
+from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.protocols.bins import listed
+from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.histogram_question import HistogramQuestion
+from shuffledp.protocols.one_message import OneMessage, Symbols
+from shuffledp.protocols.question import Question
+from shuffledp.protocols.statistics import Ranking
+from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.references import cite
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frequencies(Counting, OneMessage):
+    """How many users hold each of many values.
+
+    Formula: with T_v the messages that belong to v, (T_v - n p0) / (p1 - p0) is unbiased, p1 = 1 - g + g s,
+    p0 = (1 - g) o / s + g s; its variance is (f p1 (1 - p1) + (n - f) p0 (1 - p0)) / (p1 - p0)^2 if f users hold v.
+    Legend: s = share, o = overlap of the structure, g = gamma of the law that is sampled.
+    Reference: FNNT22 (projective geometry response); docs/maths/design.md.
+    """
+
+    randomizer: DesignResponse
+    listed: Listed
+    kind = "frequencies"
+    reference: ClassVar[str] = cite("FNNT22")
+
+    def __post_init__(self) -> None:
+        if self.listed.size > self.randomizer.symbols:
+            raise InvalidInput(
+                f"{self.listed.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger prime."
+            )
+        if not self.gamma < 1:
+            raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
+
+    @property
+    def domain(self) -> Listed:
+        """What each point stands for."""
+        return self.listed
+
+    @property
+    def gamma(self) -> float:
+        """The blanket probability that is actually sampled."""
+        return self.randomizer.gamma_as_run
+
+    def sentence(self) -> str:
+        """Design response in words."""
+        return f"each user {self.randomizer.sentence()}"
+
+    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
+        """Clean values are points already."""
+        return values
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """All values at once, by FFT."""
+        if counts.ndim > 1:
+            return np.stack([self.debias(row, n) for row in counts])
+        return self._unbiased(self.randomizer.structure.totals(counts)[: self.listed.size], n)
+
+    def variance(self, users: Reals, n: int) -> Reals:
+        """The exact variance of each value's estimate when that many of the n users hold it."""
+        p1, p0 = self._chances()
+        return np.asarray((users * p1 * (1 - p1) + (n - users) * p0 * (1 - p0)) / (p1 - p0) ** 2)
+
+    def mean_squared_error(self, n: int) -> float:
+        """Summed over all values: the same for every dataset of n users."""
+        p1, p0 = self._chances()
+        return n * (p1 * (1 - p1) + (self.listed.size - 1) * p0 * (1 - p0)) / (p1 - p0) ** 2
+
+    def expected_error(self, population: Population) -> float:
+        """The same for every dataset."""
+        return self.mean_squared_error(population.n)
+
+    def max_shift(self, n: int) -> float:  # noqa: ARG002
+        """A message belongs to a value or not."""
+        p1, p0 = self._chances()
+        return 1 / (p1 - p0)
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Each count is exact in law (their dependence through shared messages is not kept)."""
+        p1, p0 = self._chances()
+        held, n = np.tile(self.held(population), (runs, 1)), population.n
+        return self._unbiased(generator.binomial(held, p1) + generator.binomial(n - held, p0), n)
+
+    def statistics(self, estimate: Estimate) -> Ranking:
+        """Shares and the most frequent values."""
+        return Ranking(estimate)
+
+    def document(self) -> Document:
+        """Randomizer and domain."""
+        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Of a design response and a list of values."""
+        found = fields(document, cls.kind, domain=domain_of, randomizer=DesignResponse.from_document)
+        if not isinstance(found["domain"], Listed):
+            raise InvalidInput("frequencies are of a list of values. Make the plan again with shuffledp plan.")
+        return cls(randomizer=found["randomizer"], listed=found["domain"])
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """A plane that is filled, a plane and a space that are not."""
+        return [
+            cls(randomizer=DesignResponse.private(AffineSpace(prime=3), gamma=0.2), listed=WholeNumbers(9)),
+            cls(randomizer=DesignResponse.private(AffineSpace(prime=5), gamma=0.1), listed=WholeNumbers(17)),
+            cls(
+                randomizer=DesignResponse.private(AffineSpace(prime=2, dimension=3), gamma=0.3), listed=WholeNumbers(7)
+            ),
+        ]
+
+    def _unbiased(self, totals: NDArray[np.int64], n: int) -> Reals:
+        p1, p0 = self._chances()
+        return np.asarray((totals - n * p0) / (p1 - p0))
+
+    def _chances(self) -> tuple[float, float]:
+        g, structure = self.gamma, self.randomizer.structure
+        share, among = float(structure.share), structure.shared / structure.choices
+        return 1 - g + g * share, (1 - g) * among + g * share
+
+
+class FrequenciesFamily(HistogramQuestion):
+    """The plane, or the space, whose order errs least."""
+
+    name = "shuffledp, plane"
+
+    def propose(self, question: Question) -> Frequencies:
+        """The best order by a Gaussian guess of its blanket; then the least blanket that the accountant grants."""
+        if question.bound != "best":
+            raise NoClaim(f"the bound {question.bound} is not for design response. Use the best one.")
+        domain, mu = listed(question), gaussian_mu(question.epsilon, question.delta)
+
+        @cache
+        def guess(structure: AffineSpace) -> float:
+            threshold = _guessed_threshold(structure, question.honest, mu)
+            if threshold >= WORD:
+                return math.inf
+            randomizer = DesignResponse(structure=structure, threshold=threshold)
+            return self.cost(Frequencies(randomizer=randomizer, listed=domain), question)
+
+        structure = min(_orders(domain.size), key=guess, default=None)
+        if structure is None or guess(structure) == math.inf:
+            raise InvalidInput(
+                f"{domain.size:,} values are too many for a plane that fits in memory. Hash them to fewer."
+            )
+        gamma = calibrate(
+            DesignResponse.family(structure), n=question.honest, epsilon=question.epsilon, delta=question.delta
+        )
+        if not gamma < 1:
+            raise InvalidInput(
+                "only messages that say nothing would be private enough. Use more users or a larger epsilon."
+            )
+        return Frequencies(randomizer=DesignResponse.private(structure, gamma=gamma), listed=domain)
+
+
+_MOST_MESSAGES = 1 << 26
+"""Half a gigabyte of counts: the planner does not ask for more."""
+
+
+def _orders(size: int) -> Iterator[AffineSpace]:
+    """Planes and spaces that hold so many values, their orders about 2 % apart."""
+    for dimension in (2, 3):
+        order = float(math.ceil(round(size ** (1 / dimension), 9)))
+        while True:
+            structure = AffineSpace.from_order(math.ceil(order), dimension)
+            if structure is None or structure.messages > _MOST_MESSAGES:
+                break
+            if structure.values >= size:
+                yield structure
+            order = max(structure.prime + 1, order * 1.02)
+
+
+def _guessed_threshold(structure: AffineSpace, n: int, mu: float) -> int:
+    """The gamma with 2 (s - o) (1 - g)^2 / (n g s^2) = mu^2: then the shuffled messages are about mu-Gaussian private."""
+    share, overlap = float(structure.share), float(structure.overlap)
+    a = 2 * (share - overlap) / (share**2 * n * mu**2)
+    return max(1, math.ceil(((2 * a + 1) - math.sqrt(4 * a + 1)) / (2 * a) * WORD))

@@ -1,0 +1,51 @@
+"""What all families that answer a histogram have in common: its options, and what the best is the best of."""
+
+from typing import Final
+
+from shuffledp.core import checks
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.bins import listed
+from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.family import PlannedFamily
+from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.options import HIGH, LABELS, LOW, OBJECTIVE, SHARE, SIZE
+from shuffledp.protocols.question import Question
+
+MANY: Final = 256
+"""Above so many bins the error of one that some users hold matters more than the total over all."""
+USUAL_SHARE: Final = 0.01
+
+
+class HistogramQuestion(PlannedFamily):
+    """Histograms."""
+
+    questions = ("histogram",)
+    options = (SIZE, LABELS, LOW, HIGH, OBJECTIVE, SHARE)
+
+    def check(self, question: Question) -> None:
+        """A histogram needs bins, and one objective."""
+        listed(question)
+        wanted_share(question)
+
+    def cost(self, protocol: OneMessage, question: Question) -> float:
+        """The total squared error, or the largest of a bin that up to a share of the users hold."""
+        share = wanted_share(question)
+        if share is None or not isinstance(protocol, Counting):
+            return protocol.mean_squared_error(question.n)
+        return protocol.worst_variance(share, question.n)
+
+
+def wanted_share(question: Question) -> float | None:
+    """The share of users up to which a bin's error counts; None if the total over all bins does."""
+    objective, share = question.option("objective"), question.option("share")
+    if objective not in (None, "total", "share"):
+        raise InvalidInput(f"the objective is total or share; got {objective!r}. Leave it out for the usual one.")
+    if share is not None:
+        if objective == "total":
+            raise InvalidInput("a share belongs to the objective share. Leave out the objective or the share.")
+        if not 0 <= checks.real(share, "share") <= 1:
+            raise InvalidInput(f"share must be from 0 to 1; got {share}. Use e.g. 0.01.")
+        return float(share)
+    if objective == "share" or (objective is None and listed(question).size > MANY):
+        return USUAL_SHARE
+    return None
