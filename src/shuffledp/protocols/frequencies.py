@@ -24,7 +24,7 @@ from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.histogram_question import HistogramQuestion
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.question import Question
-from shuffledp.protocols.statistics import Ranking
+from shuffledp.protocols.statistics import Ranked, Ranking
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.references import cite
@@ -106,7 +106,7 @@ class Frequencies(Counting, OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent values."""
-        return Ranking(estimate)
+        return Ranked(estimate)
 
     def document(self) -> Document:
         """Randomizer and domain."""

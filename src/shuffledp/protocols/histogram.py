@@ -103,7 +103,7 @@ class Histogram(Counting, OneMessage):
 
     def statistics(self, estimate: Estimate) -> Statistics:
         """Frequencies, ranges, quantiles, ..."""
-        return Statistics(estimate, protocol=self)
+        return Statistics(self, estimate)
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """1 / (1 - gamma): one message more or less."""

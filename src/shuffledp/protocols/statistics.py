@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
 class Ranking:
     """What any estimated counts say: shares, the largest, the nearest possible histogram."""
 
+    __slots__ = ()
     counts: Estimate
+
+    @property
+    def ordered(self) -> "Statistics | None":
+        """What else they say if the errors of several bins together are known."""
+        return None
 
     def frequencies(self) -> Estimate:
         """The share of users with each value."""
@@ -48,12 +53,19 @@ class Ranking:
         return np.maximum(self.counts.value - shift, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Ranked(Ranking):
+    """Counts and nothing else."""
+
+    counts: Estimate
+
+
 def like(counts: Estimate, value: Reals, error: Reals) -> Estimate:
     """Other numbers from the same reports."""
     return Estimate(value=value, standard_error=error, n=counts.n, guarantee=counts.guarantee)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Statistics(Ranking):
     """Statistics of one estimated histogram.
 
@@ -64,6 +76,12 @@ class Statistics(Ranking):
     """
 
     protocol: "Histogram"
+    counts: Estimate
+
+    @property
+    def ordered(self) -> "Statistics":
+        """Ranges, the distribution function, quantiles."""
+        return self
 
     def in_range(self, first: int, last: int) -> Estimate:
         """The number of users in bins first ... last, both included."""

@@ -32,10 +32,10 @@ def derived(
             )
         return {}
     names = result.names
-    ordered = statistics if isinstance(statistics, Statistics) else None
+    ordered = statistics.ordered
     if ordered is None and (cdf or quantiles or ranges):
         raise InvalidInput(
-            "cumulative counts, quantiles and ranges need a plan by randomized response, because only its errors for several bins "
+            "cumulative counts, quantiles and ranges need a plan by randomized response: only there the errors of several bins "
             "together are known. Plan with --objective total."
         )
     found: dict[str, Any] = {}
