@@ -111,7 +111,10 @@ def test_the_registry_knows_every_question_and_option() -> None:
     for name in questions():
         assert planned(name)
         assert set(planned(name)) <= set(families(name))
-    assert {family.name for family in FAMILIES if isinstance(family, PlannedFamily)} == {"shuffledp", "shuffledp, plane"}
+    assert {family.name for family in FAMILIES if isinstance(family, PlannedFamily)} == {
+        "shuffledp",
+        "shuffledp, plane",
+    }
     assert {option.name for option in options()} >= {"size", "labels", "low", "high", "precision"}
     with pytest.raises(InvalidInput, match="no question 'median'"):
         families("median")

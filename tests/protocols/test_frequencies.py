@@ -1,14 +1,22 @@
 """Frequencies of many values: planned as accurately as known, unbiased through every path, refused where they do not fit."""
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
+from oracles.documented import schema, validate
+from oracles.parties import ANALYZER, PARTIES, announced, released, serving
 from shuffledp import InvalidInput, KeyedWords, Plan, plan, run
 from shuffledp.core.population import Population
+from shuffledp.esa.analyzer import analyze
+from shuffledp.esa.client import Client
+from shuffledp.esa.ledger import Ledger
+from shuffledp.esa.task import Task
 from shuffledp.protocols.frequencies import Frequencies
 
 N, VALUES = 10**6, 1_800_000
@@ -110,3 +118,24 @@ def test_ranges_of_frequencies_are_refused_with_what_to_do() -> None:
     assert derived(result, top=2)["top"][0]["bin"] == "0"
     with pytest.raises(InvalidInput, match="Plan with --objective total"):
         derived(result, cdf=True)
+
+
+def test_frequencies_through_the_service(tmp_path: Path) -> None:
+    """Sealed by clients, released by a shuffler, opened, decoded and booked by the analyzer."""
+    found = plan("histogram", n=200, epsilon=6.0, delta=1e-2, size=100_000)
+    task = Task(plan=found, window=60, max_age=600, **PARTIES)
+    assert Task.from_document(json.loads(json.dumps(task.document()))) == task
+    validate(task.document(), schema("Task"))
+    shuffler = serving(task)
+    known = announced(shuffler, task)
+    for person in range(240):
+        client = Client(task=task, analyzer=ANALYZER.public(), folder=tmp_path / str(person))
+        upload = client.report(31_337 if person % 2 else person, known)
+        assert upload is not None
+        assert shuffler.accept(task.id, [upload]) == ["accepted"]
+    ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=9.0, delta=1e-2)
+    result = analyze(released(shuffler, task)[1], task, ANALYZER, ledger=ledger)
+    assert result.n == 240
+    assert int(np.argmax(result.estimate.value)) == 31_337
+    assert abs(result.estimate.value[31_337] - 120) < 7 * result.estimate.standard_error[31_337]
+    assert ledger.balance().releases == 1

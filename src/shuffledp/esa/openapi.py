@@ -299,8 +299,22 @@ _SCHEMAS: Final[dict[str, Any]] = {
     "Randomizer": _object(
         {"kind": {"const": "response"}, "size": _whole(2, 2**32), "threshold": _THRESHOLD}, closed=True
     ),
+    "Design": _object(
+        {
+            "kind": {"const": "design"},
+            "structure": _object(
+                {"kind": {"const": "affine"}, "prime": _whole(2, 65521), "dimension": {"enum": [2, 3]}}, closed=True
+            ),
+            "threshold": _THRESHOLD,
+        },
+        closed=True,
+    ),
     "Protocol": {
         "oneOf": [
+            _object(
+                {"kind": {"const": "frequencies"}, "domain": _schema("Domain"), "randomizer": _schema("Design")},
+                closed=True,
+            ),
             _object(
                 {"kind": {"const": "histogram"}, "domain": _schema("Domain"), "randomizer": _schema("Randomizer")},
                 closed=True,
