@@ -105,12 +105,20 @@ def encodes(tree: ast.Module) -> Iterator[ast.AST]:
                 yield node
 
 
+def asks_a_domain(tree: ast.Module) -> Iterator[ast.AST]:
+    """Raw values made clean: the one function that goes on to messages does that."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "clean":
+            yield node
+
+
 RULES: dict[Rule, tuple[str, ...]] = {
     compares_kinds: ("protocols/", "planning/"),
     asks_for_classes: ("protocols/", "planning/"),
     cleans: ("domains/",),
     computes: ("domains/", "engines/"),
     encodes: ("protocols/one_message.py",),
+    asks_a_domain: ("domains/", "protocols/randomized.py"),
 }
 """Each rule, and where it does not hold."""
 
@@ -160,6 +168,7 @@ def test_there_is_something_to_find_where_the_rules_do_not_hold() -> None:
         (encodes, "protocol.encode(values, words)"),
         (encodes, "plan.protocol.encode(values)"),
         (encodes, "p.encode(values, words, first_row=0)"),
+        (asks_a_domain, "plan.protocol.domain.clean([value])"),
     ],
 )
 def test_a_breach_is_noticed(rule: Rule, code: str) -> None:

@@ -39,7 +39,7 @@ class Tally:
     @classmethod
     def empty(cls, protocol: ShuffleProtocol, *, truth: bool = False) -> Self:
         """Of no rows."""
-        nothing = protocol.truth(protocol.domain.clean([]).values) if truth else None
+        nothing = protocol.truth(np.empty(0, dtype=np.int64)) if truth else None
         return cls(rows=0, counts=Counts.none(protocol.counters), truth=nothing)
 
     def __add__(self, other: Self) -> Self:
