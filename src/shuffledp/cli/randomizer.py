@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
+from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
@@ -72,12 +73,16 @@ class RandomizerChoice:
     def _size(self, given: Given) -> int:
         if "size" not in given:
             raise InvalidInput("randomized response needs the number of symbols. Add --size.")
-        return int(given["size"])
+        return checks.size(given["size"])  # type: ignore[arg-type]
 
     def _space(self, given: Given) -> AffineSpace:
         if "prime" not in given:
             raise InvalidInput("plane response needs the order of its plane, a prime number. Add --prime.")
-        return AffineSpace(prime=int(given["prime"]), dimension=int(given.get("dimension", 2)))
+        prime, dimension = (
+            checks.whole(value, name, "Use e.g. 1597 and 2.")
+            for name, value in (("prime", given["prime"]), ("dimension", given.get("dimension", 2)))
+        )
+        return AffineSpace(prime=prime, dimension=dimension)
 
 
 def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

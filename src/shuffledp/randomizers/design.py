@@ -149,10 +149,7 @@ class DesignResponse:
                 ball = 1 / (1 + _ball(structure.share) * arb(local).expm1())
                 threshold = int((ball * WORD).upper().ceil().unique_fmpz() or WORD)
         else:
-            share = checks.real(gamma, "gamma")
-            if not 0 < share <= 1:
-                raise InvalidInput(f"gamma must be above 0 and at most 1; got {share}. Usual values are 0.001 to 0.5.")
-            numerator, denominator = share.as_integer_ratio()
+            numerator, denominator = _share(gamma).as_integer_ratio()
             threshold = -(-numerator * WORD // denominator)
         return cls(structure=structure, threshold=min(WORD, max(1, threshold)))
 
@@ -178,7 +175,11 @@ class DesignResponse:
     @staticmethod
     def law(structure: Structure, *, gamma: float | None = None, epsilon0: float | None = None) -> DesignBlanket:
         """The blanket with exactly this gamma or epsilon0, which need not be a multiple of 2^-64: for accounting."""
-        return _blanket(structure, gamma=gamma, epsilon0=epsilon0)
+        if (gamma is None) == (epsilon0 is None):
+            raise InvalidInput("a design response takes either epsilon0 or gamma. Give exactly one of them.")
+        if epsilon0 is not None:
+            return _blanket(structure, epsilon0=checks.epsilon(epsilon0, "epsilon0"))
+        return _blanket(structure, gamma=_share(gamma))
 
     def blanket(self) -> DesignBlanket:
         """The privacy blanket, of the very law that runs."""
@@ -269,6 +270,13 @@ def _blanket(
         given_gamma=gamma,
         given_epsilon0=epsilon0,
     )
+
+
+def _share(gamma: float | None) -> float:
+    share = checks.real(gamma, "gamma")
+    if not 0 < share <= 1:
+        raise InvalidInput(f"gamma must be above 0 and at most 1; got {share}. Usual values are 0.001 to 0.5.")
+    return share
 
 
 def _ball(value: Fraction | float) -> arb:
