@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from oracles.enumeration import true_delta
-from oracles.scale import examples
+from oracles.scale import full
 from shuffledp import Channel, Gaussian, Generic, Laplace, RandomizedResponse, account
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.solve import Problem, Solution, solve
@@ -286,7 +286,7 @@ randomizers = st.one_of(
 users = st.floats(0, 10).map(lambda k: round(10**k))
 
 
-@settings(max_examples=examples(500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=full(300, 3000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(randomizers, users, st.floats(1e-4, 0.999))
 def test_delta_everywhere(randomizer: Any, n: int, fraction: float) -> None:
     """No failure, lower <= upper, falling in epsilon, in n and in the local noise."""
@@ -313,7 +313,7 @@ def _noisier(randomizer: Any, factor: float) -> Any:
     return type(randomizer)(epsilon0=factor * randomizer.epsilon0)
 
 
-@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=full(80, 720), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(randomizers, users, st.floats(-100, -0.4))
 def test_epsilon_everywhere(randomizer: Any, n: int, log10_delta: float) -> None:
     """A solve always answers, inside [0, epsilon0], below every formula, and monotone within its precision."""

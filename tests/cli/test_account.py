@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from oracles.process import run
+from oracles.process import called as run
+from oracles.process import run as started
 from shuffledp import RandomizedResponse, account
 
 RR = "account --randomizer rr --size 10 --epsilon0 1 --n 1e6 --delta 1e-6"
@@ -195,4 +196,4 @@ def test_help_shows_which_options_take_a_list() -> None:
 def test_help_and_completion() -> None:
     assert "left out" in run("account --help").stdout or "leave out" in run("account --help").stdout
     assert "0.1.0" in run("--version").stdout
-    assert "complete" in run("", environment={"_SHUFFLEDP_COMPLETE": "bash_source"}).stdout
+    assert "complete" in started("", environment={"_SHUFFLEDP_COMPLETE": "bash_source"}).stdout

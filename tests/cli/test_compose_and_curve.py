@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles.process import run
+from oracles.process import called as run
 from shuffledp import InvalidInput
 from shuffledp.cli import cli
 

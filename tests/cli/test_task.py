@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles.process import run
+from oracles.process import called as run
 
 PLAN = "plan histogram --size 4 --n 1000 --epsilon 1 --delta 1e-6 -o plan.json"
 TASK = "task new plan.json --window 60 --max-age 3600 --shuffler Alpha --analyzer Beta --honest-fraction 1 -o task.json"

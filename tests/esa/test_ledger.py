@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oracles.process import run
+from oracles.process import called as run
 from shuffledp import Collection, Generic, InvalidInput, Laplace, NoClaim, RandomizedResponse, compose
 from shuffledp.accounting.account import bound_named
 from shuffledp.esa.ledger import Ledger, LedgerEntry

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles.process import run
+from oracles.process import called as run
 from shuffledp.figures import paper
 
 

@@ -1,11 +1,16 @@
 """Run the installed command as a user does."""
 
+import contextlib
+import io
 import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from unittest.mock import patch
+
+from shuffledp.cli import main
 
 
 def command() -> str:
@@ -26,3 +31,23 @@ def run(
         check=False,
         timeout=300,
     )
+
+
+def called(
+    arguments: str | Sequence[str], *, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """The same in this process, for commands that neither wait nor start anything: a tenth of the time."""
+    words = ["shuffledp", *(shlex.split(arguments) if isinstance(arguments, str) else arguments)]
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with (
+        patch.object(sys, "argv", words),
+        patch.dict(os.environ, environment or {}),
+        contextlib.chdir(cwd or Path.cwd()),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as exit_:
+            code = exit_.code if isinstance(exit_.code, int) else 0 if exit_.code is None else 1
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oracles.process import run
+from oracles.process import called as run
 from shuffledp import InvalidInput
 from shuffledp.planning.compare import compare
 from shuffledp.protocols.baselines.unary import ManyMessages

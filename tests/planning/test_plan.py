@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oracles.process import run
+from oracles.process import called as run
 from shuffledp import InvalidInput
 from shuffledp.core.canonical import digest
 from shuffledp.planning.plan import Plan, plan
