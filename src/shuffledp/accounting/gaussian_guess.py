@@ -16,3 +16,12 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         return reached <= delta
 
     return last_double(private, 1e-9, 100.0)
+
+
+def gaussian_gamma(share: float, overlap: float, n: int, mu: float) -> float:
+    """The gamma of a design response whose shuffled messages are about mu-Gaussian private.
+
+    Formula: 2 (s - o) (1 - g)^2 / (n g s^2) = mu^2. Legend: s = share, o = overlap of two values' messages, g = gamma.
+    """
+    a = 2 * (share - overlap) / (share**2 * n * mu**2)
+    return ((2 * a + 1) - math.sqrt(4 * a + 1)) / (2 * a)

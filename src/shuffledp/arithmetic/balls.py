@@ -80,3 +80,12 @@ def sum_up(*values: float) -> float:
     (2e-06, True)
     """
     return evaluate(lambda: sum((arb(value) for value in values), arb(0))).upper
+
+
+def product_up(value: float, times: int) -> float:
+    """A double so many times, rounded up.
+
+    >>> product_up(0.1, 1), product_up(0.1, 3) >= 3 * 0.1
+    (0.1, True)
+    """
+    return evaluate(lambda: arb(value) * times).upper

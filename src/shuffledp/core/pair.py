@@ -72,6 +72,16 @@ def pair_of(atoms: list[tuple[arb, arb, arb]]) -> Pair:
     return Pair(difference, second, masses)
 
 
+def held_by_either(atoms: list[tuple[arb, arb, arb]]) -> list[Pair]:
+    """The same two inputs relative to the law of each of them: all others hold the first, or the second."""
+    on_first, on_second = [], []
+    for difference, second, mass in atoms:
+        first = second + difference
+        on_first.append((difference / first, second / first, mass * first))
+        on_second.append((difference / second, arb(1), mass * second))
+    return [pair_of(on_first), pair_of(on_second)]
+
+
 def doubles(balls: list[arb]) -> Reals:
     """Nearest doubles of balls, which must be thin enough for that: lost precision must not go unseen."""
     for ball in balls:

@@ -5,7 +5,6 @@ booked, then it is written down which reports are opened, and only then is one o
 """
 
 import contextlib
-import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -128,7 +127,7 @@ def _check_keys(records: Records, plan: Plan) -> None:
         raise InvalidInput(
             f"this batch mixes keys: {', '.join(groups[:-1])} and {groups[-1]}. "
             "Everybody can see which key a record names, so whoever is alone with a key is protected by "
-            f"epsilon0 = {rounded_up(plan.protocol.epsilon0 or math.inf)} only. "
+            f"epsilon0 = {rounded_up(plan.epsilon0)} only. "
             "Nothing was opened or booked; do not open it with other software either, and tell the shuffler's operator."
         )
 

@@ -4,7 +4,6 @@ The id is bound into the encryption of every report, so a party with another pla
 Keys are not part of a task: they rotate, and a key of one's own would be a way to tag a user.
 """
 
-import math
 import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self
@@ -144,7 +143,7 @@ class Task:
     @property
     def trust(self) -> str:
         """Who must be trusted for what, in words."""
-        local = rounded_up(self.plan.protocol.epsilon0 or math.inf)
+        local = rounded_up(self.plan.epsilon0)
         share = f"{100 * self.plan.guarantee.n / self.plan.min_batch:.6g} %"
         crowd = (
             f"It assumes that at least {self.plan.guarantee.n:,} of any {self.plan.min_batch:,} reports ({share}) are "

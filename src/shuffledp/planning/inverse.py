@@ -7,7 +7,7 @@ from typing import Any
 from shuffledp.accounting.account import account
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.planning.plan import Plan, ask, certified, plan
+from shuffledp.planning.plan import Plan, ask, certified, plan, promising
 from shuffledp.protocols import registry
 from shuffledp.protocols.family import too_small
 from shuffledp.protocols.one_message import OneMessage
@@ -27,6 +27,7 @@ def users_needed(
     """
     target = _positive(rmse_share, "rmse_share")
     shared: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "honest_fraction": honest_fraction}
+    options = _for_the_total(question, options)
     ask(question, n=checks.LARGEST_N, options=options, **shared)  # bad input is not "too few users"
 
     @cache
@@ -68,11 +69,15 @@ def epsilon_possible(
     (True, True)
     """
     squared = _positive(rmse, "rmse") ** 2
+    options = _for_the_total(question, options)
     asked = ask(question, n=n, epsilon=1.0, delta=delta, honest_fraction=honest_fraction, options=options)
     if squared < 1e-200:
         raise too_small()
     proposals, refusals = list[tuple[float, OneMessage]](), list[InvalidInput | NoClaim]()
     for family in registry.planned(question):
+        best = min((epsilon for epsilon, _ in proposals), default=None)
+        if best is not None and not promising([family], asked.at(epsilon=max(best, 1e-9)), least=squared):
+            continue  # at the epsilon that is reached already it would err far more
         try:
             proposal = family.propose_for_error(asked, squared)
             epsilon = account(proposal.randomizer, n=asked.honest, delta=delta).epsilon
@@ -86,6 +91,12 @@ def epsilon_possible(
     if not epsilon < checks.LARGEST_EPSILON:
         raise too_small()
     return certified(asked.at(epsilon=max(epsilon, 1e-9)), protocol)
+
+
+def _for_the_total(question: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The errors here are summed over all entries, so that is what to make small, where that is a choice."""
+    known = {option.name for family in registry.planned(question) for option in family.options}
+    return {"objective": "total"} | options if "objective" in known and "share" not in options else options
 
 
 def _positive(value: float, name: str) -> float:

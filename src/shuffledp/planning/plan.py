@@ -5,6 +5,8 @@ guarantee again, so one with a recomputed hash is refused if its claim does not 
 forecast, is computed anew: a better formula for it invalidates no file.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -18,6 +20,7 @@ from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, Guarantee
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols import registry
+from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.question import Question
 
@@ -66,6 +69,12 @@ class Plan:
     def paper_error(self) -> float | None:
         """The paper's bound on the mean squared error, for a plan by the paper's recipe."""
         return self.protocol.paper_error(self.min_batch) if self.guarantee.bound == PAPER_BOUND else None
+
+    @property
+    def epsilon0(self) -> float:
+        """What a report by itself guarantees, from the randomizer that runs; infinite if nothing."""
+        local = self.protocol.randomizer.epsilon0
+        return math.inf if local is None else local
 
     def honest_of(self, reports: int) -> int:
         """How many of these reports the plan relies on, at its honest fraction."""
@@ -203,7 +212,10 @@ def plan(
     )
     families = registry.planned(question)
     plans, refusals = list[Plan](), list[InvalidInput | NoClaim]()
-    for family in families:
+    hopeful = promising(families, asked)
+    for family in (*hopeful, *(family for family in families if family not in hopeful)):
+        if plans and family not in hopeful:
+            break  # left out, unless nobody else can answer
         try:
             plans.append(certified(asked, family.propose(asked)))
         except (InvalidInput, NoClaim) as refused:
@@ -229,6 +241,17 @@ def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
     for family in families:
         family.check(asked)
     return asked
+
+
+_HOPELESS: Final = 4.0
+"""How many times the least guess another must be for its family to be left out: guesses are off together, not apart."""
+
+
+def promising(families: Sequence[PlannedFamily], asked: Question, *, least: float = math.inf) -> list[PlannedFamily]:
+    """Those that could have the least cost, or reach the one given, as far as they can guess."""
+    guesses = [family.guess(asked) for family in families]
+    limit = _HOPELESS * min([least, *(guess for guess in guesses if guess is not None)])
+    return [family for family, guess in zip(families, guesses, strict=True) if guess is None or guess <= limit]
 
 
 def certified(question: Question, protocol: OneMessage) -> Plan:

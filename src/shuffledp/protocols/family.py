@@ -62,6 +62,13 @@ class PlannedFamily(Family):
         """What the planner makes small. The first family that answers a question says it for all."""
         return protocol.mean_squared_error(question.n)
 
+    def guess(self, question: Question) -> float | None:  # noqa: ARG002
+        """About the cost of what it would propose, without the work of proposing it; None if that is not known.
+
+        The planner leaves out families that are hopeless by this. It decides about accuracy, never about privacy.
+        """
+        return None
+
     def averages(self, question: str) -> bool:  # noqa: ARG002
         """Whether the answer to a question is an average over users, not a total."""
         return False

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.account import calibrate
-from shuffledp.accounting.gaussian_guess import gaussian_mu
+from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -150,20 +149,10 @@ class FrequenciesFamily(HistogramQuestion):
         """The best order by a Gaussian guess of its blanket; then the least blanket that the accountant grants."""
         if question.bound != "best":
             raise NoClaim(f"the bound {question.bound} is not for design response. Use the best one.")
-        domain, mu = listed(question), gaussian_mu(question.epsilon, question.delta)
-
-        @cache
-        def guess(structure: AffineSpace) -> float:
-            threshold = _guessed_threshold(structure, question.honest, mu)
-            if threshold >= WORD:
-                return math.inf
-            randomizer = DesignResponse(structure=structure, threshold=threshold)
-            return self.cost(Frequencies(randomizer=randomizer, listed=domain), question)
-
-        structure = min(_orders(domain.size), key=guess, default=None)
-        if structure is None or guess(structure) == math.inf:
+        _, structure = self._best(question)
+        if structure is None:
             raise InvalidInput(
-                f"{domain.size:,} values are too many for a plane that fits in memory. Hash them to fewer."
+                f"{listed(question).size:,} values are too many for a plane that fits in memory. Hash them to fewer."
             )
         gamma = calibrate(
             DesignResponse.family(structure), n=question.honest, epsilon=question.epsilon, delta=question.delta
@@ -172,7 +161,26 @@ class FrequenciesFamily(HistogramQuestion):
             raise InvalidInput(
                 "only messages that say nothing would be private enough. Use more users or a larger epsilon."
             )
-        return Frequencies(randomizer=DesignResponse.private(structure, gamma=gamma), listed=domain)
+        return Frequencies(randomizer=DesignResponse.private(structure, gamma=gamma), listed=listed(question))
+
+    def guess(self, question: Question) -> float | None:
+        """With the blanket that a Gaussian would need."""
+        return None if question.bound != "best" else self._best(question)[0]
+
+    def _best(self, question: Question) -> tuple[float, AffineSpace | None]:
+        """The least cost that is guessed, and what has it."""
+        domain, mu = listed(question), gaussian_mu(question.epsilon, question.delta)
+
+        def cost(structure: AffineSpace) -> float:
+            gamma = gaussian_gamma(float(structure.share), float(structure.overlap), question.honest, mu)
+            threshold = max(1, math.ceil(gamma * WORD))
+            if threshold >= WORD:
+                return math.inf
+            randomizer = DesignResponse(structure=structure, threshold=threshold)
+            return self.cost(Frequencies(randomizer=randomizer, listed=domain), question)
+
+        guesses = ((cost(structure), structure) for structure in _orders(domain.size))
+        return min(guesses, key=lambda found: found[0], default=(math.inf, None))
 
 
 _MOST_MESSAGES = 1 << 26
@@ -180,7 +188,7 @@ _MOST_MESSAGES = 1 << 26
 
 
 def _orders(size: int) -> Iterator[AffineSpace]:
-    """Planes and spaces that hold so many values, their orders about 2 % apart."""
+    """Planes and spaces that hold so many values, their orders about 5 % apart: near the best the error hardly changes."""
     for dimension in (2, 3):
         order = float(math.ceil(round(size ** (1 / dimension), 9)))
         while True:
@@ -189,11 +197,4 @@ def _orders(size: int) -> Iterator[AffineSpace]:
                 break
             if structure.values >= size:
                 yield structure
-            order = max(structure.prime + 1, order * 1.02)
-
-
-def _guessed_threshold(structure: AffineSpace, n: int, mu: float) -> int:
-    """The gamma with 2 (s - o) (1 - g)^2 / (n g s^2) = mu^2: then the shuffled messages are about mu-Gaussian private."""
-    share, overlap = float(structure.share), float(structure.overlap)
-    a = 2 * (share - overlap) / (share**2 * n * mu**2)
-    return max(1, math.ceil(((2 * a + 1) - math.sqrt(4 * a + 1)) / (2 * a) * WORD))
+            order = max(structure.prime + 1, order * 1.05)

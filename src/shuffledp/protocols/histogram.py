@@ -1,15 +1,17 @@
 """Histograms by shuffled randomized response."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.words import WordSource
+from shuffledp.core.words import WORD, WordSource
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
@@ -152,6 +154,18 @@ class HistogramFamily(HistogramQuestion, BlanketFamily):
     def steps(self, question: Question) -> int:
         """As many messages as bins."""
         return listed(question).size - 1
+
+    def guess(self, question: Question) -> float | None:
+        """With the blanket that a Gaussian would need: randomized response is a design of single messages."""
+        if question.bound != "best":
+            return None
+        size, mu = listed(question).size, gaussian_mu(question.epsilon, question.delta)
+        threshold = max(1, math.ceil(gaussian_gamma(1 / size, 0.0, question.honest, mu) * WORD))
+        if threshold >= WORD:
+            return math.inf
+        return self.cost(
+            self.build(question, RandomizedResponse.of_threshold(size=size, threshold=threshold)), question
+        )
 
     def build(self, question: Question, randomizer: RandomizedResponse) -> Histogram:
         """On the bins that were asked for."""

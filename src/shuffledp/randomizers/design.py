@@ -17,7 +17,7 @@ from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, word
-from shuffledp.core.pair import Pair, pair_of
+from shuffledp.core.pair import Pair, held_by_either, pair_of
 from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.mixing import with_blanket
@@ -79,12 +79,7 @@ class DesignBlanket(Blanket):
     def witnesses(self) -> Sequence[Pair]:
         """All others on x, on x', or on a third value."""
         with ctx.workprec(128):
-            on_x, on_z = [], []
-            for difference, second, mass in self._atoms():
-                first = second + difference
-                on_x.append((difference / first, second / first, mass * first))
-                on_z.append((difference / second, arb(1), mass * second))
-            return [pair_of(on_x), pair_of(on_z), pair_of(self._third())]
+            return [*held_by_either(self._atoms()), pair_of(self._third())]
 
     def _third(self) -> list[tuple[arb, arb, arb]]:
         """The same relative to the law of a third value, whose messages are 1 + c times as likely as the blanket's."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arithmetic.balls import product_up
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
@@ -68,12 +69,9 @@ class Result:
     @property
     def local_epsilon(self) -> float | None:
         """What holds for a person if messages are seen before they are shuffled: epsilon0 for each row, rounded up."""
-        local = self.plan.protocol.randomizer.epsilon0
-        return (
-            local
-            if local is None or self.rows_per_person == 1
-            else math.nextafter(local * self.rows_per_person, math.inf)
-        )
+        if not math.isfinite(self.plan.epsilon0):
+            return None
+        return product_up(self.plan.epsilon0, self.rows_per_person)
 
     @property
     def n(self) -> int:

@@ -12,7 +12,7 @@ from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.counts import Counts
-from shuffledp.core.pair import Pair, pair_of
+from shuffledp.core.pair import Pair, held_by_either, pair_of
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from
 from shuffledp.domains.whole_numbers import WholeNumbers
@@ -84,12 +84,7 @@ class RapporBlanket(Blanket):
     def witnesses(self) -> Sequence[Pair]:
         """All others on x, or on x'."""
         with ctx.workprec(128):
-            on_x, on_z = [], []
-            for difference, second, mass in self._atoms():
-                first = second + difference
-                on_x.append((difference / first, second / first, mass * first))
-                on_z.append((difference / second, arb(1), mass * second))
-            return [pair_of(on_x), pair_of(on_z)]
+            return held_by_either(self._atoms())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
