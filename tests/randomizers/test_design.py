@@ -7,6 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -99,6 +100,17 @@ def test_a_law_ten_percent_off_is_caught(wrong: str) -> None:
     for blanket, accepted in ((right, True), (DesignBlanket(name="wrong", **changed), False)):
         found = math.exp(bound_named("numeric").claim(blanket, n=1, epsilon=0.3, side="upper").log_delta.upper)
         assert (abs(found / true_delta(rows, 1, 0.3) - 1) < 2e-3) == accepted
+
+
+@given(st.floats(1e-6, 0.999), st.floats(0.01, 30.0), st.sampled_from(SPACES))
+def test_a_threshold_is_rounded_towards_more_blanket(gamma: float, epsilon0: float, structure: AffineSpace) -> None:
+    """At least the gamma asked for, and by less than 2^-64; for an epsilon0 the same, in 60 digits."""
+    found = Fraction(DesignResponse.private(structure, gamma=gamma).threshold, 2**64)
+    assert 0 <= found - Fraction(gamma) < Fraction(1, 2**64)
+    with mpmath.workdps(60):
+        share = mpmath.mpf(structure.share.numerator) / structure.share.denominator
+        wanted = 2**64 / (1 + share * mpmath.expm1(mpmath.mpf(epsilon0)))
+        assert 0 <= DesignResponse.private(structure, epsilon0=epsilon0).threshold - wanted < 1 + mpmath.mpf(10) ** -30
 
 
 @pytest.mark.parametrize(

@@ -3,25 +3,24 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
-from shuffledp.core.document import Document, fields
+from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.words import WORD, WordSource
+from shuffledp.core.words import WORD
 from shuffledp.domains.listed import Listed
 from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.bins import listed
-from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.histogram_question import HistogramQuestion
-from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Ranked, Ranking
 from shuffledp.randomizers.design import DesignResponse
@@ -32,7 +31,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frequencies(Counting, OneMessage):
+class Frequencies(CountedResponse):
     """How many users hold each of many values.
 
     Formula: with T_v the messages that belong to v, (T_v - n p0) / (p1 - p0) is unbiased, p1 = 1 - g + g s,
@@ -51,26 +50,12 @@ class Frequencies(Counting, OneMessage):
             raise InvalidInput(
                 f"{self.listed.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger prime."
             )
-        if not self.gamma < 1:
-            raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
+        self.check_gamma()
 
     @property
     def domain(self) -> Listed:
         """What each point stands for."""
         return self.listed
-
-    @property
-    def gamma(self) -> float:
-        """The blanket probability that is actually sampled."""
-        return self.randomizer.gamma_as_run
-
-    def sentence(self) -> str:
-        """Design response in words."""
-        return f"each user {self.randomizer.sentence()}"
-
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
-        """Clean values are points already."""
-        return values
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """All values at once, by FFT."""
@@ -88,10 +73,6 @@ class Frequencies(Counting, OneMessage):
         p1, p0 = self._chances()
         return n * (p1 * (1 - p1) + (self.listed.size - 1) * p0 * (1 - p0)) / (p1 - p0) ** 2
 
-    def expected_error(self, population: Population) -> float:
-        """The same for every dataset."""
-        return self.mean_squared_error(population.n)
-
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """A message belongs to a value or not."""
         p1, p0 = self._chances()
@@ -106,10 +87,6 @@ class Frequencies(Counting, OneMessage):
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent values."""
         return Ranked(estimate)
-
-    def document(self) -> Document:
-        """Randomizer and domain."""
-        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
 
     @classmethod
     def from_document(cls, document: object) -> Self:

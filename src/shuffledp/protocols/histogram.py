@@ -2,16 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
-from shuffledp.core.document import Document, fields
+from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.words import WORD, WordSource
+from shuffledp.core.words import WORD
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
@@ -20,9 +20,8 @@ from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.blanket_family import BlanketFamily
-from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.histogram_question import HistogramQuestion
-from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Statistics
 from shuffledp.randomizers.response import RandomizedResponse
@@ -32,7 +31,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram(Counting, OneMessage):
+class Histogram(CountedResponse):
     """How many users hold each of K values.
 
     Formula: c_j = (count_j - n g / K) / (1 - g), unbiased; with q1 = 1 - g + g/K, q0 = g/K and f_j users in bin j,
@@ -50,8 +49,7 @@ class Histogram(Counting, OneMessage):
     def __post_init__(self) -> None:
         if self.domain.size != self.size:
             raise InvalidInput(f"{self.domain.size} bins for {self.size} symbols. Give as many.")
-        if not self.gamma < 1:
-            raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
+        self.check_gamma()
 
     @property
     def domain(self) -> Listed:
@@ -62,19 +60,6 @@ class Histogram(Counting, OneMessage):
     def size(self) -> int:
         """Number of bins."""
         return self.randomizer.size
-
-    @property
-    def gamma(self) -> float:
-        """The blanket probability that is actually sampled."""
-        return self.randomizer.gamma_as_run
-
-    def sentence(self) -> str:
-        """Randomized response in words."""
-        return f"each user {self.randomizer.sentence()}"
-
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
-        """Clean values are symbols already; nothing is random here."""
-        return values
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """The unbiased histogram for counts of messages."""
@@ -99,10 +84,6 @@ class Histogram(Counting, OneMessage):
         q1, q0, scale = self._chances()
         return n * (q1 * (1 - q1) + (self.size - 1) * q0 * (1 - q0)) / scale
 
-    def expected_error(self, population: Population) -> float:
-        """The same for every dataset."""
-        return self.mean_squared_error(population.n)
-
     def statistics(self, estimate: Estimate) -> Statistics:
         """Frequencies, ranges, quantiles, ..."""
         return Statistics(self, estimate)
@@ -121,10 +102,6 @@ class Histogram(Counting, OneMessage):
         blanket = generator.binomial(users, self.gamma)
         replies = generator.multinomial(blanket.sum(axis=-1), np.full(self.size, 1 / self.size))
         return np.asarray(users - blanket + replies)
-
-    def document(self) -> Document:
-        """Randomizer and domain."""
-        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
 
     @classmethod
     def from_document(cls, document: object) -> Self:

@@ -1,0 +1,59 @@
+"""What counting by a response has in common: a value is a symbol already, and the summed error is the same for all data."""
+
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from shuffledp.core.document import Document
+from shuffledp.core.population import Population
+from shuffledp.core.randomizer import RunnableRandomizer
+from shuffledp.core.words import WordSource
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.one_message import OneMessage, Symbols
+
+
+class Response(RunnableRandomizer, Protocol):
+    """A randomizer that mixes what belongs to the value with a uniform blanket."""
+
+    @property
+    def gamma_as_run(self) -> float:
+        """The blanket probability that is actually sampled, to the nearest double."""
+        ...
+
+    def sentence(self) -> str:
+        """What a user does with a symbol."""
+        ...
+
+
+class CountedResponse(Counting, OneMessage):
+    """Users who hold each value of a list, by a response on its symbols."""
+
+    __slots__ = ()
+    randomizer: Response
+
+    @property
+    def gamma(self) -> float:
+        """The blanket probability that is actually sampled."""
+        return self.randomizer.gamma_as_run
+
+    def check_gamma(self) -> None:
+        """Refuse a blanket that leaves nothing of the values."""
+        if not self.gamma < 1:
+            raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
+
+    def sentence(self) -> str:
+        """The response in words."""
+        return f"each user {self.randomizer.sentence()}"
+
+    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
+        """Clean values are symbols already; nothing is random here."""
+        return values
+
+    def expected_error(self, population: Population) -> float:
+        """The same for every dataset."""
+        return self.mean_squared_error(population.n)
+
+    def document(self) -> Document:
+        """Randomizer and domain."""
+        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
