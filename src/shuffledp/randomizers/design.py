@@ -81,6 +81,10 @@ class DesignBlanket(Blanket):
         with ctx.workprec(128):
             return [*held_by_either(self._atoms()), pair_of(self._third())]
 
+    def agreements(self) -> Sequence[Pair]:
+        """None: where both hold x, two atoms between those of a pair have their sum (docs/maths/mixtures.md)."""
+        return []
+
     def _third(self) -> list[tuple[arb, arb, arb]]:
         """The same relative to the law of a third value, whose messages are 1 + c times as likely as the blanket's."""
         g, c, zero, one = self.gamma(), self._gain(), arb(0), arb(1)
