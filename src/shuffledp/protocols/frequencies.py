@@ -21,6 +21,7 @@ from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.histogram_question import HistogramQuestion
+from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Ranked, Ranking
 from shuffledp.randomizers.design import DesignResponse
@@ -61,28 +62,30 @@ class Frequencies(CountedResponse):
         """All values at once, by FFT."""
         if counts.ndim > 1:
             return np.stack([self.debias(row, n) for row in counts])
-        return self._unbiased(self.randomizer.structure.totals(counts)[: self.listed.size], n)
+        return self.law.unbiased(self.randomizer.structure.totals(counts)[: self.listed.size], n)
+
+    @property
+    def law(self) -> Membership:
+        """Of messages to values."""
+        return Membership.of(self.randomizer)
 
     def variance(self, users: Reals, n: int) -> Reals:
         """The exact variance of each value's estimate when that many of the n users hold it."""
-        p1, p0 = self._chances()
-        return np.asarray((users * p1 * (1 - p1) + (n - users) * p0 * (1 - p0)) / (p1 - p0) ** 2)
+        return self.law.variance(users, n)
 
     def mean_squared_error(self, n: int) -> float:
         """Summed over all values: the same for every dataset of n users."""
-        p1, p0 = self._chances()
+        p1, p0 = self.law
         return n * (p1 * (1 - p1) + (self.listed.size - 1) * p0 * (1 - p0)) / (p1 - p0) ** 2
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """A message belongs to a value or not."""
-        p1, p0 = self._chances()
-        return 1 / (p1 - p0)
+        return 1 / self.law.gap
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """Each count is exact in law (their dependence through shared messages is not kept)."""
-        p1, p0 = self._chances()
         held, n = np.tile(self.held(population), (runs, 1)), population.n
-        return self._unbiased(generator.binomial(held, p1) + generator.binomial(n - held, p0), n)
+        return self.law.unbiased(self.law.drawn(held, n, generator), n)
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent values."""
@@ -106,15 +109,6 @@ class Frequencies(CountedResponse):
                 randomizer=DesignResponse.private(AffineSpace(prime=2, dimension=3), gamma=0.3), listed=WholeNumbers(7)
             ),
         ]
-
-    def _unbiased(self, totals: NDArray[np.int64], n: int) -> Reals:
-        p1, p0 = self._chances()
-        return np.asarray((totals - n * p0) / (p1 - p0))
-
-    def _chances(self) -> tuple[float, float]:
-        g, structure = self.gamma, self.randomizer.structure
-        share, among = float(structure.share), structure.shared / structure.choices
-        return 1 - g + g * share, (1 - g) * among + g * share
 
 
 class FrequenciesFamily(HistogramQuestion):

@@ -25,6 +25,7 @@ from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summation import Summation, SummationFamily
+from shuffledp.protocols.text_frequencies import TextFrequencies
 
 PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
     protocol.kind: protocol
@@ -32,6 +33,7 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         Histogram,
         Summation,
         Frequencies,
+        TextFrequencies,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
