@@ -105,12 +105,13 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
         notes.append("How many rows were rejected, and whose, is not covered by the guarantee.")
     if found.adjusted:
         notes.append("The exact numbers of adjusted values are for the operator: publishing them is not covered.")
-    truth = None if found.truth is None else plan.protocol.true_answer(found.truth)
+    estimate = plan.protocol.estimate(found.counts, guarantee=guarantee)
+    truth = None if found.truth is None else plan.protocol.answered(estimate).true_answer(found.truth)
     if truth is not None:
         notes.append("The truth is not private: do not publish it.")
     one = "one row = one person" + (" (checked)" if source.knows_people else "")
     return Result(
-        plan=plan, estimate=plan.protocol.estimate(found.counts, guarantee=guarantee), guarantee=guarantee,
+        plan=plan, estimate=estimate, guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
         rows_per_person=rows, unit=f"one person = at most {rows} rows" if rows > 1 else one, received=found.rows,
         rejected=dict(found.rejected),

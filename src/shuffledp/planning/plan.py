@@ -99,7 +99,12 @@ class Plan:
         paper = {} if self.paper_error is None else {"paper_mean_squared_error_bound": self.paper_error}
         return self.promise() | {
             "local": self._local(),
-            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **paper},
+            "forecast": {
+                "mean_squared_error": self.mean_squared_error,
+                "rmse": self.rmse,
+                **paper,
+                **self.protocol.outlook(self.min_batch),
+            },
         }
 
     def _local(self) -> Document:
@@ -182,6 +187,7 @@ class Plan:
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
             f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
+            *self.protocol.expectations(self.min_batch),
         ]
         if self.paper_error is not None:
             lines.append(

@@ -31,3 +31,12 @@ OBJECTIVE: Final = Option(
     "[default: share above 256 bins].",
 )
 SHARE: Final = Option("share", "real", "Up to which share of the users a bin's error counts [default: 0.01].")
+ALPHABET: Final = Option(
+    "alphabet", "text", "The letters that texts are made of (heavy-hitters) [default: any UTF-8, letters being bytes]."
+)
+MAX_LENGTH: Final = Option("max_length", "whole", "Letters of the longest text (heavy-hitters).")
+FALSE_POSITIVES: Final = Option(
+    "false_positives",
+    "real",
+    "Texts that nobody holds and that are found nevertheless, on average (heavy-hitters) [default: 1].",
+)

@@ -20,6 +20,8 @@ from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, SplitAndMix
 from shuffledp.protocols.baselines.unary import ManyMessages, UnaryBits
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
+from shuffledp.protocols.heavy_hitters import HeavyHitters
+from shuffledp.protocols.heavy_hitters_family import HeavyHittersFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
@@ -34,6 +36,7 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         Summation,
         Frequencies,
         TextFrequencies,
+        HeavyHitters,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -65,6 +68,7 @@ FAMILIES: list[Family] = [
     HistogramFamily(),
     FrequenciesFamily(),
     SummationFamily(),
+    HeavyHittersFamily(),
 ]
 
 
