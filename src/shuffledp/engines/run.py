@@ -1,6 +1,6 @@
 """Carry a plan out: on values in memory, or on a file of any size."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,11 @@ def run(
     truth: bool = False,
     words: WordSource | None = None,
     engine: str = "memory",
+    candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for values in memory, one per person; with `query`, for its answers about them.
+
+    A plan that takes any text is asked about `candidates`.
 
     >>> from shuffledp import plan
     >>> ages = [20, 30, 40, 70] * 500
@@ -40,7 +43,8 @@ def run(
     """
     if plan.protocol.asks and query is None:
         raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
-    return run_source(plan, Values(values, query=query), policy=policy, truth=truth, words=words, engine=engine)
+    source = Values(values, query=query)
+    return run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, candidates=candidates)
 
 
 def run_file(
@@ -57,13 +61,16 @@ def run_file(
     words: WordSource | None = None,
     engine: str = "streaming",
     progress: Progress | None = None,
+    candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for a CSV, Parquet or Arrow file with one report per row.
 
     The value of a row is a column, or an SQL expression of the row's columns.
     """
     source = File(path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, multiline=multiline)
-    return run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, progress=progress)
+    return run_source(
+        plan, source, policy=policy, truth=truth, words=words, engine=engine, progress=progress, candidates=candidates
+    )
 
 
 def run_source(
@@ -75,9 +82,11 @@ def run_source(
     words: WordSource | None = None,
     engine: str = "streaming",
     progress: Progress | None = None,
+    candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for any source."""
     plan.protocol.domain.check(policy)
+    plan = plan.about(candidates)
     words = words or KeyedWords.fresh()
     found = engine_named(engine).tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
     if found.rows == 0:
@@ -109,9 +118,10 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
     truth = None if found.truth is None else plan.protocol.answered(estimate).true_answer(found.truth)
     if truth is not None:
         notes.append("The truth is not private: do not publish it.")
+    notes += plan.protocol.notes()
     one = "one row = one person" + (" (checked)" if source.knows_people else "")
     return Result(
-        plan=plan, estimate=estimate, guarantee=guarantee,
+        plan=plan, counts=found.counts, estimate=estimate, guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
         rows_per_person=rows, unit=f"one person = at most {rows} rows" if rows > 1 else one, received=found.rows,
         rejected=dict(found.rejected),

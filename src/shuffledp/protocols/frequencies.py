@@ -1,6 +1,5 @@
 """Frequencies of values from any large list by one shuffled message: design response on the affine plane or space."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -8,18 +7,16 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.account import calibrate
-from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
 from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.words import WORD
 from shuffledp.domains.listed import Listed
 from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
-from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.errors import InvalidInput
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counted_response import CountedResponse
+from shuffledp.protocols.design_family import DesignFamily, orders
 from shuffledp.protocols.histogram_question import HistogramQuestion
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.question import Question
@@ -111,61 +108,21 @@ class Frequencies(CountedResponse):
         ]
 
 
-class FrequenciesFamily(HistogramQuestion):
+class FrequenciesFamily(HistogramQuestion, DesignFamily):
     """The plane, or the space, whose order errs least."""
 
     name = "shuffledp, plane"
 
-    def propose(self, question: Question) -> Frequencies:
-        """The best order by a Gaussian guess of its blanket; then the least blanket that the accountant grants."""
-        if question.bound != "best":
-            raise NoClaim(f"the bound {question.bound} is not for design response. Use the best one.")
-        _, structure = self._best(question)
-        if structure is None:
-            raise InvalidInput(
-                f"{listed(question).size:,} values are too many for a plane that fits in memory. Hash them to fewer."
-            )
-        gamma = calibrate(
-            DesignResponse.family(structure), n=question.honest, epsilon=question.epsilon, delta=question.delta
+    def structures(self, question: Question) -> Iterator[AffineSpace]:
+        """All that hold the values."""
+        return orders(listed(question).size)
+
+    def build(self, question: Question, randomizer: DesignResponse) -> Frequencies:
+        """On the values that were asked for."""
+        return Frequencies(randomizer=randomizer, listed=listed(question))
+
+    def too_many(self, question: Question) -> InvalidInput:
+        """They are listed, so they must fit."""
+        return InvalidInput(
+            f"{listed(question).size:,} values are too many for a plane that fits in memory. Hash them to fewer."
         )
-        if not gamma < 1:
-            raise InvalidInput(
-                "only messages that say nothing would be private enough. Use more users or a larger epsilon."
-            )
-        return Frequencies(randomizer=DesignResponse.private(structure, gamma=gamma), listed=listed(question))
-
-    def guess(self, question: Question) -> float | None:
-        """With the blanket that a Gaussian would need."""
-        return None if question.bound != "best" else self._best(question)[0]
-
-    def _best(self, question: Question) -> tuple[float, AffineSpace | None]:
-        """The least cost that is guessed, and what has it."""
-        domain, mu = listed(question), gaussian_mu(question.epsilon, question.delta)
-
-        def cost(structure: AffineSpace) -> float:
-            gamma = gaussian_gamma(float(structure.share), float(structure.overlap), question.honest, mu)
-            threshold = max(1, math.ceil(gamma * WORD))
-            if threshold >= WORD:
-                return math.inf
-            randomizer = DesignResponse(structure=structure, threshold=threshold)
-            return self.cost(Frequencies(randomizer=randomizer, listed=domain), question)
-
-        guesses = ((cost(structure), structure) for structure in _orders(domain.size))
-        return min(guesses, key=lambda found: found[0], default=(math.inf, None))
-
-
-_MOST_MESSAGES = 1 << 26
-"""Half a gigabyte of counts: the planner does not ask for more."""
-
-
-def _orders(size: int) -> Iterator[AffineSpace]:
-    """Planes and spaces that hold so many values, their orders about 5 % apart: near the best the error hardly changes."""
-    for dimension in (2, 3):
-        order = float(math.ceil(round(size ** (1 / dimension), 9)))
-        while True:
-            structure = AffineSpace.from_order(math.ceil(order), dimension)
-            if structure is None or structure.messages > _MOST_MESSAGES:
-                break
-            if structure.values >= size:
-                yield structure
-            order = max(structure.prime + 1, order * 1.05)

@@ -17,12 +17,13 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.spelled import Spelled
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.counting import by_share
 from shuffledp.protocols.discovery import Tables, discover
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.prefixes import TABLES, Points, Prefixes
 from shuffledp.protocols.protocol import Reals
-from shuffledp.protocols.reach import Reach
+from shuffledp.protocols.reach import SURELY, Reach
 from shuffledp.protocols.statistics import Ranked, Ranking
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.mixture import Mixture
@@ -189,26 +190,24 @@ class HeavyHitters(OneMessage):
             allowed=self.false_positives,
         )  # fmt: skip
 
+    def errors_by_share(self, n: int) -> dict[float, float]:
+        """Of a text that nobody holds, and of some that more and more users do."""
+        return by_share(self.law.variance, n)
+
     def outlook(self, n: int) -> dict[str, float]:
-        """Of a text that nobody holds, and of what is found."""
-        absent = float(np.sqrt(self.law.variance(np.array(0.0), n)))
+        """From how many users on a text is found, and how many are that nobody holds."""
         users = self.reach(n).users()
-        found = {"standard_error": absent, "false_positives": self.false_positives}
-        return found | ({"found_from_users": users} if users <= n else {})
+        return {"false_positives": self.false_positives} | ({"found_from_users": users} if users <= n else {})
 
     def expectations(self, n: int) -> tuple[str, ...]:
         """The same in sentences."""
-        numbers = self.outlook(n)
-        users = numbers.get("found_from_users")
+        users = self.outlook(n).get("found_from_users")
         found = (
-            f"a text that at least {users:,.0f} users hold ({100 * users / n:.3g} %) is found with probability 0.95"
-            if users is not None
-            else "no text is sure to be found: use more users, a larger epsilon or shorter texts"
+            "no text is sure to be found: use more users, a larger epsilon or shorter texts"
+            if users is None
+            else f"a text that at least {users:,.0f} users hold ({100 * users / n:.3g} %) is found with probability {SURELY}"
         )
-        return (
-            f"standard error of a rare text's count: {numbers['standard_error']:.6g}",
-            f"{found}; {self.false_positives:g} text(s) that nobody holds are found on average",
-        )
+        return (found, f"texts found that nobody holds: {self.false_positives:g} on average")
 
     def worst(self, n: int) -> Population:
         """Everybody holds the same text, a candidate if there are any."""

@@ -47,11 +47,11 @@ class HeavyHittersFamily(PlannedFamily):
         _allowed(question)
 
     def cost(self, protocol: Deployable, question: Question) -> float:
-        """How rare a text can be and still be found."""
+        """The square of how many users must hold a text so that it is found: of errors that is what matters here."""
         if not isinstance(protocol, HeavyHitters):
             return math.inf
         reach = protocol.reach(question.n)
-        return reach.users() * max(1.0, reach.sharing() / reach.allowed)
+        return (reach.users() * max(1.0, reach.sharing() / reach.allowed)) ** 2
 
     def propose(self, question: Question) -> HeavyHitters:
         """The best shape by a Gaussian guess of its blanket; then the least blanket that the accountant grants."""
@@ -74,29 +74,27 @@ class HeavyHittersFamily(PlannedFamily):
             )
         return _protocol(question, best, DesignResponse.private(best.plane, gamma=gamma).threshold)
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> HeavyHitters:
-        """The most blanket with that error, on the shape that is then the most private by the same guess."""
+    def propose_for_error(self, question: Question, cost: float) -> HeavyHitters:
+        """The most blanket with that cost, on the shape that is then the most private by the same guess."""
 
-        def most_blanket(shape: Shape) -> int:
-            """The largest threshold whose error is not too large; 0 if none is."""
-
-            def too_large(threshold: int) -> bool:
-                found = _protocol(question, shape, threshold)
-                return found.mean_squared_error(question.n) > mean_squared_error
-
-            return 0 if too_large(1) else first_integer(too_large, 1, WORD - 1) - 1
+        def too_much(shape: Shape, threshold: int) -> bool:
+            return self.cost(_protocol(question, shape, threshold), question) > cost
 
         def leaked(shape: Shape) -> float:
-            threshold, share = most_blanket(shape), float(shape.plane.share)
-            if not threshold:
+            """To about a percent of the blanket."""
+            low, high = 1.0, float(WORD - (1 << 12))
+            if too_much(shape, 1):
                 return math.inf
-            g = threshold / WORD
+            while high > 1.01 * low:
+                middle = math.sqrt(low * high)
+                low, high = (low, middle) if too_much(shape, int(middle)) else (middle, high)
+            share, g = float(shape.plane.share), low / WORD
             return (1 - g) ** 2 / g * (share - float(shape.plane.overlap)) / share**2
 
         best = min(_shapes(_spelled(question), apart=1.5), key=leaked)
-        if not most_blanket(best):
+        if too_much(best, 1):
             raise too_small()
-        return _protocol(question, best, most_blanket(best))
+        return _protocol(question, best, first_integer(lambda t: too_much(best, t), 1, WORD - (1 << 12)) - 1)
 
 
 def _protocol(question: Question, shape: Shape, threshold: int) -> HeavyHitters:

@@ -10,12 +10,12 @@ class Option:
 
     Attributes:
         name: as an argument in Python; on the command line with hyphens.
-        values: what is given: one whole number, one real number, one text, or several.
+        values: what is given: one whole number, one real number, one text, several, or a file of texts, one per line.
         help: one line.
     """
 
     name: str
-    values: Literal["whole", "real", "text", "texts"]
+    values: Literal["whole", "real", "text", "texts", "lines"]
     help: str
 
 
@@ -30,7 +30,8 @@ OBJECTIVE: Final = Option(
     "What to make small: total, the error summed over all bins, or share, that of one bin that a share of the users hold "
     "[default: share above 256 bins].",
 )
-SHARE: Final = Option("share", "real", "Up to which share of the users a bin's error counts [default: 0.01].")
+SHARE: Final = Option("share", "real", "Up to which share of the users a bin's or text's error counts [default: 0.01].")
+CANDIDATES: Final = Option("candidates", "lines", "Texts that will be asked about, one per line (texts).")
 ALPHABET: Final = Option(
     "alphabet", "text", "The letters that texts are made of (heavy-hitters) [default: any UTF-8, letters being bytes]."
 )

@@ -18,7 +18,7 @@ _FREQUENT: Final = 100
 _LUCKY: Final = 0.01
 """About how often a text that shares a point with a frequent one in one table passes by luck in the other."""
 _NORMAL: Final = NormalDist()
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +70,18 @@ class Reach:
         return math.sqrt(mean) * (z + max(0.0, z * z - 1) / (6 * math.sqrt(mean)))
 
     def _passed(self, users: float, level: int) -> float:
-        """With S the messages of both tables and D their difference: S reaches the threshold and |D| <= S / 2."""
-        spread = self.law.gap * math.sqrt(float(self.law.variance(np.array(users), self.n)))
+        """With S the messages of both tables and D their difference: S reaches the threshold and |D| <= S / 2.
+
+        A message is in either table with the same probability, so S and D are uncorrelated and D^2 is S on average.
+        """
+        own, other = self.law
         mean = users * self.law.gap
+        spread = max(0.5, self.law.gap * math.sqrt(float(self.law.variance(np.array(users), self.n))))
+        apart = math.sqrt(users * own + (self.n - users) * other)
         start = max((self._threshold(level) - mean) / spread, -8.0)
         if start > 8:
             return 0.0
         z = start + (8 - start) * (1 + _NODES) / 2
-        agreeing = np.array([math.erf(max(0.0, mean / spread + x) / 2 / math.sqrt(2)) for x in z])
+        agreeing = [math.erf(max(0.0, mean + x * spread) / (2 * math.sqrt(2) * apart)) for x in z.tolist()]
         density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
         return float((density * agreeing) @ _WEIGHTS * (8 - start) / 2)

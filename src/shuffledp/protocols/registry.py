@@ -28,6 +28,7 @@ from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summation import Summation, SummationFamily
 from shuffledp.protocols.text_frequencies import TextFrequencies
+from shuffledp.protocols.texts_family import TextsFamily
 
 PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
     protocol.kind: protocol
@@ -69,6 +70,7 @@ FAMILIES: list[Family] = [
     FrequenciesFamily(),
     SummationFamily(),
     HeavyHittersFamily(),
+    TextsFamily(),
 ]
 
 

@@ -14,6 +14,7 @@ from shuffledp.core.words import WordSource
 from shuffledp.domains.texts import Texts
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.candidates import Candidates
+from shuffledp.protocols.counting import by_share
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
@@ -141,6 +142,10 @@ class TextFrequencies(OneMessage):
     def worst_variance(self, share: float, n: int) -> float:
         """The largest variance of a text's estimate that up to a share of the n users hold: it is linear in how many do."""
         return float(self.law.variance(np.array([0.0, share * n]), n).max())
+
+    def errors_by_share(self, n: int) -> dict[float, float]:
+        """Of a text that nobody holds, and of some that more and more users do."""
+        return by_share(self.law.variance, n)
 
     @property
     def error_scope(self) -> str:
