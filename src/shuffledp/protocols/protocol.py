@@ -115,6 +115,14 @@ class ShuffleProtocol(ABC):
         """The messages of some of the users."""
         return tuple(part[rows] for part in messages) if isinstance(messages, tuple) else messages[rows]
 
+    def joined(self, parts: Sequence[Any]) -> Any:
+        """The messages of several groups of users, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        if isinstance(parts[0], tuple):
+            return tuple(np.concatenate(some) for some in zip(*parts, strict=True))
+        return np.concatenate(parts)
+
     # What they add up to
 
     @property
@@ -125,6 +133,10 @@ class ShuffleProtocol(ABC):
     @abstractmethod
     def count(self, messages: Any) -> Counts:
         """What is kept of messages: counts of a batch are the sum of the counts of its parts."""
+
+    def add(self, counts: NDArray[np.int64], messages: Any) -> None:
+        """Add the counts of messages to those of others."""
+        counts += self.count(messages).values
 
     @abstractmethod
     def reports(self, counts: NDArray[np.int64]) -> int:
