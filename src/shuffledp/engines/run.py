@@ -87,6 +87,7 @@ def run_source(
     """The plan's answer for any source."""
     plan.protocol.domain.check(policy)
     plan = plan.about(candidates)
+    plan.check_memory()
     words = words or KeyedWords.fresh()
     found = engine_named(engine).tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
     if found.rows == 0:

@@ -76,6 +76,11 @@ class Structure(ABC):
     def totals_of(self, counts: NDArray[np.int64], values: NDArray[np.integer]) -> NDArray[np.int64]:
         """The same for some values only."""
 
+    @property
+    def decoding_memory(self) -> int:
+        """About how many bytes `totals` takes."""
+        return 48 * self.values
+
     @abstractmethod
     def document(self) -> Document:
         """As JSON data."""
