@@ -2,6 +2,7 @@
 
 from shuffledp.cli.tables import aligned
 from shuffledp.core.document import Document
+from shuffledp.results.promise import found
 
 
 def estimates(result: Document) -> str:
@@ -10,13 +11,19 @@ def estimates(result: Document) -> str:
     header = [result["question"], "estimate", "standard error", f"{100 * estimate['confidence']:g} % from", "to"]
     columns = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
     rows = [
-        [name, *(_number(number) for number in (value, error, *ends))]
+        [_shown(name), *(_number(number) for number in (value, error, *ends))]
         for name, value, error, ends in zip(*columns, strict=True)
     ]
     if truth is not None:
         header.append("truth (not private)")
         rows = [[*row, _number(exact)] for row, exact in zip(rows, truth, strict=True)]
-    return aligned(header, rows)
+    why = found(result)
+    return aligned(header, rows) + (f"\n{why}" if why else "")
+
+
+def _shown(name: str) -> str:
+    """A name may be a text that somebody sent: what would steer the terminal is written out."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in name)
 
 
 def _number(value: float) -> str:

@@ -48,8 +48,8 @@ def entries(result: Document) -> list[Entry]:
 
 def written(rows: Sequence[Entry]) -> list[Written]:
     """All with as many decimals as show two digits of the least standard error."""
-    least = min(row.error for row in rows)
-    largest = max(abs(end) for row in rows for end in (row.low, row.high, row.truth or 0))
+    least = min((row.error for row in rows), default=1.0)
+    largest = max((abs(end) for row in rows for end in (row.low, row.high, row.truth or 0)), default=0.0)
     ordinary = least > 1e-9 and largest < 1e12
     places = max(0, 1 - math.floor(math.log10(least))) if ordinary else None
     return [

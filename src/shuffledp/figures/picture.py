@@ -25,12 +25,14 @@ _METADATA: Final[dict[str, dict[str, Any]]] = {  # nothing that differs between 
 def picture(result: Document, kind: str = "png", *, transparent: bool = False) -> bytes:
     """The bytes of the picture; made of the result's JSON data alone."""
     rows = entries(result)
-    with_truth = rows[0].truth is not None
+    with_truth = bool(rows) and rows[0].truth is not None
     lines = len(rows) if len(rows) <= FEW else 11
     height = 1.2 + (0.26 if with_truth else 0.2) * lines + (0.4 if with_truth else 0)
     with canvas(_WIDTH, height, 1, 1) as (figure, axes), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a box is drawn for a letter the font lacks
-        draw = _draw_one if len(rows) == 1 else _draw_few if len(rows) <= FEW else _draw_many
+        draw = (
+            _draw_none if not rows else _draw_one if len(rows) == 1 else _draw_few if len(rows) <= FEW else _draw_many
+        )
         draw(axes[0], rows, result["measure"])
         if with_truth:
             figure.legend(loc="outside lower center", ncols=2)
@@ -40,6 +42,12 @@ def picture(result: Document, kind: str = "png", *, transparent: bool = False) -
         file = io.BytesIO()
         figure.savefig(file, format=kind, transparent=transparent, metadata=_METADATA[kind])
     return file.getvalue()
+
+
+def _draw_none(axis: "Axes", rows: list[Entry], measure: str) -> None:  # noqa: ARG001
+    """Nothing was frequent enough to be found."""
+    axis.text(0.5, 0.5, "nothing was found", ha="center", va="center", transform=axis.transAxes)
+    axis.set_axis_off()
 
 
 def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:

@@ -13,7 +13,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.figures.entries import FEW, Written, entries, percent, printable, written
 from shuffledp.figures.picture import picture
 from shuffledp.figures.style import check_drawing
-from shuffledp.results.promise import promise, shift, stated
+from shuffledp.results.promise import found, promise, shift, stated
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -47,6 +47,7 @@ def page(result: Document) -> str:
     rows = written(entries(result))
     drawing = picture(result, "svg", transparent=True)  # the page's ground shows through
     alt, caption = _descriptions(result, rows)
+    why = found(result)
     return _template().render(
         title=_sentence(f"{result['question']} of {result['n']:,} reports", end=""),
         summary=f"{_sentence(promise(result))} {result['n']:,} of {result['received']:,} reports are valid.",
@@ -62,7 +63,7 @@ def page(result: Document) -> str:
         reports=_reports(result),
         shift=_sentence(shift(result)),
         budget=_budget(result),
-        notes=result["notes"],
+        notes=[*([] if why is None else [_sentence(why)]), *result["notes"]],
         fingerprints=_fingerprints(result),
     )
 
@@ -79,7 +80,7 @@ def _descriptions(result: Document, rows: list[Written]) -> tuple[str, str]:
 
 
 def _estimates(result: Document, rows: list[Written]) -> _Table:
-    several, truth = len(rows) > 1, rows[0].truth is not None
+    several, truth = len(rows) != 1, result["truth"] is not None
     header = ["Bin" if several else "Answer", "Estimate", "Standard error", f"{percent(result)} from", "to"]
     return _Table(
         f"Estimated {result['measure']}" if several else result["measure"],
@@ -90,24 +91,24 @@ def _estimates(result: Document, rows: list[Written]) -> _Table:
 
 def _derived(result: Document) -> list[_Table]:
     """What the operator asked to read off a histogram."""
-    found, names, level = result.get("derived", {}), result["estimate"]["names"], percent(result)
+    asked, names, level = result.get("derived", {}), result["estimate"]["names"], percent(result)
     interval = ["Estimate", "Standard error", f"{level} from", "to"]
     tables = []
-    if "projected" in found:
-        rows = [(name, f"{value:,.6g}") for name, value in zip(names, found["projected"], strict=True)]
+    if "projected" in asked:
+        rows = [(name, f"{value:,.6g}") for name, value in zip(names, asked["projected"], strict=True)]
         tables.append(_Table("Nearest possible histogram", ["Bin", "Users"], rows))
     for key, caption in (("frequencies", "Shares of users"), ("cumulative", "Cumulative users")):
-        if key in found:
-            tables.append(_Table(caption, ["Bin", *interval], _intervals(names, found[key])))
-    if "quantiles" in found:
-        rows = [(f"{one['share']:g}", one["bin"], *one["interval"]) for one in found["quantiles"]]
+        if key in asked:
+            tables.append(_Table(caption, ["Bin", *interval], _intervals(names, asked[key])))
+    if "quantiles" in asked:
+        rows = [(f"{one['share']:g}", one["bin"], *one["interval"]) for one in asked["quantiles"]]
         tables.append(_Table("Quantiles", ["Share of users", "Bin", f"{level} from", "to"], rows))
-    if "top" in found:
-        rows = [(one["bin"], f"{one['value']:,.6g}") for one in found["top"]]
+    if "top" in asked:
+        rows = [(one["bin"], f"{one['value']:,.6g}") for one in asked["top"]]
         tables.append(_Table("Largest bins", ["Bin", "Estimate"], rows))
-    if "ranges" in found:
-        columns = {key: [one[key] for one in found["ranges"]] for key in ("value", "standard_error", "interval")}
-        names = [one["range"] for one in found["ranges"]]
+    if "ranges" in asked:
+        columns = {key: [one[key] for one in asked["ranges"]] for key in ("value", "standard_error", "interval")}
+        names = [one["range"] for one in asked["ranges"]]
         tables.append(_Table("Ranges of bins", ["Range", *interval], _intervals(names, columns)))
     return tables
 
