@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.files import write_text
+from shuffledp.cli.files import check_place, write_new
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.errors import InvalidInput
@@ -29,16 +29,19 @@ from shuffledp.protocols import registry
 )
 @click.option("--paper", is_flag=True, help="Use the paper's parameters (Theorem 3.1 and Theorem 4.1), for comparison.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan to this file.")
+@click.option("--force", is_flag=True, help="Replace another file of that name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-def plan_command(question: str, paper: bool, out: Path | None, as_json: bool, **given: Any) -> None:
+def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:
     """The most accurate protocol for a QUESTION to n users at (epsilon, delta), certified, and its expected error.
 
     With --rmse or --rmse-share instead of --n or --epsilon: the fewest users, or the smallest epsilon, for that error.
     """
+    if out is not None:
+        check_place(out)
     found = _solved(question, given_options(given), paper)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
-        write_text(out, text + "\n")
+        write_new(out, text + "\n", replace=force)
     click.echo(text if as_json else found.explain())
 
 
