@@ -325,6 +325,32 @@ def test_a_bar_is_shown_to_people(home: Path) -> None:
 # Simulation
 
 
+def test_a_plan_for_those_who_answer_does_not_refuse_them(home: Path) -> None:
+    plan_for = "plan histogram --labels no,yes,unsure --epsilon 1 --delta 1e-6"
+    done = called(f"{plan_for} --n 1000 --dropout 0.3 -o thirty.json", cwd=home)
+    assert "for this, ask 1,000 people: 30 % of them may not answer" in done.stdout
+    assert called("run thirty.json small.csv --column answer", cwd=home).returncode == 0  # 700 rows
+    assert called(f"{plan_for} --n 1000 --honest-fraction 0.7 -o liars.json", cwd=home).returncode == 0
+    refused = called("run liars.json small.csv --column answer", cwd=home)
+    assert refused.returncode == 2
+    assert "plan for those who answer, with --n 700 or a --dropout" in refused.stderr
+
+
+@pytest.mark.parametrize("dropout", ["1", "-0.1", "nan", "0.9999"])
+def test_a_dropout_that_leaves_nobody_is_refused(home: Path, dropout: str) -> None:
+    done = called(f"plan query --n 1000 --epsilon 1 --delta 1e-6 --dropout={dropout}", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "dropout" in done.stderr
+
+
+def test_people_to_ask_for_an_error(home: Path) -> None:
+    line = "plan mean --epsilon 1 --delta 1e-6 --rmse 0.01"
+    without, with_ = called(line, cwd=home).stdout, called(f"{line} --dropout 0.5", cwd=home).stdout
+    reports = int(re.match(r"mean of (\d+) users", without)[1])  # type: ignore[index]
+    assert with_.startswith(without)
+    assert f"ask {2 * reports:,} people" in with_
+
+
 def test_a_population_needs_no_header(home: Path) -> None:
     lines = "no,900\nyes,500\nunsure,100\n"
     (home / "plain.csv").write_text(lines)
