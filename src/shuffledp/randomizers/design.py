@@ -20,8 +20,11 @@ from shuffledp.core.document import Document, fields, word
 from shuffledp.core.pair import Pair, held_by_either, pair_of
 from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import with_blanket
-from shuffledp.randomizers.structures import AffineSpace, Structure, structure_of
+from shuffledp.randomizers.structure import Structure
+from shuffledp.randomizers.structures import AffineSpace, structure_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +35,12 @@ class DesignBlanket(Blanket):
     on S_x alone and (-c, 1 + c) on S_x' alone, with mass g (s - o) each, (0, 1 + c) on both with g o, and (0, 1) elsewhere.
     A smaller o is only worse (docs/maths/design.md), so the smallest over all pairs covers them all.
     Legend: s = share, o = overlap, g = given_gamma or 1 / (1 + s (e^eps0 - 1)), eps0 = given_epsilon0 or log(1 + c);
-    triple = the share of messages that belong to three values in general position.
+    triple = the share of messages that belong to three values, some of which exist, or None; any two of them share o.
     """
 
     share: Fraction
     overlap: Fraction
-    triple: Fraction
+    triple: Fraction | None
     name: str
     given_gamma: Fraction | float | None = None
     given_epsilon0: float | None = None
@@ -79,12 +82,13 @@ class DesignBlanket(Blanket):
     def witnesses(self) -> Sequence[Pair]:
         """All others on x, on x', or on a third value."""
         with ctx.workprec(128):
-            return [*held_by_either(self._atoms()), pair_of(self._third())]
+            third = [] if self.triple is None else [pair_of(self._third(self.triple))]
+            return [*held_by_either(self._atoms()), *third]
 
-    def _third(self) -> list[tuple[arb, arb, arb]]:
+    def _third(self, t: Fraction) -> list[tuple[arb, arb, arb]]:
         """The same relative to the law of a third value, whose messages are 1 + c times as likely as the blanket's."""
         g, c, zero, one = self.gamma(), self._gain(), arb(0), arb(1)
-        p, s, o, t = 1 + c, self.share, self.overlap, self.triple
+        p, s, o = 1 + c, self.share, self.overlap
         alone, two, none = s - 2 * o + t, o - t, 1 - 3 * s + 3 * o - t
         atoms = [
             (c, one, one, alone), (-c, p, one, alone), (zero, p, one, two), (zero, one, one, none),
@@ -132,6 +136,8 @@ class DesignResponse:
             raise InvalidInput(
                 f"a threshold is a whole number from 1 to 2^64; got {self.threshold!r}. It is gamma 2^64."
             )
+        if self.structure.messages > 1 << 32:
+            raise InvalidInput(f"{self.structure.messages:,} messages do not fit 32 bits. Use a smaller structure.")
 
     @classmethod
     def private(cls, structure: Structure, *, gamma: float | None = None, epsilon0: float | None = None) -> Self:
@@ -246,11 +252,13 @@ class DesignResponse:
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """A plane and a space, little and much noise."""
+        """A plane, a space and what they are compared with, little and much noise."""
         return [
             cls.private(AffineSpace(prime=3), gamma=0.2),
             cls.private(AffineSpace(prime=7), epsilon0=1.0),
             cls.private(AffineSpace(prime=2, dimension=3), gamma=0.5),
+            cls.private(Hadamard(order=8), gamma=0.3),
+            cls.private(LocalHashing(prime=5, range=3), gamma=0.2),
         ]
 
 
