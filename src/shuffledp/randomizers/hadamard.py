@@ -57,8 +57,8 @@ class Hadamard(Structure):
 
     @property
     def triple(self) -> Fraction:
-        """None, if the third column is the product of the two others."""
-        return Fraction(0)
+        """An eighth, but no row if the third column is the product of the two others, as it must be of order 4."""
+        return Fraction(self.order // 8, self.order)
 
     @property
     def label(self) -> str:

@@ -51,7 +51,7 @@ class Structure(ABC):
     @property
     @abstractmethod
     def triple(self) -> Fraction | None:
-        """Of all messages, those that belong to three values of some choice: the fewest possible, if that is known."""
+        """Of all messages, those that belong to three values, chosen to tell much from below; None if that is not known."""
 
     @property
     @abstractmethod
