@@ -23,7 +23,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.hadamard import Hadamard
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import with_blanket
-from shuffledp.randomizers.structure import Structure
+from shuffledp.randomizers.structure import Design, Structure
 from shuffledp.randomizers.structures import AffineSpace, structure_of
 
 
@@ -142,49 +142,38 @@ class DesignResponse:
     @classmethod
     def private(cls, structure: Structure, *, gamma: float | None = None, epsilon0: float | None = None) -> Self:
         """With the blanket probability or the local privacy parameter; more blanket rather than less."""
-        if (gamma is None) == (epsilon0 is None):
-            raise InvalidInput("a design response takes either epsilon0 or gamma. Give exactly one of them.")
-        if epsilon0 is not None:
-            local = checks.epsilon(epsilon0, "epsilon0")
-            with ctx.workprec(256):
-                ball = 1 / (1 + _ball(structure.share) * arb(local).expm1())
-                threshold = int((ball * WORD).upper().ceil().unique_fmpz() or WORD)
-        else:
-            numerator, denominator = _share(gamma).as_integer_ratio()
-            threshold = -(-numerator * WORD // denominator)
-        return cls(structure=structure, threshold=min(WORD, max(1, threshold)))
+        return cls(structure=structure, threshold=design_threshold(structure, gamma=gamma, epsilon0=epsilon0))
 
     @staticmethod
-    def family(structure: Structure, parameter: Literal["epsilon0", "gamma"] = "gamma") -> RandomizerFamily:
+    def family(design: Design, parameter: Literal["epsilon0", "gamma"] = "gamma") -> RandomizerFamily:
         """With gamma or epsilon0 left open."""
         if parameter == "gamma":
             return RandomizerFamily(
                 parameter="gamma",
-                blanket=lambda gamma: _blanket(structure, gamma=gamma),
+                blanket=lambda gamma: design_blanket(design, gamma=gamma),
                 low=1e-18,
                 high=1.0,
                 more_private="larger",
             )
         return RandomizerFamily(
             parameter="epsilon0",
-            blanket=lambda epsilon0: _blanket(structure, epsilon0=epsilon0),
+            blanket=lambda epsilon0: design_blanket(design, epsilon0=epsilon0),
             low=0.0,
             high=checks.LARGEST_EPSILON,
             more_private="smaller",
         )
 
     @staticmethod
-    def law(structure: Structure, *, gamma: float | None = None, epsilon0: float | None = None) -> DesignBlanket:
+    def law(design: Design, *, gamma: float | None = None, epsilon0: float | None = None) -> DesignBlanket:
         """The blanket with exactly this gamma or epsilon0, which need not be a multiple of 2^-64: for accounting."""
-        if (gamma is None) == (epsilon0 is None):
-            raise InvalidInput("a design response takes either epsilon0 or gamma. Give exactly one of them.")
+        _exactly_one(gamma, epsilon0)
         if epsilon0 is not None:
-            return _blanket(structure, epsilon0=checks.epsilon(epsilon0, "epsilon0"))
-        return _blanket(structure, gamma=_share(gamma))
+            return design_blanket(design, epsilon0=checks.epsilon(epsilon0, "epsilon0"))
+        return design_blanket(design, gamma=_share(gamma))
 
     def blanket(self) -> DesignBlanket:
         """The privacy blanket, of the very law that runs."""
-        return _blanket(self.structure, gamma=Fraction(self.threshold, WORD))
+        return design_blanket(self.structure, gamma=Fraction(self.threshold, WORD))
 
     @property
     def gamma(self) -> float:
@@ -262,17 +251,37 @@ class DesignResponse:
         ]
 
 
-def _blanket(
-    structure: Structure, *, gamma: Fraction | float | None = None, epsilon0: float | None = None
+def design_threshold(design: Design, *, gamma: float | None = None, epsilon0: float | None = None) -> int:
+    """The blanket probability in units of 2^-64, for a gamma or an epsilon0: more blanket rather than less."""
+    _exactly_one(gamma, epsilon0)
+    if epsilon0 is not None:
+        local = checks.epsilon(epsilon0, "epsilon0")
+        with ctx.workprec(256):
+            ball = 1 / (1 + _ball(design.share) * arb(local).expm1())
+            threshold = int((ball * WORD).upper().ceil().unique_fmpz() or WORD)
+    else:
+        numerator, denominator = _share(gamma).as_integer_ratio()
+        threshold = -(-numerator * WORD // denominator)
+    return min(WORD, max(1, threshold))
+
+
+def design_blanket(
+    design: Design, *, gamma: Fraction | float | None = None, epsilon0: float | None = None
 ) -> DesignBlanket:
+    """The blanket of a design response."""
     return DesignBlanket(
-        share=structure.share,
-        overlap=structure.overlap,
-        triple=structure.triple,
-        name=structure.label,
+        share=design.share,
+        overlap=design.overlap,
+        triple=design.triple,
+        name=design.label,
         given_gamma=gamma,
         given_epsilon0=epsilon0,
     )
+
+
+def _exactly_one(gamma: float | None, epsilon0: float | None) -> None:
+    if (gamma is None) == (epsilon0 is None):
+        raise InvalidInput("a design response takes either epsilon0 or gamma. Give exactly one of them.")
 
 
 def _share(gamma: float | None) -> float:

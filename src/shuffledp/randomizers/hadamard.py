@@ -66,14 +66,8 @@ class Hadamard(Structure):
         return f"Hadamard response of order {self.order:,}"
 
     def member(self, values: NDArray[np.integer], choice: Wholes) -> Wholes:
-        """The choice says all bits of a row but that of the column's lowest one, which makes their number in common odd."""
-        column = values.astype(np.uint64) + np.uint64(1)
-        lowest = column & (~column + np.uint64(1))
-        below = lowest - np.uint64(1)
-        number = choice.astype(np.uint64)
-        row = ((number & ~below) << np.uint64(1)) | (number & below)
-        even = (np.bitwise_count(row & column) & 1) == 0
-        return np.where(even, row | lowest, row).astype(np.uint32)
+        """The rows of -1 in the value's column."""
+        return rows_of_minus_one(values.astype(np.uint64) + np.uint64(1), choice)
 
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """By the fast Walsh-Hadamard transform: (all - transformed) / 2, in whole numbers."""
@@ -92,6 +86,19 @@ class Hadamard(Structure):
     def from_document(cls, document: object) -> Self:
         """Of an order."""
         return cls(**fields(document, cls.kind, order=whole))
+
+
+def rows_of_minus_one(column: NDArray[np.uint64], choice: Wholes) -> Wholes:
+    """The rows with these numbers in which columns other than the first are -1.
+
+    The number says all bits of a row but that of the column's lowest one, which makes their number in common odd.
+    """
+    lowest = column & (~column + np.uint64(1))
+    below = lowest - np.uint64(1)
+    number = choice.astype(np.uint64)
+    row = ((number & ~below) << np.uint64(1)) | (number & below)
+    even = (np.bitwise_count(row & column) & 1) == 0
+    return np.where(even, row | lowest, row).astype(np.uint32)
 
 
 def walsh_hadamard(counts: NDArray[np.int64]) -> NDArray[np.int64]:

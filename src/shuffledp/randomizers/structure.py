@@ -1,8 +1,9 @@
 """The interface of a design: which messages belong to which value, so that any two values share equally many."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,40 @@ from numpy.typing import NDArray
 from shuffledp.core.document import Document
 
 Wholes = NDArray[np.uint32]
+
+
+class Design(Protocol):
+    """What privacy depends on."""
+
+    @property
+    def share(self) -> Fraction:
+        """Of all messages, those that belong to a value: s."""
+        ...
+
+    @property
+    def overlap(self) -> Fraction:
+        """Of all messages, those that belong to two different values, or the fewest of any two: o."""
+        ...
+
+    @property
+    def triple(self) -> Fraction | None:
+        """Of all messages, those that belong to three values that share o by two; None if that is not known."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """In words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A design of which nothing else is said."""
+
+    share: Fraction
+    overlap: Fraction
+    label: str
+    triple: Fraction | None = None
 
 
 class Structure(ABC):
