@@ -8,9 +8,9 @@ import pytest
 from shuffledp import InvalidInput, NoClaim, Plan, account
 from shuffledp.core.words import WORD
 from shuffledp.planning.plan import certified
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.histogram import HistogramFamily
-from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.registry import FAMILIES, PROTOCOLS, families, options, planned, questions
 from shuffledp.protocols.summation import Summation, SummationFamily
@@ -69,7 +69,7 @@ def check_certified(family: PlannedFamily, name: str) -> None:
 
 
 def check_error(
-    family: PlannedFamily, name: str, propose: Callable[[Question, float], OneMessage] | None = None
+    family: PlannedFamily, name: str, propose: Callable[[Question, float], Deployable] | None = None
 ) -> float:
     """An error is met, and only just; epsilon is returned."""
     question = asked(family, name)
@@ -126,7 +126,7 @@ def test_the_registry_knows_every_question_and_option() -> None:
 class LessBlanket(HistogramFamily):
     """Proposes one percent less noise than is private."""
 
-    def propose(self, question: Question) -> OneMessage:
+    def propose(self, question: Question) -> Deployable:
         found = super().propose(question)
         threshold = int(found.randomizer.document()["threshold"]) * 99 // 100
         return self.build(question, RandomizedResponse.of_threshold(size=found.alphabet, threshold=threshold))
@@ -135,7 +135,7 @@ class LessBlanket(HistogramFamily):
 class IgnoresLiars(HistogramFamily):
     """Relies on everybody."""
 
-    def propose(self, question: Question) -> OneMessage:
+    def propose(self, question: Question) -> Deployable:
         return super().propose(question.at(honest_fraction=1.0))
 
 
@@ -156,14 +156,14 @@ class ForgetsTheRange(SummationFamily):
 class MissesTheError(HistogramFamily):
     """Takes a little more blanket than the error allows."""
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
+    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
         return super().propose_for_error(question, 1.01 * mean_squared_error)
 
 
 class TakesMuchBlanket(HistogramFamily):
     """Meets no error at all."""
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
+    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
         return self.build(question, RandomizedResponse.of_threshold(size=4, threshold=WORD // 2))
 
 

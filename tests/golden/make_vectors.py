@@ -28,6 +28,7 @@ from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, encode_message, report_id
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.histogram import HistogramFamily
+from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.summation import SummationFamily
 from shuffledp.randomizers.response import RandomizedResponse
@@ -103,6 +104,7 @@ def made(question: str, size: int, gamma: float | Fraction, **shape: Any) -> Pla
 def randomized(plan_: Plan, value: Any, words: RecordingWords) -> dict[str, Any]:
     """What becomes of a value, and the words that this took."""
     protocol = plan_.protocol
+    assert isinstance(protocol, OneMessage)
     symbols = protocol.encode(protocol.domain.clean([value]).values, words, first_row=0)
     message = int(protocol.randomizer.randomize(symbols, words, first_row=0)[0])
     return {

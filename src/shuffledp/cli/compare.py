@@ -71,8 +71,8 @@ def _table(rows: list[Candidate], simulate: bool) -> str:
     return "\n".join([aligned(header, cells), *([""] if notes else []), *notes])
 
 
-def _whole(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
+def _whole(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.4g}" if value % 1 else f"{value:,.0f}"
 
 
 def _error(value: float) -> str:

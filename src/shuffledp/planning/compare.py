@@ -41,7 +41,7 @@ class Candidate:
     trust: Trust
     reference: str
     accounted_by: str
-    messages: int | None = None
+    messages: float | None = None
     bits: int | None = None
     epsilon0: float | None = None
     rmse: float | None = None

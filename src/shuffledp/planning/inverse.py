@@ -9,8 +9,8 @@ from shuffledp.core import checks
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan, ask, certified, plan, promising
 from shuffledp.protocols import registry
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import too_small
-from shuffledp.protocols.one_message import OneMessage
 
 _RESOLUTION = 1000
 
@@ -73,7 +73,7 @@ def epsilon_possible(
     asked = ask(question, n=n, epsilon=1.0, delta=delta, honest_fraction=honest_fraction, options=options)
     if squared < 1e-200:
         raise too_small()
-    proposals, refusals = list[tuple[float, OneMessage]](), list[InvalidInput | NoClaim]()
+    proposals, refusals = list[tuple[float, Deployable]](), list[InvalidInput | NoClaim]()
     for family in registry.planned(question):
         best = min((epsilon for epsilon, _ in proposals), default=None)
         if best is not None and not promising([family], asked.at(epsilon=max(best, 1e-9)), least=squared):

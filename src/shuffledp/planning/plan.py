@@ -20,8 +20,8 @@ from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, Guarantee
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols import registry
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily
-from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.question import Question
 
 VERSION: Final = 3
@@ -41,7 +41,7 @@ class Plan:
         min_batch: reports required before anything is released.
     """
 
-    protocol: OneMessage
+    protocol: Deployable
     guarantee: Guarantee
     min_batch: int
 
@@ -137,7 +137,7 @@ class Plan:
             )
         try:
             promise, protocol = body["guarantee"], registry.from_document(body["protocol"])
-            if not isinstance(protocol, OneMessage):
+            if not isinstance(protocol, Deployable):
                 raise not_a_plan
             plan = cls(
                 protocol=protocol,
@@ -254,7 +254,7 @@ def promising(families: Sequence[PlannedFamily], asked: Question, *, least: floa
     return [family for family, guess in zip(families, guesses, strict=True) if guess is None or guess <= limit]
 
 
-def certified(question: Question, protocol: OneMessage) -> Plan:
+def certified(question: Question, protocol: Deployable) -> Plan:
     """The plan with this protocol, its guarantee proved."""
     bound = bound_named(question.bound)
     found = Plan(

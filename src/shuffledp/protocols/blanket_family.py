@@ -9,8 +9,8 @@ from shuffledp.arithmetic.least import least_integer
 from shuffledp.core import checks
 from shuffledp.core.words import WORD
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily, too_small
-from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.response import RandomizedResponse
 
@@ -19,7 +19,7 @@ class BlanketFamily(PlannedFamily):
     """For every number of messages the least blanket; the number is given, or the best of a range."""
 
     @abstractmethod
-    def build(self, question: Question, randomizer: RandomizedResponse) -> OneMessage:
+    def build(self, question: Question, randomizer: RandomizedResponse) -> Deployable:
         """The protocol on this randomizer."""
 
     @abstractmethod
@@ -30,11 +30,11 @@ class BlanketFamily(PlannedFamily):
         """The same if the error is given instead of epsilon."""
         return self.steps(question)
 
-    def propose(self, question: Question) -> OneMessage:
+    def propose(self, question: Question) -> Deployable:
         """The least blanket that the question's bound grants, on the number of messages with the least error."""
 
         @cache
-        def at(steps: int) -> OneMessage:
+        def at(steps: int) -> Deployable:
             return self._least_blanket(question, steps + 1)
 
         steps = self.steps(question)
@@ -42,11 +42,11 @@ class BlanketFamily(PlannedFamily):
             steps = least_integer(lambda steps: at(steps).mean_squared_error(question.n), steps)
         return at(steps)
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
+    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
         """The most blanket with that error, on the number of messages with the least epsilon."""
 
         @cache
-        def at(steps: int) -> OneMessage | None:
+        def at(steps: int) -> Deployable | None:
             threshold = first_integer(
                 lambda t: self._with(question, steps + 1, t).mean_squared_error(question.n) > mean_squared_error,
                 0,
@@ -67,7 +67,7 @@ class BlanketFamily(PlannedFamily):
             raise too_small()
         return found
 
-    def _least_blanket(self, question: Question, messages: int) -> OneMessage:
+    def _least_blanket(self, question: Question, messages: int) -> Deployable:
         gamma = calibrate(
             RandomizedResponse.family(size=messages, parameter="gamma"),
             n=question.honest,
@@ -82,5 +82,5 @@ class BlanketFamily(PlannedFamily):
             )
         return self._with(question, messages, threshold)
 
-    def _with(self, question: Question, messages: int, threshold: int) -> OneMessage:
+    def _with(self, question: Question, messages: int, threshold: int) -> Deployable:
         return self.build(question, RandomizedResponse.of_threshold(size=checks.size(messages), threshold=threshold))

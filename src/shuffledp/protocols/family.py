@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, NamedTuple
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question
@@ -55,10 +55,10 @@ class PlannedFamily(Family):
     accounted_by = "best"
 
     @abstractmethod
-    def propose(self, question: Question) -> OneMessage:
-        """As above; one message per user, so that it can be deployed."""
+    def propose(self, question: Question) -> Deployable:
+        """As above; one that can be deployed."""
 
-    def cost(self, protocol: OneMessage, question: Question) -> float:
+    def cost(self, protocol: Deployable, question: Question) -> float:
         """What the planner makes small. The first family that answers a question says it for all."""
         return protocol.mean_squared_error(question.n)
 
@@ -77,7 +77,7 @@ class PlannedFamily(Family):
         """What cannot be done better, if that is known."""
         return None
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> OneMessage:
+    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
         """The most private protocol whose error is at most this; the question's epsilon is not looked at.
 
         Raises InvalidInput if there is none. This searches for epsilon; a family may know a better way.

@@ -6,8 +6,8 @@ from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily
-from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.options import HIGH, LABELS, LOW, OBJECTIVE, SHARE, SIZE
 from shuffledp.protocols.question import Question
 
@@ -27,7 +27,7 @@ class HistogramQuestion(PlannedFamily):
         listed(question)
         wanted_share(question)
 
-    def cost(self, protocol: OneMessage, question: Question) -> float:
+    def cost(self, protocol: Deployable, question: Question) -> float:
         """The total squared error, or the largest of a bin that up to a share of the users hold."""
         share = wanted_share(question)
         if share is None or not isinstance(protocol, Counting):

@@ -1,4 +1,4 @@
-"""Protocols in which a user sends one message of a finite alphabet: the ones that can be planned, run and deployed."""
+"""Protocols in which a user sends one message of a finite alphabet."""
 
 from abc import abstractmethod
 from typing import Any, final
@@ -7,38 +7,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
-from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import EncodingWords, WordSource
-from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.deployable import Deployable
 
 Symbols = NDArray[np.unsignedinteger]
 
 
-class OneMessage(ShuffleProtocol):
+class OneMessage(Deployable):
     """Encode a value as a symbol, randomize the symbol, count the messages."""
 
     __slots__ = ()
-    randomizer: RunnableRandomizer
-    """Exactly as it runs: its blanket is what a guarantee is proved from."""
 
     @abstractmethod
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
         """The symbols of clean values."""
 
     @property
-    def alphabet(self) -> int:
-        """Messages are the numbers below this."""
-        return self.randomizer.messages
-
-    @property
     def counters(self) -> int:
         """One for each message."""
         return self.alphabet
-
-    @property
-    def epsilon0(self) -> float | None:
-        """The randomizer's."""
-        return self.randomizer.epsilon0
 
     @property
     def bits(self) -> int:
@@ -60,3 +48,16 @@ class OneMessage(ShuffleProtocol):
     def reports(self, counts: NDArray[np.int64]) -> int:
         """As many as messages."""
         return int(counts.sum())
+
+    @final
+    def of_user(self, messages: Symbols) -> list[int]:
+        """Just one."""
+        return [int(messages[0])]
+
+    @final
+    def tallied(self, often: NDArray[np.int64], users: int) -> Counts:
+        """One message for each user."""
+        counts = Counts(often)
+        if counts.size != self.alphabet or counts.total != users:
+            raise InvalidInput("these are not one message for each user. They belong to another protocol.")
+        return counts

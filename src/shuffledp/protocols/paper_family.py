@@ -1,8 +1,8 @@
 """The paper's own recipe, to compare: gamma of Theorem 3.1 and, for sums, the precision of Theorem 4.1."""
 
 from shuffledp.accounting.histogram_theorem import PAPER_BOUND
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import Family, PlannedFamily
-from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.question import Question
 
 
@@ -15,6 +15,6 @@ class PaperParameters(Family):
         self._family = family
         self.questions, self.options = family.questions, family.options  # type: ignore[misc]
 
-    def propose(self, question: Question) -> OneMessage:
+    def propose(self, question: Question) -> Deployable:
         """By the paper's theorems."""
         return self._family.propose(question.at(bound=PAPER_BOUND))

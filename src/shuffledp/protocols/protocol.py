@@ -81,8 +81,8 @@ class ShuffleProtocol(ABC):
         """The local privacy parameter, rounded up; None if a user's messages are not private by themselves."""
 
     @property
-    def messages_per_user(self) -> int:
-        """How many messages a user sends."""
+    def messages_per_user(self) -> float:
+        """How many messages a user sends, on average."""
         return 1
 
     @property

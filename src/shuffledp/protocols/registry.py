@@ -1,6 +1,7 @@
 """Every family and every kind of protocol: what the planner, `compare`, the command line and the conformance tests read.
 
-A new protocol is one file with a class of `OneMessage` and a `PlannedFamily`, and one entry in each list here.
+A new protocol is one file with a class of `Deployable`, usually of `OneMessage`, and a `PlannedFamily`, and one entry in each
+list here.
 """
 
 from shuffledp.errors import InvalidInput

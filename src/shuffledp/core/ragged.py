@@ -1,0 +1,35 @@
+"""Messages of people who do not all send equally many."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Some messages for each row.
+
+    Attributes:
+        values: the messages of the first row, then those of the second, ...
+        each: how many a row has.
+
+    >>> Ragged(np.array([7, 8, 9]), np.array([2, 1])).of_row(0).tolist()
+    [7, 8]
+    """
+
+    values: NDArray[np.unsignedinteger] = field(repr=False)
+    each: NDArray[np.integer[Any]] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.each)
+
+    def __getitem__(self, rows: NDArray[np.bool_]) -> Self:
+        """Only the rows that are marked."""
+        return type(self)(self.values[np.repeat(rows, self.each)], self.each[rows])
+
+    def of_row(self, row: int) -> NDArray[np.unsignedinteger]:
+        """The messages of one row."""
+        start = int(self.each[:row].sum())
+        return self.values[start : start + int(self.each[row])]

@@ -1,0 +1,45 @@
+"""Protocols whose users send messages of one finite alphabet, each sealed by itself: what can be planned, run and deployed."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.counts import Counts
+from shuffledp.core.randomizer import RunnableRandomizer
+from shuffledp.protocols.protocol import ShuffleProtocol
+
+
+class Deployable(ShuffleProtocol):
+    """Nobody can tell from one message, or from how many there are, whose it is."""
+
+    __slots__ = ()
+    randomizer: RunnableRandomizer
+    """Exactly as it runs: its law is what a guarantee is proved from."""
+
+    @property
+    def alphabet(self) -> int:
+        """Messages are the numbers below this."""
+        return self.randomizer.messages
+
+    @property
+    def epsilon0(self) -> float | None:
+        """The randomizer's."""
+        return self.randomizer.epsilon0
+
+    @property
+    def most_messages(self) -> int:
+        """A user sends at most so many."""
+        return 1
+
+    @abstractmethod
+    def of_user(self, messages: Any) -> list[int]:
+        """The messages of one user, as `randomize` gives them for one row. Their number does not depend on the value."""
+
+    @abstractmethod
+    def tallied(self, often: NDArray[np.int64], users: int) -> Counts:
+        """The counts of a shuffled batch: how often each message of the alphabet occurs in it, and how many users sent them.
+
+        Refused if so many users cannot have sent these.
+        """
