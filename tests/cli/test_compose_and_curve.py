@@ -181,3 +181,20 @@ def test_curve(tmp_path: Path) -> None:
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
     document = json.loads(run(command.replace(" --plot curve.png", " --json"), cwd=tmp_path).stdout)
     assert {row["bound"] for row in document["curve"]} == {"best", "bennett"}
+
+
+@pytest.mark.parametrize("shape", ["plane --prime 11", "hadamard --size 100", "local-hashing --size 100 --range 11"])
+def test_designs_do_all_that_other_randomizers_do(shape: str, tmp_path: Path) -> None:
+    """Rounds, honest fraction, composition, curve; and gamma comes out again from the epsilon that it gives."""
+    one = f"account --randomizer {shape} --gamma 0.1 --n 1e4 --delta 1e-6"
+    epsilon, two = value(one), value(f"{one} --rounds 2")
+    assert epsilon < two < 2 * epsilon
+    assert value(f"{one} --honest-fraction 0.5") == value(one.replace("1e4", "5000")) > epsilon
+    gamma = value(f"account --randomizer {shape} --n 1e4 --delta 1e-6 --epsilon {epsilon!r} --solve-for gamma")
+    assert gamma == pytest.approx(0.1, rel=1e-5)
+    (tmp_path / "one.json").write_text(run(f"{one} --json").stdout)
+    assert value("compose one.json one.json", tmp_path) == pytest.approx(two, rel=1e-6)
+    done = run(f"curve --randomizer {shape} --gamma 0.1 --n 1e4 --points 3")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert all(float(row["lower"]) <= float(row["upper"]) for row in rows)
