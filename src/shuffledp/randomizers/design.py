@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
@@ -21,7 +21,7 @@ from shuffledp.core.pair import Pair, held_by_either, pair_of
 from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.mixing import with_blanket
-from shuffledp.randomizers.structures import AffineSpace, Structure, structure_of
+from shuffledp.randomizers.structures import AffineSpace, Structure, ball, structure_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,8 @@ class DesignBlanket(Blanket):
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
         if self.given_gamma is not None:
-            return _ball(self.given_gamma)
-        return 1 / (1 + _ball(self.share) * self._gain())
+            return ball(self.given_gamma)
+        return 1 / (1 + ball(self.share) * self._gain())
 
     def epsilon0(self) -> arb:
         """The local privacy parameter."""
@@ -79,7 +79,8 @@ class DesignBlanket(Blanket):
     def witnesses(self) -> Sequence[Pair]:
         """All others on x, on x', or on a third value."""
         with ctx.workprec(128):
-            return [*held_by_either(self._atoms()), pair_of(self._third())]
+            third = [pair_of(self._third())] if 1 - 3 * self.share + 3 * self.overlap >= self.triple else []
+            return [*held_by_either(self._atoms()), *third]
 
     def _third(self) -> list[tuple[arb, arb, arb]]:
         """The same relative to the law of a third value, whose messages are 1 + c times as likely as the blanket's."""
@@ -90,19 +91,19 @@ class DesignBlanket(Blanket):
             (c, one, one, alone), (-c, p, one, alone), (zero, p, one, two), (zero, one, one, none),
             (c / p, 1 / p, p, two), (-c / p, one, p, two), (zero, one, p, t), (zero, 1 / p, p, alone),
         ]  # fmt: skip
-        return [(difference, second, g * weight * _ball(part)) for difference, second, weight, part in atoms if part]
+        return [(difference, second, g * weight * ball(part)) for difference, second, weight, part in atoms if part]
 
     def _gain(self) -> arb:
         """C = e^eps0 - 1."""
         if self.given_epsilon0 is not None:
             return arb(self.given_epsilon0).expm1()
-        return (1 - self.gamma()) / (self.gamma() * _ball(self.share))
+        return (1 - self.gamma()) / (self.gamma() * ball(self.share))
 
     def _atoms(self) -> list[tuple[arb, arb, arb]]:
         """((mu_x - mu_x') / eta, mu_x' / eta, eta)."""
         g, c, zero, one = self.gamma(), self._gain(), arb(0), arb(1)
         alone, both, neither = (
-            _ball(part) for part in (self.share - self.overlap, self.overlap, 1 - 2 * self.share + self.overlap)
+            ball(part) for part in (self.share - self.overlap, self.overlap, 1 - 2 * self.share + self.overlap)
         )
         atoms = [(c, one, g * alone), (-c, 1 + c, g * alone)]
         if self.overlap:
@@ -141,8 +142,8 @@ class DesignResponse:
         if epsilon0 is not None:
             local = checks.epsilon(epsilon0, "epsilon0")
             with ctx.workprec(256):
-                ball = 1 / (1 + _ball(structure.share) * arb(local).expm1())
-                threshold = int((ball * WORD).upper().ceil().unique_fmpz() or WORD)
+                gamma_ball = 1 / (1 + ball(structure.share) * arb(local).expm1())
+                threshold = int((gamma_ball * WORD).upper().ceil().unique_fmpz() or WORD)
         else:
             numerator, denominator = _share(gamma).as_integer_ratio()
             threshold = -(-numerator * WORD // denominator)
@@ -272,8 +273,3 @@ def _share(gamma: float | None) -> float:
     if not 0 < share <= 1:
         raise InvalidInput(f"gamma must be above 0 and at most 1; got {share}. Usual values are 0.001 to 0.5.")
     return share
-
-
-def _ball(value: Fraction | float) -> arb:
-    fraction = Fraction(value)
-    return arb(fmpq(fraction.numerator, fraction.denominator))

@@ -6,8 +6,10 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 import numpy as np
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
+from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, whole
 from shuffledp.errors import InvalidInput
 
@@ -80,6 +82,68 @@ class Structure(ABC):
     @abstractmethod
     def from_document(cls, document: object) -> Self:
         """Of a document."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity(Structure):
+    """Every value is its own and only message."""
+
+    size: int
+    kind = "identity"
+
+    def __post_init__(self) -> None:
+        checks.size(self.size)
+
+    @property
+    def values(self) -> int:
+        """As many as are listed."""
+        return self.size
+
+    @property
+    def messages(self) -> int:
+        """As many as values."""
+        return self.size
+
+    @property
+    def choices(self) -> int:
+        """Just one."""
+        return 1
+
+    @property
+    def shared(self) -> int:
+        """None."""
+        return 0
+
+    @property
+    def triple(self) -> Fraction:
+        """None."""
+        return Fraction(0)
+
+    @property
+    def label(self) -> str:
+        """In words."""
+        return f"response on {self.size:,} values"
+
+    def member(self, values: NDArray[np.integer], choice: Wholes) -> Wholes:  # noqa: ARG002
+        """The value itself."""
+        return values.astype(np.uint32)
+
+    def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The counts."""
+        return counts
+
+    def totals_of(self, counts: NDArray[np.int64], values: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Some of the counts."""
+        return np.asarray(counts[values])
+
+    def document(self) -> Document:
+        """Its size."""
+        return {"kind": self.kind, "size": self.size}
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Of a size."""
+        return cls(**fields(document, cls.kind, size=whole))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +284,13 @@ def is_prime(number: int) -> bool:
     return number > 1 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
 
 
-STRUCTURES: Final[dict[str, type[Structure]]] = {AffineSpace.kind: AffineSpace}
+STRUCTURES: Final[dict[str, type[Structure]]] = {kind.kind: kind for kind in (AffineSpace, Identity)}
+
+
+def ball(value: Fraction | float) -> arb:
+    """A fraction, as exactly as the precision allows."""
+    fraction = Fraction(value)
+    return arb(fmpq(fraction.numerator, fraction.denominator))
 
 
 def structure_of(document: object) -> Structure:
