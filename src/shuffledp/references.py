@@ -56,6 +56,30 @@ PAPERS: dict[str, Paper] = {
         venue="ICML 2022; arXiv:2203.00194",
         labels=frozenset(),
     ),
+    "WBLJ17": Paper(
+        authors="Tianhao Wang, Jeremiah Blocki, Ninghui Li, Somesh Jha",
+        title="Locally Differentially Private Protocols for Frequency Estimation",
+        venue="USENIX Security 2017; arXiv:1705.04421",
+        labels=frozenset(),
+    ),
+    "WDX20": Paper(
+        authors="Tianhao Wang, Bolin Ding, Min Xu, Zhicong Huang, Cheng Hong, Jingren Zhou, Ninghui Li, Somesh Jha",
+        title="Improving Utility and Security of the Shuffler-based Differential Privacy",
+        venue="VLDB 2020; arXiv:1908.11515",
+        labels=frozenset(),
+    ),
+    "ASZ19": Paper(
+        authors="Jayadev Acharya, Ziteng Sun, Huanyu Zhang",
+        title="Hadamard Response: Estimating Distributions Privately, Efficiently, and with Little Communication",
+        venue="AISTATS 2019; arXiv:1802.04705",
+        labels=frozenset(),
+    ),
+    "YB18": Paper(
+        authors="Min Ye, Alexander Barg",
+        title="Optimal Schemes for Discrete Distribution Estimation under Locally Differential Privacy",
+        venue="IEEE Transactions on Information Theory 64(8), 2018; arXiv:1702.00610",
+        labels=frozenset(),
+    ),
     "RAPPOR14": Paper(
         authors="Úlfar Erlingsson, Vasyl Pihur, Aleksandra Korolova",
         title="RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response",

@@ -19,8 +19,10 @@ from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core.words import DUMMIES, Lane
 from shuffledp.randomizers.dummies import Dummies, DummyBlanket
+from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.poisson import capped_poisson
-from shuffledp.randomizers.structures import AffineSpace, Identity, Structure
+from shuffledp.randomizers.structure import Structure
+from shuffledp.randomizers.structures import AffineSpace
 
 SIGNIFICANCE = 1e-9
 
@@ -63,7 +65,7 @@ class Dealt:
         return np.array([number >> 120 for number in self._numbers[first_row : first_row + count]], dtype=np.uint8)
 
     def blocks(self, rows: NDArray[np.uint64], draw: int) -> NDArray[np.uint64]:
-        assert draw == 1 << 34
+        assert draw == 1 << 35
         chosen = [self._numbers[row] for row in rows.tolist()]
         high, low = ([n >> 64 << 8 & 2**64 - 1 for n in chosen], [n & 2**64 - 1 for n in chosen])
         return np.array([high, low], dtype=np.uint64).T

@@ -14,6 +14,7 @@ from flint import arb
 
 from shuffledp.arithmetic.law import Summands
 from shuffledp.core.pair import Pair
+from shuffledp.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,15 @@ class Blanket(ABC):
     @abstractmethod
     def witnesses(self) -> Sequence[Pair]:
         """Pairs of inputs with eta the law of a third, for lower bounds: any may be taken."""
+
+    def agreements(self) -> Sequence[Pair]:
+        """Equal inputs, with the eta of `pairs`: two people who differ in another question may agree in this one.
+
+        Empty if some pair of `pairs` is above all of them in convex order. Needed for mixtures only.
+        """
+        raise InvalidInput(
+            f"{self.label} cannot be one of several questions. Use a randomizer of finitely many values."
+        )
 
 
 class HasBlanket(Protocol):

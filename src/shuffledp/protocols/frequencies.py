@@ -46,6 +46,8 @@ class Frequencies(CountedResponse):
     reference: ClassVar[str] = cite("FNNT22")
 
     def __post_init__(self) -> None:
+        if not isinstance(self.randomizer.structure, AffineSpace):
+            raise InvalidInput("frequencies are sent as lines of a plane. Make the plan again with shuffledp plan.")
         if self.listed.size > self.randomizer.symbols:
             raise InvalidInput(
                 f"{self.listed.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger prime."

@@ -22,8 +22,10 @@ from shuffledp.core.pair import Pair, doubles
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import DUMMY_DRAW, WordSource, choose_below, rows_from, uniform_below
 from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.poisson import CappedPoisson, capped_poisson
-from shuffledp.randomizers.structures import AffineSpace, Identity, Structure, ball, structure_of
+from shuffledp.randomizers.structure import Structure, ball
+from shuffledp.randomizers.structures import AffineSpace, structure_of
 
 FEWEST, MOST = 1e-9, 1000.0
 """Dummies per user, on average, that are within reason."""
@@ -42,7 +44,7 @@ class DummyBlanket(Blanket):
 
     share: Fraction
     overlap: Fraction
-    triple: Fraction
+    triple: Fraction | None
     name: str
     dummies: float
     distance: float = 0.0
@@ -93,6 +95,8 @@ class DummyBlanket(Blanket):
     def witnesses(self) -> Sequence[Pair]:
         """All others on a third value, whose messages are not looked at; if values share none, these say nothing anyway."""
         s, o, t = self.share, self.overlap, self.triple
+        if t is None:
+            return [] if o else self.pairs()[0]
         return [self._pair(s - 2 * o + t, o - t, unseen=o / s)]
 
     def _pair(self, alone: Fraction, both: Fraction, unseen: Fraction = Fraction(0)) -> Pair:
