@@ -1,5 +1,6 @@
 """Questions on the command line: their names and options are those of the registered families."""
 
+import csv
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,8 +73,20 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
         if file is not None:
             given[option.name] = _lines(file, option.name)
         elif option.name in given:
-            given[option.name] = [text.strip() for text in given[option.name].split(",")]
+            given[option.name] = _split(given[option.name], option.name)
     return given
+
+
+def _split(text: str, what: str) -> list[str]:
+    """Texts between commas; one that contains a comma is in quotation marks, as in a CSV file."""
+    try:
+        (found,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (ValueError, csv.Error):
+        raise InvalidInput(f'--{what} is not a list of texts. Write e.g. yes,no,"no, never".') from None
+    texts = [one.strip() for one in found]
+    if not (texts and all(texts)):
+        raise InvalidInput(f"--{what} has an empty text between its commas. Leave it out, or name it.")
+    return texts
 
 
 def _lines(file: Path, what: str) -> list[str]:

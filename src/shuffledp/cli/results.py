@@ -7,7 +7,14 @@ from shuffledp.core.document import Document
 def estimates(result: Document) -> str:
     """A line per entry: its estimate, its error and its interval, and the truth if it was asked for."""
     estimate, truth = result["estimate"], result["truth"]
-    header = [result["question"], "estimate", "standard error", f"{100 * estimate['confidence']:g} % from", "to"]
+    together = " (all at once)" if estimate["simultaneous"] else ""
+    header = [
+        result["question"],
+        "estimate",
+        "standard error",
+        f"{100 * estimate['confidence']:g} % from",
+        f"to{together}",
+    ]
     columns = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
     rows = [
         [name, *(_number(number) for number in (value, error, *ends))]

@@ -6,7 +6,7 @@ Arrow is imported only if a column is Arrow's: a client that reports one value n
 import contextlib
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
 NOT_A_NUMBER = "is not a number"
+NOT_UTF8 = "is not text in UTF-8"
 
 
 def is_arrow(raw: Any) -> bool:
@@ -52,15 +53,83 @@ def _places(names: tuple[str, ...]) -> dict[str, int]:
     return {name: j for j, name in enumerate(names)}
 
 
-def _column(raw: Any) -> Any:
-    """One Arrow array; what is dictionary-encoded is decoded."""
+class DistinctTexts(NamedTuple):
+    """The different texts of a column in UTF-8; which of them each row has; which rows are missing, None if none is."""
+
+    texts: list[bytes]
+    places: NDArray[np.int64]
+    missing: Mask | None
+
+
+def distinct_texts(raw: Any, first_row: int | None) -> DistinctTexts:
+    """The texts of a column, each once: Arrow finds them without making an object of every row."""
+    if is_arrow(raw):
+        return _arrow_texts(_one_array(raw), first_row)
+    found: dict[Any, int] = {}
+    places = np.array(
+        [found.setdefault(value, len(found)) if isinstance(value, str) else -1 for value in raw], dtype=np.int64
+    )
+    missing = np.array(
+        [value is None or (isinstance(value, float) and math.isnan(value)) for value in raw], dtype=np.bool_
+    )
+    if ((places < 0) & ~missing).any():
+        raise refusal("is not a text", (places < 0) & ~missing, first_row, "Use another column")
+    texts = [text.encode(errors="surrogatepass") for text in found]
+    _check_utf8(texts, places, first_row)
+    return DistinctTexts(texts, np.where(missing, 0, places), missing if missing.any() else None)
+
+
+def _arrow_texts(column: Any, first_row: int | None) -> DistinctTexts:
+    """Of a column that may be dictionary-encoded already; then only the entries in use count."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = _as_texts(column, "texts").dictionary_encode()
+    missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    places = column.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    entries = _as_texts(column.dictionary, "texts")
+    if entries.null_count:  # an entry that stands for "missing"
+        empty = entries.is_null().to_numpy(zero_copy_only=False)[places]
+        missing = empty if missing is None else missing | empty
+    if len(entries) > len(places):
+        used, places = np.unique(places, return_inverse=True)
+        entries = entries.take(pa.array(used))
+    texts = [text or b"" for text in entries.cast(pa.binary()).to_pylist()] if len(places) else []
+    _check_utf8(texts, places, first_row)
+    return DistinctTexts(texts, places, missing)
+
+
+def _check_utf8(texts: list[bytes], places: NDArray[np.int64], first_row: int | None) -> None:
+    bad = [place for place, text in enumerate(texts) if not _is_utf8(text)]
+    if bad:
+        raise refusal(NOT_UTF8, np.isin(places, bad), first_row, "Save the file in that encoding")
+
+
+def _is_utf8(text: bytes) -> bool:
+    if text.isascii():
+        return True
+    with contextlib.suppress(UnicodeDecodeError):
+        text.decode()
+        return True
+    return False
+
+
+def _one_array(raw: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(raw, pa.ChunkedArray):
         raw = raw.combine_chunks()
     if not isinstance(raw, pa.Array):
         raise InvalidInput("values must be one column. Give an array of it.")
-    return raw.dictionary_decode() if pa.types.is_dictionary(raw.type) else raw
+    return raw
+
+
+def _column(raw: Any) -> Any:
+    """One Arrow array; what is dictionary-encoded is decoded."""
+    import pyarrow as pa
+
+    array = _one_array(raw)
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def _arrow_numbers(column: Any, first_row: int | None) -> Reals:
@@ -96,13 +165,19 @@ def _arrow_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.in
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)
-    texts = None
-    with contextlib.suppress(pa.ArrowException):
-        texts = column.cast(pa.string())
-    if texts is None:
-        raise InvalidInput(f"a column of type {column.type} has no labels. Use one of texts or whole numbers.")
+    texts = _as_texts(column, "labels")
     found = pc.index_in(texts, value_set=pa.array(names, type=pa.string()))
     missing = texts.is_null().to_numpy(zero_copy_only=False) if texts.null_count else None
     return found.fill_null(-1).to_numpy(zero_copy_only=False), missing
+
+
+def _as_texts(column: Any, what: str) -> Any:
+    """A column of texts; numbers as they are written, and what is no number is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+    with contextlib.suppress(pa.ArrowException):
+        return column.cast(pa.string())
+    raise InvalidInput(f"a column of type {column.type} has no {what}. Use one of texts or whole numbers.")

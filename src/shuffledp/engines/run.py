@@ -124,13 +124,11 @@ def _group(plan: Plan, honest: int, rows: int) -> Guarantee:
 
 def _too_few(plan: Plan, n: int, rows: int) -> str:
     fact = f"{n:,} reports are fewer than the plan's {plan.min_batch:,}, so nothing is released."
-    honest = plan.honest_of(n)
+    honest, remedy = plan.honest_of(n), f"Collect more, or plan for those who answer, with --n {n} or a --dropout."
     if honest < 1:
-        return f"{fact} Collect more."
+        return f"{fact} {remedy}"
     try:
         epsilon = rounded_up(_group(plan, honest, rows).epsilon if rows > 1 else plan.epsilon_at(honest))
     except NoClaim:
-        return f"{fact} Collect more."
-    return (
-        f"{fact} With these, epsilon would be {epsilon} instead of {rounded_up(plan.guarantee.epsilon)}. Collect more."
-    )
+        return f"{fact} {remedy}"
+    return f"{fact} With these, epsilon would be {epsilon} instead of {rounded_up(plan.guarantee.epsilon)}. {remedy}"

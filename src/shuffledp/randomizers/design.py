@@ -85,6 +85,10 @@ class DesignBlanket(Blanket):
             third = [] if self.triple is None else [pair_of(self._third(self.triple))]
             return [*held_by_either(self._atoms()), *third]
 
+    def agreements(self) -> Sequence[Pair]:
+        """None: where both hold x, two atoms between those of a pair have their sum (docs/maths/mixtures.md)."""
+        return []
+
     def _third(self, t: Fraction) -> list[tuple[arb, arb, arb]]:
         """The same relative to the law of a third value, whose messages are 1 + c times as likely as the blanket's."""
         g, c, zero, one = self.gamma(), self._gain(), arb(0), arb(1)

@@ -10,6 +10,7 @@ from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.lattice import LatticeChannel
+from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 
 RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
@@ -20,6 +21,7 @@ RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
     LatticeChannel.kind: LatticeChannel,
     Generic.kind: Generic,
     DesignResponse.kind: DesignResponse,
+    Mixture.kind: Mixture,
 }
 """To add one, register its class here; tests/conformance/test_randomizers.py judges it."""
 
