@@ -7,7 +7,7 @@ forecast, is computed anew: a better formula for it invalidates no file.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from shuffledp.accounting.account import account, bound_named
@@ -22,7 +22,7 @@ from shuffledp.core.honest import reports_expected
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols import registry
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.family import PlannedFamily
+from shuffledp.protocols.family import MANY, PlannedFamily
 from shuffledp.protocols.question import Question
 
 VERSION: Final = 3
@@ -77,6 +77,10 @@ class Plan:
         local = self.protocol.randomizer.epsilon0
         return math.inf if local is None else local
 
+    def about(self, candidates: Sequence[str] | None) -> Self:
+        """The same plan with an answer about these texts, for one that takes any text; None: as it is."""
+        return replace(self, protocol=self.protocol.about(candidates))
+
     def honest_of(self, reports: int) -> int:
         """How many of these reports the plan relies on, at its honest fraction."""
         return reports * self.guarantee.n // self.min_batch
@@ -98,9 +102,13 @@ class Plan:
     def document(self) -> Document:
         """The plan as JSON data: what is promised, and what is only shown."""
         paper = {} if self.paper_error is None else {"paper_mean_squared_error_bound": self.paper_error}
+        errors = self.protocol.errors_by_share(self.min_batch)
+        by_share = (
+            {"by_share": [{"share": s, "standard_error": error} for s, error in errors.items()]} if errors else {}
+        )
         return self.promise() | {
             "local": self._local(),
-            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **paper},
+            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **by_share, **paper},
         }
 
     def _local(self) -> Document:
@@ -184,6 +192,10 @@ class Plan:
             f"guarantee: {self.guarantee}",
             f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
         ]
+        if len(self.protocol.names) not in range(1, MANY + 1):  # one of them matters, not all
+            for share, error in self.protocol.errors_by_share(self.min_batch).items():
+                who = f"{100 * share:g} % of the users hold" if share else "nobody holds"
+                lines.append(f"standard error of one that {who}: {error:.6g}")
         if self.paper_error is not None:
             lines.append(
                 f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"

@@ -6,7 +6,7 @@ of them propose. So a family cannot claim too much: what it proposes is only a p
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Final, Literal, NamedTuple
 
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
@@ -16,6 +16,8 @@ from shuffledp.protocols.options import Option
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question
 
+MANY: Final = 256
+"""Above so many entries the error of one that some users hold matters more than the total over all."""
 Trust = Literal["the curator", "the shuffler", "nobody"]
 
 
@@ -81,19 +83,19 @@ class PlannedFamily(Family):
         """What cannot be done better, if that is known."""
         return None
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
-        """The most private protocol whose error is at most this; the question's epsilon is not looked at.
+    def propose_for_error(self, question: Question, cost: float) -> Deployable:
+        """The most private protocol whose cost is at most this; the question's epsilon is not looked at.
 
         Raises InvalidInput if there is none. This searches for epsilon; a family may know a better way.
         """
 
         def excess(epsilon: float) -> float:
-            """How far the error is above what is wanted, in logarithms."""
+            """How far the cost is above what is wanted, in logarithms."""
             try:
-                error = self.propose(question.at(epsilon=epsilon)).mean_squared_error(question.n)
+                found = self.cost(self.propose(question.at(epsilon=epsilon)), question)
             except (InvalidInput, NoClaim):
                 return math.inf
-            return math.log(error / mean_squared_error)
+            return math.log(found / cost)
 
         axis = Search(low=1e-9, high=checks.LARGEST_EPSILON, towards="larger")
         least = search(excess, axis, start=1.0, precision=1e-6)

@@ -10,12 +10,12 @@ class Option:
 
     Attributes:
         name: as an argument in Python; on the command line with hyphens.
-        values: what is given: one whole number, one real number, one text, or several.
+        values: what is given: one whole number, one real number, one text, several, or a file of texts, one per line.
         help: one line.
     """
 
     name: str
-    values: Literal["whole", "real", "text", "texts"]
+    values: Literal["whole", "real", "text", "texts", "lines"]
     help: str
 
 
@@ -33,4 +33,5 @@ OBJECTIVE: Final = Option(
 MESSAGES_PER_USER: Final = Option(
     "messages_per_user", "real", "Messages that a user may send on average: dummies beside the true one [default: 1]."
 )
-SHARE: Final = Option("share", "real", "Up to which share of the users a bin's error counts [default: 0.01].")
+SHARE: Final = Option("share", "real", "Up to which share of the users a bin's or text's error counts [default: 0.01].")
+CANDIDATES: Final = Option("candidates", "lines", "Texts that will be asked about, one per line (texts).")

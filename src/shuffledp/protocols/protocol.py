@@ -73,6 +73,20 @@ class ShuffleProtocol(ABC):
     def sentence(self) -> str:
         """What one user does, in one sentence."""
 
+    def about(self, candidates: Sequence[str] | None) -> Self:
+        """The same protocol with an answer about these texts, if it takes any text; None: as it is.
+
+        Which texts are asked about is no part of what users agree to: their messages are the same. So more can be asked later,
+        of the same counts.
+        """
+        if candidates is not None:
+            raise InvalidInput(f"a {self.question} is about what the plan lists, not about candidates. Leave them out.")
+        return self
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of its answer should know."""
+        return ()
+
     # What a user sends
 
     @property
@@ -167,6 +181,14 @@ class ShuffleProtocol(ABC):
     def rmse(self, n: int) -> float:
         """The root of the mean squared error."""
         return math.sqrt(self.mean_squared_error(n))
+
+    def bias(self, population: Population) -> Reals:  # noqa: ARG002
+        """By how much each entry is off on average, for these very data: nothing, unless values share a public hash."""
+        return np.zeros(len(self.names))
+
+    def errors_by_share(self, n: int) -> dict[float, float]:  # noqa: ARG002
+        """The standard error of the count of a value, by the share of the users who hold it; nothing if that is not asked."""
+        return {}
 
     @property
     def error_scope(self) -> str:

@@ -30,6 +30,8 @@ from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summation import Summation, SummationFamily
+from shuffledp.protocols.text_frequencies import TextFrequencies
+from shuffledp.protocols.texts_family import TextsFamily
 
 PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
     protocol.kind: protocol
@@ -38,6 +40,7 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         Summation,
         Frequencies,
         DummyCounts,
+        TextFrequencies,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -81,6 +84,7 @@ FAMILIES: list[Family] = [
     FrequenciesFamily(),
     DummiesFamily(),
     SummationFamily(),
+    TextsFamily(),
 ]
 
 
