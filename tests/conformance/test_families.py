@@ -29,7 +29,9 @@ def label(case: Any) -> str:
 def asked(family: Family, name: str, **changes: Any) -> Question:
     """A small question with what the family needs to know."""
     known = {option.name for option in family.options}
-    given = {"size": 4} if "size" in known else {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
+    given: dict[str, Any] = {"size": 4} if "size" in known else {}
+    given |= {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
+    given |= {"alphabet": "ab", "max_length": 4} if "max_length" in known else {}
     numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
     return family.compared(Question(name=name, options=given, **numbers))
 

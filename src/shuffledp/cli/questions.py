@@ -53,7 +53,7 @@ def _options() -> list[click.Parameter]:
     found: list[click.Parameter] = []
     for option in registry.options():
         flag = f"--{option.name.replace('_', '-')}"
-        if option.values == "texts":
+        if option.values == "several":
             found.append(click.Option([flag], metavar="A,B,...", help=option.help))
             found.append(click.Option([f"{flag}-file"], type=_FILE, help="The same from a file, one per line."))
         elif option.values == "lines":
@@ -70,7 +70,7 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
     for option in registry.options():
         if option.values == "lines" and option.name in given:
             given[option.name] = read_candidates(given[option.name])
-        if option.values != "texts":
+        if option.values != "several":
             continue
         file = given.pop(f"{option.name}_file", None)
         if file is not None and option.name in given:

@@ -101,6 +101,7 @@ def run_source(
     """The plan's answer for any source."""
     plan.protocol.domain.check(policy)
     plan = plan.about(candidates)
+    plan.check_memory()
     words = words or KeyedWords.fresh()
     found = engine_named(engine).tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
     if found.rows == 0:
@@ -128,13 +129,14 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
         notes.append("How many rows were rejected, and whose, is not covered by the guarantee.")
     if found.adjusted:
         notes.append("The exact numbers of adjusted values are for the operator: publishing them is not covered.")
-    truth = None if found.truth is None else plan.protocol.true_answer(found.truth)
+    estimate = plan.protocol.estimate(found.counts, guarantee=guarantee)
+    truth = None if found.truth is None else plan.protocol.answered(estimate).true_answer(found.truth)
     if truth is not None:
         notes.append("The truth is not private: do not publish it.")
     notes += plan.protocol.notes()
     one = "one row = one person" + (" (checked)" if source.knows_people else "")
     return Result(
-        plan=plan, counts=found.counts, estimate=plan.protocol.estimate(found.counts, guarantee=guarantee), guarantee=guarantee,
+        plan=plan, counts=found.counts, estimate=estimate, guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
         rows_per_person=rows, unit=f"one person = at most {rows} rows" if rows > 1 else one, received=found.rows,
         rejected=dict(found.rejected),

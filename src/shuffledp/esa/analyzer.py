@@ -71,6 +71,7 @@ def analyze(
     If too few of the opened reports are valid there is no result either, but what was booked stays booked.
     """
     task = replace(task, plan=task.plan.about(candidates))
+    task.plan.check_memory()
     batch = Released.of(batch) if isinstance(batch, bytes) else batch
     reports = _reports(batch, task, ring)
     _check_size(reports.number, task.plan)

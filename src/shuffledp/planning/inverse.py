@@ -103,7 +103,9 @@ def epsilon_possible(
     epsilon, protocol = min(proposals, key=lambda found: found[0])
     if not epsilon < checks.LARGEST_EPSILON:
         raise too_small()
-    return certified(asked.at(epsilon=max(epsilon, 1e-9)), protocol)
+    answer = certified(asked.at(epsilon=max(epsilon, 1e-9)), protocol)
+    answer.check_memory()
+    return answer
 
 
 def _positive(value: float, name: str) -> float:

@@ -19,10 +19,11 @@ from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, Guarantee
 from shuffledp.core.honest import reports_expected
+from shuffledp.core.memory import check_memory
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols import registry
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.family import MANY, PlannedFamily
+from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.question import Question
 
 VERSION: Final = 3
@@ -81,6 +82,14 @@ class Plan:
         """The same plan with an answer about these texts, for one that takes any text; None: as it is."""
         return replace(self, protocol=self.protocol.about(candidates))
 
+    def check_memory(self) -> None:
+        """Refuse what this machine cannot count, before anything is allocated."""
+        check_memory(
+            self.protocol.memory,
+            f"counting the {self.protocol.counters:,} different messages of this plan",
+            "Use a machine with more, or plan for fewer values or a smaller share",
+        )
+
     def honest_of(self, reports: int) -> int:
         """How many of these reports the plan relies on, at its honest fraction."""
         return reports * self.guarantee.n // self.min_batch
@@ -108,7 +117,13 @@ class Plan:
         )
         return self.promise() | {
             "local": self._local(),
-            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **by_share, **paper},
+            "forecast": {
+                "mean_squared_error": self.mean_squared_error,
+                "rmse": self.rmse,
+                **by_share,
+                **paper,
+                **self.protocol.outlook(self.min_batch),
+            },
         }
 
     def _local(self) -> Document:
@@ -191,8 +206,9 @@ class Plan:
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
             f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
+            *self.protocol.expectations(self.min_batch),
         ]
-        if len(self.protocol.names) not in range(1, MANY + 1):  # one of them matters, not all
+        if self.protocol.one_by_one:
             for share, error in self.protocol.errors_by_share(self.min_batch).items():
                 who = f"{100 * share:g} % of the users hold" if share else "nobody holds"
                 lines.append(f"standard error of one that {who}: {error:.6g}")
@@ -243,7 +259,9 @@ def plan(
             refusals.append(refused)
     if not plans:
         raise refusals[0]
-    return min(plans, key=lambda found: families[0].cost(found.protocol, asked))  # one measure for all
+    best = min(plans, key=lambda found: families[0].cost(found.protocol, asked))  # one measure for all
+    best.check_memory()
+    return best
 
 
 def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:

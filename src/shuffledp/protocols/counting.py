@@ -11,6 +11,8 @@ from shuffledp.core.population import Population
 from shuffledp.domains.listed import Listed
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
 
+MANY: Final = 256
+"""Above so many values the error of one that some users hold matters more than the total over all."""
 _SHARES: Final = (0.0, 0.001, 0.01, 0.1)
 """Of the users, for which errors are forecast."""
 
@@ -65,6 +67,11 @@ class Counting(ShuffleProtocol):
     def errors_by_share(self, n: int) -> dict[float, float]:
         """Of a value that nobody holds, and of some that more and more users do."""
         return by_share(self.variance, n)
+
+    @property
+    def one_by_one(self) -> bool:
+        """If there are many values."""
+        return self.domain.size > MANY
 
     def mean_squared_error(self, n: int) -> float:
         """Summed over all values; everybody holding the same is the worst, if the data matter at all."""

@@ -6,7 +6,7 @@ of them propose. So a family cannot claim too much: what it proposes is only a p
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, Final, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
@@ -16,8 +16,6 @@ from shuffledp.protocols.options import Option
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question
 
-MANY: Final = 256
-"""Above so many entries the error of one that some users hold matters more than the total over all."""
 Trust = Literal["the curator", "the shuffler", "nobody"]
 
 

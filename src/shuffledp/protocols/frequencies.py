@@ -57,6 +57,11 @@ class Frequencies(CountedResponse):
         """What each point stands for."""
         return self.listed
 
+    @property
+    def decoding_memory(self) -> int:
+        """Of all points at once."""
+        return self.randomizer.structure.decoding_memory
+
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """All values at once, by FFT."""
         if counts.ndim > 1:

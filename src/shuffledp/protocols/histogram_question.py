@@ -5,9 +5,9 @@ from typing import Final
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.bins import listed
-from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.counting import MANY, Counting
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.family import MANY, PlannedFamily
+from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.options import HIGH, LABELS, LOW, MESSAGES_PER_USER, OBJECTIVE, SHARE, SIZE
 from shuffledp.protocols.question import Question
 

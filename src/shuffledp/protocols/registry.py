@@ -25,6 +25,8 @@ from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.dummies_family import DummiesFamily
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
+from shuffledp.protocols.heavy_hitters import HeavyHitters
+from shuffledp.protocols.heavy_hitters_family import HeavyHittersFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
@@ -41,6 +43,7 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         Frequencies,
         DummyCounts,
         TextFrequencies,
+        HeavyHitters,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -84,6 +87,7 @@ FAMILIES: list[Family] = [
     FrequenciesFamily(),
     DummiesFamily(),
     SummationFamily(),
+    HeavyHittersFamily(),
     TextsFamily(),
 ]
 

@@ -119,6 +119,11 @@ class TextFrequencies(OneMessage):
 
     # Estimates
 
+    @property
+    def decoding_memory(self) -> int:
+        """Of all points at once."""
+        return self.randomizer.structure.decoding_memory
+
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """Of the candidates."""
         if counts.ndim > 1:
@@ -146,6 +151,11 @@ class TextFrequencies(OneMessage):
     def errors_by_share(self, n: int) -> dict[float, float]:
         """Of a text that nobody holds, and of some that more and more users do."""
         return by_share(self.law.variance, n)
+
+    @property
+    def one_by_one(self) -> bool:
+        """Any text may be asked about."""
+        return True
 
     @property
     def error_scope(self) -> str:

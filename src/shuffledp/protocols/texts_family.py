@@ -19,6 +19,9 @@ from shuffledp.randomizers.structures import AffineSpace
 
 _ROOM: Final = 16
 """Points for each candidate at least: so few of them share one with another."""
+_USUAL_CANDIDATES: Final = 1 << 16
+"""Asked about, unless it is said which."""
+_SMALL: Final = 1 << 23
 
 
 class TextsFamily(DesignFamily):
@@ -39,8 +42,10 @@ class TextsFamily(DesignFamily):
         return protocol.worst_variance(self._share(question), question.n)
 
     def structures(self, question: Question) -> Iterable[AffineSpace]:
-        """All that leave room between the candidates."""
-        return orders(max(4, _ROOM * len(self._candidates(question))))
+        """All that leave room between the candidates; a space only while it is small: it has more messages than it needs."""
+        for found in orders(_ROOM * max(_USUAL_CANDIDATES, len(self._candidates(question)))):
+            if found.dimension == 2 or found.messages <= _SMALL:
+                yield found
 
     def build(self, question: Question, randomizer: DesignResponse) -> TextFrequencies:  # noqa: ARG002
         """Under a key that nobody could know before."""

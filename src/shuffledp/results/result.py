@@ -123,6 +123,7 @@ class Result:
                 "interval": np.stack([low, high], axis=1).tolist(),
                 "confidence": confidence,
                 "simultaneous": simultaneous,
+                "threshold": None if self.estimate.threshold is None else self.estimate.threshold._asdict(),
             },
             "guarantee": self._guarantee(),
             "n": self.n,
