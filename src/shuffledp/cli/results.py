@@ -2,13 +2,20 @@
 
 from shuffledp.cli.tables import aligned
 from shuffledp.core.document import Document
-from shuffledp.results.promise import found
+from shuffledp.results.promise import selection
 
 
 def estimates(result: Document) -> str:
     """A line per entry: its estimate, its error and its interval, and the truth if it was asked for."""
     estimate, truth = result["estimate"], result["truth"]
-    header = [result["question"], "estimate", "standard error", f"{100 * estimate['confidence']:g} % from", "to"]
+    together = " (all at once)" if estimate["simultaneous"] else ""
+    header = [
+        result["question"],
+        "estimate",
+        "standard error",
+        f"{100 * estimate['confidence']:g} % from",
+        f"to{together}",
+    ]
     columns = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
     rows = [
         [_shown(name), *(_number(number) for number in (value, error, *ends))]
@@ -17,7 +24,7 @@ def estimates(result: Document) -> str:
     if truth is not None:
         header.append("truth (not private)")
         rows = [[*row, _number(exact)] for row, exact in zip(rows, truth, strict=True)]
-    why = found(result)
+    why = selection(result)
     return aligned(header, rows) + (f"\n{why}" if why else "")
 
 

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 from flint import arb
 
+from shuffledp.arithmetic.law import Summands
 from shuffledp.core.pair import Pair
 from shuffledp.errors import InvalidInput
 
@@ -57,6 +58,14 @@ class Blanket(ABC):
     def caveat(self) -> str | None:
         """What a numeric result assumes without a complete proof, for its reader; None if nothing."""
         return None
+
+    def summands(self, n: int) -> Summands:
+        """How many messages may hide those of one of n users: theirs, or a Poisson number of dummies."""
+        return n
+
+    def shortfall(self, n: int, epsilon: float) -> float:  # noqa: ARG002
+        """What delta is larger by, because what n users run is only close to the law; rounded up."""
+        return 0.0
 
     @abstractmethod
     def gamma(self) -> arb:
@@ -112,7 +121,7 @@ class RandomizerFamily:
         more_private: whether smaller or larger values are more private.
     """
 
-    parameter: Literal["epsilon0", "gamma", "sigma"]
+    parameter: Literal["epsilon0", "gamma", "sigma", "dummies"]
     blanket: Callable[[float], Blanket]
     low: float
     high: float

@@ -98,14 +98,14 @@ class Statistics(Ranking):
         value[-1] = self.counts.n  # every user is in some bin: no error there
         return like(self.counts, value, self._error(value, np.arange(1, self.protocol.size + 1)))
 
-    def quantile(self, share: float, confidence: float = 0.95) -> tuple[int, int, int]:
+    def quantile(self, share: float, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[int, int, int]:
         """The bin where `share` of the users is reached, and the least and greatest that the confidence allows.
 
-        The interval inverts the pointwise limits of the distribution function (Woodruff 1952).
+        The interval inverts the limits of the distribution function (Woodruff 1952); simultaneous ones hold for all quantiles.
         """
         wanted = checks.probability(share, "the share of a quantile", "0.5") * self.counts.n
         below = self.cumulative()
-        low, high = below.interval(confidence)
+        low, high = below.interval(confidence, simultaneous=simultaneous)
         return tuple(self._reached(curve, wanted) for curve in (below.value, high, low))  # type: ignore[return-value]
 
     def _reached(self, curve: Reals, wanted: float) -> int:

@@ -59,7 +59,7 @@ def shift(result: Document) -> str:
     return f"one false report can shift an estimate by at most {rounded_up(result['max_shift_per_false_report'])}"
 
 
-def found(result: Document) -> str | None:
+def selection(result: Document) -> str | None:
     """Why these entries and no others, if that was found out from the reports."""
     threshold = result["estimate"]["threshold"]
     if threshold is None:
