@@ -57,8 +57,8 @@ class Prefixes:
 
     def spelled(self, pieces: Pieces) -> list[bytes]:
         """The letters' numbers of beginnings."""
-        table = np.stack([self._letters(column) for column in pieces.T], axis=1)
-        return [row.tobytes().rstrip(b"\0") for row in table.reshape(len(pieces), -1)]
+        table = self._letters(pieces.ravel()).reshape(len(pieces), pieces.shape[1] * self.step)
+        return [row.tobytes().rstrip(b"\0") for row in table]
 
     def ended(self, pieces: Pieces) -> NDArray[np.bool_]:
         """Whether a beginning is the whole text: its last piece is not full."""
