@@ -205,13 +205,8 @@ class Plan:
             f"{self.question} of {self.min_batch:,} users",
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
-            f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
             *self.protocol.expectations(self.min_batch),
         ]
-        if self.protocol.one_by_one:
-            for share, error in self.protocol.errors_by_share(self.min_batch).items():
-                who = f"{100 * share:g} % of the users hold" if share else "nobody holds"
-                lines.append(f"standard error of one that {who}: {error:.6g}")
         if self.paper_error is not None:
             lines.append(
                 f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"

@@ -178,11 +178,6 @@ class HeavyHitters(OneMessage):
         """Of one text at the worst data: nobody holds it, or everybody does."""
         return float(self.law.variance(np.array([0.0, n]), n).max())
 
-    @property
-    def error_scope(self) -> str:
-        """Of one."""
-        return "of one text at the worst data"
-
     def reach(self, n: int) -> Reach:
         """How frequent a text of n users must be to be found."""
         return Reach(
