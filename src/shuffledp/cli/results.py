@@ -11,7 +11,7 @@ def estimates(result: Document) -> str:
     header = [
         result["question"],
         "estimate",
-        "standard error",
+        f"standard error{', at most' if estimate['standard_error_is_a_bound'] else ''}",
         f"{100 * estimate['confidence']:g} % from",
         f"to{together}",
     ]

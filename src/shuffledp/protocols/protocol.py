@@ -162,6 +162,11 @@ class ShuffleProtocol(ABC):
     def standard_error(self, value: Reals, n: int) -> Reals:
         """The standard deviation of each entry of such estimates, estimated from themselves; one run per row."""
 
+    @property
+    def errors_are_bounds(self) -> bool:
+        """Whether standard errors are those at the worst data, so that the true ones may be smaller."""
+        return False
+
     def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
         """What the counts of a batch say."""
         if counts.size != self.counters:
