@@ -17,7 +17,7 @@ from shuffledp.core import checks
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
-from shuffledp.core.guarantee import ADJACENCY, Guarantee
+from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols import registry
@@ -184,6 +184,8 @@ class Plan:
             f"guarantee: {self.guarantee}",
             f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
         ]
+        if math.isinf(self.epsilon0):
+            lines.append(NOTHING_LOCAL)
         if self.paper_error is not None:
             lines.append(
                 f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"
