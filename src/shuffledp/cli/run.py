@@ -13,6 +13,7 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates
 from shuffledp.cli.state import state_folder
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.guarantee import NOTHING_LOCAL
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.registry import ENGINES
@@ -129,4 +130,6 @@ def _words(result: Result, document: dict[str, Any]) -> str:
         lines.append(f"guarantee: {result.guarantee}")
         if result.realised_epsilon is not None and result.realised_epsilon < result.guarantee.epsilon:
             lines.append(f"with the {result.n:,} reports received, epsilon is {rounded_up(result.realised_epsilon)}")
+        if document["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None:
+            lines.append(NOTHING_LOCAL)
     return "\n".join([*lines, *(f"note: {note}" for note in result.notes)])

@@ -17,7 +17,7 @@ from shuffledp.core import checks
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
-from shuffledp.core.guarantee import ADJACENCY, Guarantee
+from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
 from shuffledp.errors import InvalidInput, NoClaim
@@ -207,6 +207,8 @@ class Plan:
             f"guarantee: {self.guarantee}",
             *self.protocol.expectations(self.min_batch),
         ]
+        if math.isinf(self.epsilon0):
+            lines.append(NOTHING_LOCAL)
         if self.paper_error is not None:
             lines.append(
                 f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"
