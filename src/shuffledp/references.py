@@ -111,6 +111,19 @@ PAPERS: dict[str, Paper] = {
         "Model, CCS 2020, arXiv:2002.00817",
         labels=frozenset(),
     ),
+    "LWY22": Paper(
+        authors="Qiyao Luo, Yilei Wang, Ke Yi",
+        title="Frequency Estimation in the Shuffle Model with Almost a Single Message",
+        venue="CCS 2022; arXiv:2111.06833",
+        labels=frozenset(),
+    ),
+    "GGKPV21": Paper(
+        authors="Badih Ghazi, Noah Golowich, Ravi Kumar, Rasmus Pagh, Ameya Velingker",
+        title="On the Power of Multiple Anonymous Messages: Frequency Estimation and Selection in the Shuffle Model of "
+        "Differential Privacy",
+        venue="EUROCRYPT 2021; arXiv:1908.11358",
+        labels=frozenset(),
+    ),
     "DMNS06": Paper(
         authors="Cynthia Dwork, Frank McSherry, Kobbi Nissim, Adam Smith",
         title="Calibrating Noise to Sensitivity in Private Data Analysis",

@@ -23,6 +23,7 @@ from shuffledp import Histogram, InvalidInput, KeyedWords, Summation
 from shuffledp.core.canonical import canonical
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
+from shuffledp.core.ragged import Ragged
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.reals import RealRange
 from shuffledp.protocols.counting import Counting
@@ -61,6 +62,8 @@ def picked(messages: Any, rows: Any) -> Any:
 
 
 def parts(messages: Any) -> tuple[NDArray[Any], ...]:
+    if isinstance(messages, Ragged):
+        return messages.values, messages.each
     return messages if isinstance(messages, tuple) else (messages,)
 
 

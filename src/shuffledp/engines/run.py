@@ -10,7 +10,8 @@ from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
-from shuffledp.engines.file import File
+from shuffledp.engines.file import File, FrameRows
+from shuffledp.engines.frame import is_frame
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.source import Source
 from shuffledp.engines.tally import Tally
@@ -24,7 +25,10 @@ def run(
     plan: Plan,
     values: Any,
     *,
-    query: Callable[[Any], float | bool] | None = None,
+    column: str | None = None,
+    query: Callable[[Any], float | bool] | str | None = None,
+    user: str | None = None,
+    max_rows_per_user: int | None = None,
     policy: Policy = STRICT,
     truth: bool = False,
     words: WordSource | None = None,
@@ -32,15 +36,28 @@ def run(
 ) -> Result:
     """The plan's answer for values in memory, one per person; with `query`, for its answers about them.
 
+    Values are a list, an array or a column of any kind, and `query` a function of a value. Of a table (a data frame of pandas or
+    polars, an Arrow table, a dict of columns), say which column, or give an SQL expression of a row's columns as the query;
+    `user` is the column that says whose row it is.
+
     >>> from shuffledp import plan
     >>> ages = [20, 30, 40, 70] * 500
     >>> result = run(plan("query", n=2000, epsilon=1.0, delta=1e-6), ages, query=lambda age: age >= 65)
     >>> bool(abs(result.estimate.value[0] - 0.25) < 0.1)
     True
     """
-    if plan.protocol.asks and query is None:
-        raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
-    return run_source(plan, Values(values, query=query), policy=policy, truth=truth, words=words, engine=engine)
+    source: Source
+    if is_frame(values):
+        if callable(query):
+            raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a text.")
+        source = FrameRows(values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user)
+    elif column is not None or user is not None or max_rows_per_user is not None or isinstance(query, str):
+        raise InvalidInput("columns are for tables, and these values are one column. Give a table, or leave them out.")
+    else:
+        if plan.protocol.asks and query is None:
+            raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
+        source = Values(values, query=query)
+    return run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine)
 
 
 def run_file(

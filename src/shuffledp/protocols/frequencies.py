@@ -1,8 +1,8 @@
 """Frequencies of values from any large list by one shuffled message: design response on the affine plane or space."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counted_response import CountedResponse
-from shuffledp.protocols.histogram_question import HistogramQuestion
+from shuffledp.protocols.histogram_question import HistogramQuestion, wanted_share
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Ranked, Ranking
 from shuffledp.randomizers.design import DesignResponse
@@ -148,26 +148,36 @@ class FrequenciesFamily(HistogramQuestion):
 
     def _best(self, question: Question) -> tuple[float, AffineSpace | None]:
         """The least cost that is guessed, and what has it."""
-        domain, mu = listed(question), gaussian_mu(question.epsilon, question.delta)
+        mu = gaussian_mu(question.epsilon, question.delta)
+        return _least(listed(question).size, wanted_share(question), question.n, question.honest, mu)
 
-        def cost(structure: AffineSpace) -> float:
-            gamma = gaussian_gamma(float(structure.share), float(structure.overlap), question.honest, mu)
-            threshold = max(1, math.ceil(gamma * WORD))
-            if threshold >= WORD:
-                return math.inf
-            randomizer = DesignResponse(structure=structure, threshold=threshold)
-            return self.cost(Frequencies(randomizer=randomizer, listed=domain), question)
 
-        guesses = ((cost(structure), structure) for structure in _orders(domain.size))
-        return min(guesses, key=lambda found: found[0], default=(math.inf, None))
+@lru_cache(maxsize=64)
+def _least(size: int, share: float | None, n: int, honest: int, mu: float) -> tuple[float, AffineSpace | None]:
+    """The least cost of so many values with the blanket of a mu-Gaussian guess; the planner asks more than once."""
+    domain = WholeNumbers(size)
+
+    def cost(structure: AffineSpace) -> float:
+        gamma = gaussian_gamma(float(structure.share), float(structure.overlap), honest, mu)
+        threshold = max(1, math.ceil(gamma * WORD))
+        if threshold >= WORD:
+            return math.inf
+        randomizer = DesignResponse(structure=structure, threshold=threshold)
+        protocol = Frequencies(randomizer=randomizer, listed=domain)
+        return protocol.mean_squared_error(n) if share is None else protocol.worst_variance(share, n)
+
+    guesses = ((cost(structure), structure) for structure in _orders(size))
+    return min(guesses, key=lambda found: found[0], default=(math.inf, None))
 
 
 _MOST_MESSAGES = 1 << 26
 """Half a gigabyte of counts: the planner does not ask for more."""
 
 
-def _orders(size: int) -> Iterator[AffineSpace]:
+@lru_cache(maxsize=64)
+def _orders(size: int) -> tuple[AffineSpace, ...]:
     """Planes and spaces that hold so many values, their orders about 5 % apart: near the best the error hardly changes."""
+    found = []
     for dimension in (2, 3):
         order = float(math.ceil(round(size ** (1 / dimension), 9)))
         while True:
@@ -175,5 +185,6 @@ def _orders(size: int) -> Iterator[AffineSpace]:
             if structure is None or structure.messages > _MOST_MESSAGES:
                 break
             if structure.values >= size:
-                yield structure
+                found.append(structure)
             order = max(structure.prime + 1, order * 1.05)
+    return tuple(found)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
+from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import EncodingWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.deployable import Deployable
@@ -18,6 +19,7 @@ class OneMessage(Deployable):
     """Encode a value as a symbol, randomize the symbol, count the messages."""
 
     __slots__ = ()
+    randomizer: RunnableRandomizer
 
     @abstractmethod
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:

@@ -30,4 +30,7 @@ OBJECTIVE: Final = Option(
     "What to make small: total, the error summed over all bins, or share, that of one bin that a share of the users hold "
     "[default: share above 256 bins].",
 )
+MESSAGES_PER_USER: Final = Option(
+    "messages_per_user", "real", "Messages that a user may send on average: dummies beside the true one [default: 1]."
+)
 SHARE: Final = Option("share", "real", "Up to which share of the users a bin's error counts [default: 0.01].")

@@ -21,6 +21,8 @@ from shuffledp.protocols.baselines.sketch import (
 from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, SplitAndMixes
 from shuffledp.protocols.baselines.subset_selection import SubsetSelection, SubsetSelections
 from shuffledp.protocols.baselines.unary import ManyMessages, UnaryBits
+from shuffledp.protocols.dummies import DummyCounts
+from shuffledp.protocols.dummies_family import DummiesFamily
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
@@ -35,6 +37,7 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         Histogram,
         Summation,
         Frequencies,
+        DummyCounts,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -76,6 +79,7 @@ FAMILIES: list[Family] = [
     PaperParameters(HistogramFamily()),
     HistogramFamily(),
     FrequenciesFamily(),
+    DummiesFamily(),
     SummationFamily(),
 ]
 

@@ -6,11 +6,18 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from shuffledp.core.document import Document
 
 Wholes = NDArray[np.uint32]
+
+
+def ball(value: Fraction | float) -> arb:
+    """A fraction, as exactly as the precision allows."""
+    fraction = Fraction(value)
+    return arb(fmpq(fraction.numerator, fraction.denominator))
 
 
 class Design(Protocol):

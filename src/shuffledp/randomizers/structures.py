@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.core.document import Document, fields, whole
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.primes import is_prime, prime_from
 from shuffledp.randomizers.structure import Structure, Wholes
@@ -135,7 +136,9 @@ def _totals(counts: NDArray[np.int64], dimension: int) -> NDArray[np.int64]:
     return np.asarray(np.rint(found).astype(np.int64) + flat[..., None])
 
 
-STRUCTURES: Final[dict[str, type[Structure]]] = {kind.kind: kind for kind in (AffineSpace, Hadamard, LocalHashing)}
+STRUCTURES: Final[dict[str, type[Structure]]] = {
+    kind.kind: kind for kind in (Identity, AffineSpace, Hadamard, LocalHashing)
+}
 
 
 def structure_of(document: object) -> Structure:
