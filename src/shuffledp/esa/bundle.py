@@ -4,8 +4,8 @@ A bundle has a slot for each message that a user may send. What is left is zeros
 Where users send one message there is one slot, and the bundle is just the sealed message.
 
 The shuffler sees how many slots are in use. That number does not depend on the user's value, and the sum over all users can be
-seen in the batch anyway. Nobody before it sees the number: whoever did could let only those through who send few messages, and the
-others' messages are what hides each of them. Messages are in increasing order, so their places do not tell which one is true.
+seen in the batch anyway. Nobody before it sees the number: whoever did could let only those through who send few messages, and
+the others' messages are what hides each of them. Messages are in increasing order: their places do not tell which one is true.
 """
 
 from collections.abc import Sequence
