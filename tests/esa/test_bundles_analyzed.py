@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oracles.chatty import Chatty, batch_of, chatty_task
-from oracles.parties import ANALYZER, SHUFFLER, prepared
+from oracles.parties import ANALYZER, EIGHT, SHUFFLER, prepared
 from oracles.process import called
 from oracles.server import running
 from shuffledp import InvalidInput, KeyedWords
@@ -76,8 +76,12 @@ def test_a_batch_without_the_number_of_its_reports_is_none() -> None:
     for cut in (0, 3, 8):
         with pytest.raises(InvalidInput, match="its length is not a whole number of records"):
             analyze(batch_of(sealed(100), 50)[cut:][: 100 * 71], TASK, ANALYZER)
+    for data in (b"", b"1234567", bytes(8), b"".join(sealed(100))):
+        with pytest.raises(InvalidInput, match="its length is not a whole number of records"):
+            analyze(data, TASK, ANALYZER)
+    one = [seal_inner(j % 8, EIGHT, ANALYZER.public()) for j in range(50)]
     with pytest.raises(InvalidInput, match="its length is not a whole number of records"):
-        analyze(b"".join(sealed(100)), TASK, ANALYZER)
+        analyze(batch_of(one, 50), EIGHT, ANALYZER)
 
 
 def test_users_and_messages_are_both_told(ledger: Any) -> None:
