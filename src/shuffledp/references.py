@@ -80,6 +80,18 @@ PAPERS: dict[str, Paper] = {
         venue="IEEE Transactions on Information Theory 64(8), 2018; arXiv:1702.00610",
         labels=frozenset(),
     ),
+    "BNST17": Paper(
+        authors="Raef Bassily, Kobbi Nissim, Uri Stemmer, Abhradeep Thakurta",
+        title="Practical Locally Private Heavy Hitters",
+        venue="NeurIPS 2017; arXiv:1707.04982",
+        labels=frozenset(),
+    ),
+    "WLJ21": Paper(
+        authors="Tianhao Wang, Ninghui Li, Somesh Jha",
+        title="Locally Differentially Private Heavy Hitter Identification",
+        venue="IEEE Transactions on Dependable and Secure Computing 18 (2021); arXiv:1708.06674",
+        labels=frozenset(),
+    ),
     "RAPPOR14": Paper(
         authors="Úlfar Erlingsson, Vasyl Pihur, Aleksandra Korolova",
         title="RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response",

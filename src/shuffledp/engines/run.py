@@ -1,6 +1,6 @@
 """Carry a plan out: on values in memory, or on a file of any size."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,13 @@ def run(
     truth: bool = False,
     words: WordSource | None = None,
     engine: str = "memory",
+    candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for values in memory, one per person; with `query`, for its answers about them.
 
     Values are a list, an array or a column of any kind, and `query` a function of a value. Of a table (a data frame of pandas or
     polars, an Arrow table, a dict of columns), say which column, or give an SQL expression of a row's columns as the query;
-    `user` is the column that says whose row it is.
+    `user` is the column that says whose row it is. A plan that takes any text is asked about `candidates`.
 
     >>> from shuffledp import plan
     >>> ages = [20, 30, 40, 70] * 500
@@ -57,7 +58,7 @@ def run(
         if plan.protocol.asks and query is None:
             raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
         source = Values(values, query=query)
-    return run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine)
+    return run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, candidates=candidates)
 
 
 def run_file(
@@ -74,13 +75,16 @@ def run_file(
     words: WordSource | None = None,
     engine: str = "streaming",
     progress: Progress | None = None,
+    candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for a CSV, Parquet or Arrow file with one report per row.
 
     The value of a row is a column, or an SQL expression of the row's columns.
     """
     source = File(path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, multiline=multiline)
-    return run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, progress=progress)
+    return run_source(
+        plan, source, policy=policy, truth=truth, words=words, engine=engine, progress=progress, candidates=candidates
+    )
 
 
 def run_source(
@@ -92,9 +96,12 @@ def run_source(
     words: WordSource | None = None,
     engine: str = "streaming",
     progress: Progress | None = None,
+    candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for any source."""
     plan.protocol.domain.check(policy)
+    plan = plan.about(candidates)
+    plan.check_memory()
     words = words or KeyedWords.fresh()
     found = engine_named(engine).tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
     if found.rows == 0:
@@ -122,12 +129,14 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
         notes.append("How many rows were rejected, and whose, is not covered by the guarantee.")
     if found.adjusted:
         notes.append("The exact numbers of adjusted values are for the operator: publishing them is not covered.")
-    truth = None if found.truth is None else plan.protocol.true_answer(found.truth)
+    estimate = plan.protocol.estimate(found.counts, guarantee=guarantee)
+    truth = None if found.truth is None else plan.protocol.answered(estimate).true_answer(found.truth)
     if truth is not None:
         notes.append("The truth is not private: do not publish it.")
+    notes += plan.protocol.notes()
     one = "one row = one person" + (" (checked)" if source.knows_people else "")
     return Result(
-        plan=plan, estimate=plan.protocol.estimate(found.counts, guarantee=guarantee), guarantee=guarantee,
+        plan=plan, counts=found.counts, estimate=estimate, guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
         rows_per_person=rows, unit=f"one person = at most {rows} rows" if rows > 1 else one, received=found.rows,
         rejected=dict(found.rejected),

@@ -42,7 +42,7 @@ class DummyCounts(Counting, Deployable):
 
     randomizer: Dummies
     listed: Listed
-    kind = "dummies"
+    kind = "counts-with-dummies"
     reference: ClassVar[str] = cite("LWY22")
 
     def __post_init__(self) -> None:

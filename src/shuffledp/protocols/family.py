@@ -81,19 +81,19 @@ class PlannedFamily(Family):
         """What cannot be done better, if that is known."""
         return None
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
-        """The most private protocol whose error is at most this; the question's epsilon is not looked at.
+    def propose_for_error(self, question: Question, cost: float) -> Deployable:
+        """The most private protocol whose cost is at most this; the question's epsilon is not looked at.
 
         Raises InvalidInput if there is none. This searches for epsilon; a family may know a better way.
         """
 
         def excess(epsilon: float) -> float:
-            """How far the error is above what is wanted, in logarithms."""
+            """How far the cost is above what is wanted, in logarithms."""
             try:
-                error = self.propose(question.at(epsilon=epsilon)).mean_squared_error(question.n)
+                found = self.cost(self.propose(question.at(epsilon=epsilon)), question)
             except (InvalidInput, NoClaim):
                 return math.inf
-            return math.log(error / mean_squared_error)
+            return math.log(found / cost)
 
         axis = Search(low=1e-9, high=checks.LARGEST_EPSILON, towards="larger")
         least = search(excess, axis, start=1.0, precision=1e-6)

@@ -5,14 +5,12 @@ from typing import Final
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.bins import listed
-from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.counting import MANY, Counting
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.options import HIGH, LABELS, LOW, MESSAGES_PER_USER, OBJECTIVE, SHARE, SIZE
 from shuffledp.protocols.question import Question
 
-MANY: Final = 256
-"""Above so many bins the error of one that some users hold matters more than the total over all."""
 USUAL_SHARE: Final = 0.01
 MOST_MESSAGES: Final = 1001
 """Per user, on average: one and a thousand dummies."""
@@ -46,9 +44,7 @@ def wanted_share(question: Question) -> float | None:
     if share is not None:
         if objective == "total":
             raise InvalidInput("a share belongs to the objective share. Leave out the objective or the share.")
-        if not 0 <= checks.real(share, "share") <= 1:
-            raise InvalidInput(f"share must be from 0 to 1; got {share}. Use e.g. 0.01.")
-        return float(share)
+        return checked_share(share)
     if objective == "share" or (objective is None and listed(question).size > MANY):
         return USUAL_SHARE
     return None
@@ -62,3 +58,10 @@ def messages_allowed(question: Question) -> float:
             f"messages_per_user must be from 1 to {MOST_MESSAGES}; got {messages}. Use e.g. 1.25, or leave it out for one."
         )
     return messages
+
+
+def checked_share(share: float) -> float:
+    """A share of the users."""
+    if not 0 <= checks.real(share, "share") <= 1:
+        raise InvalidInput(f"share must be from 0 to 1; got {share}. Use e.g. 0.01.")
+    return float(share)

@@ -25,11 +25,15 @@ from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.dummies_family import DummiesFamily
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
+from shuffledp.protocols.heavy_hitters import HeavyHitters
+from shuffledp.protocols.heavy_hitters_family import HeavyHittersFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summation import Summation, SummationFamily
+from shuffledp.protocols.text_frequencies import TextFrequencies
+from shuffledp.protocols.texts_family import TextsFamily
 
 PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
     protocol.kind: protocol
@@ -38,6 +42,8 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         Summation,
         Frequencies,
         DummyCounts,
+        TextFrequencies,
+        HeavyHitters,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -81,6 +87,8 @@ FAMILIES: list[Family] = [
     FrequenciesFamily(),
     DummiesFamily(),
     SummationFamily(),
+    HeavyHittersFamily(),
+    TextsFamily(),
 ]
 
 

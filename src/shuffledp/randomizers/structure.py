@@ -115,6 +115,11 @@ class Structure(ABC):
             found += counts[self.member(values, np.full(len(values), choice, dtype=np.uint32))]
         return found
 
+    @property
+    def decoding_memory(self) -> int:
+        """About how many bytes `totals` takes."""
+        return 48 * self.values
+
     @abstractmethod
     def document(self) -> Document:
         """As JSON data."""
