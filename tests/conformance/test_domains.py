@@ -22,6 +22,7 @@ from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
 from shuffledp.domains.reals import RealRange
 from shuffledp.domains.registry import DOMAINS, from_document
+from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.protocols.registry import PROTOCOLS
 
@@ -31,13 +32,21 @@ FOREIGN: dict[type, Any] = {str: SECRET, int: 31337, float: 31337.0}
 """What no domain of such samples takes."""
 
 
+def takes_any_text(domain: Domain) -> bool:
+    """Nothing is strange to it: a text that is no sample is a value too."""
+    return isinstance(domain, Texts)
+
+
 def strange(domain: Domain) -> Any:
-    return FOREIGN[type(domain.samples()[0])]
+    """What the domain does not take; for one that takes any text, another missing value."""
+    return None if takes_any_text(domain) else FOREIGN[type(domain.samples()[0])]
 
 
 def replacing(domain: Domain) -> Policy:
     """A policy under which everything is some value: the first sample."""
     text = str(domain.samples()[0])
+    if takes_any_text(domain):
+        return Policy(missing_as=text)
     for policy in (Policy(missing_as=text, outside="clamp"), Policy(missing_as=text, other=text)):
         try:
             domain.check(policy)
@@ -146,20 +155,22 @@ def check_policies(domain: Domain) -> None:
     """Every row is kept, adjusted or rejected, and counted as such; none of it depends on how rows are cut."""
     rows = [*domain.samples(), strange(domain), None, *domain.samples(), None, strange(domain)]
     size, policy = len(domain.samples()), replacing(domain)
+    missing = rows.count(None)
+    assert missing == (4 if takes_any_text(domain) else 2)
     skipping = Policy(missing="skip", outside=policy.outside, other=policy.other)
     for column in columns(rows):
         found = domain.clean(column, policy)
         assert found.keep is None
         assert not found.rejected
         assert found.adjusted.total() == 4
-        assert found.adjusted["missing"] == 2
+        assert found.adjusted["missing"] == missing
         first = domain.clean(rows[:1]).values[0]
         assert found.values[[size + 1, -2]].tolist() == [first] * 2
         skipped = domain.clean(column, skipping)
-        assert skipped.rejected == Counter(missing=2)
-        assert skipped.adjusted.total() == 2
+        assert skipped.rejected == Counter(missing=missing)
+        assert skipped.adjusted.total() == 4 - missing
         assert skipped.keep is not None
-        assert np.flatnonzero(~skipped.keep).tolist() == [size + 1, 2 * size + 2]
+        assert np.flatnonzero(~skipped.keep).tolist() == [j for j, row in enumerate(rows) if row is None]
         for cleaned in (found, skipped):
             assert np.array_equal(cleaned.values[:size], domain.clean(domain.samples()).values)
             assert len(cleaned.values) == len(rows)
@@ -169,8 +180,14 @@ def check_policies(domain: Domain) -> None:
         assert np.array_equal(np.concatenate([part.values for part in parts]), whole.values)
         assert parts[0].rejected + parts[1].rejected == whole.rejected
         assert parts[0].adjusted + parts[1].adjusted == whole.adjusted
-    with pytest.raises(InvalidInput):
+    if takes_any_text(domain):
         domain.check(Policy(missing_as="nothing of the kind"))
+        assert domain.clean([SECRET]).values.tolist() not in [
+            [value] for value in domain.clean(domain.samples()).values
+        ]
+    else:
+        with pytest.raises(InvalidInput):
+            domain.check(Policy(missing_as="nothing of the kind"))
     with pytest.raises(InvalidInput):
         domain.check(Policy(outside="clamp", other="x"))
 

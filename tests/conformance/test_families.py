@@ -29,9 +29,11 @@ def label(case: Any) -> str:
 def asked(family: Family, name: str, **changes: Any) -> Question:
     """A small question with what the family needs to know."""
     known = {option.name for option in family.options}
-    given = {"size": 4} if "size" in known else {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
+    given: dict[str, Any] = {"size": 4} if "size" in known else {}
+    given |= {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
+    given |= {"alphabet": "ab", "max_length": 4} if "max_length" in known else {}
     numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
-    return Question(name=name, options=given, **numbers)
+    return family.compared(Question(name=name, options=given, **numbers))
 
 
 def check_proposal(family: Family, name: str) -> None:
@@ -73,11 +75,11 @@ def check_error(
 ) -> float:
     """An error is met, and only just; epsilon is returned."""
     question = asked(family, name)
-    wanted = 1.7 * family.propose(question).mean_squared_error(question.n)
+    wanted = 1.7 * family.cost(family.propose(question), question)
     found = (propose or family.propose_for_error)(question, wanted)
     assert found.question == name
-    assert found.mean_squared_error(question.n) <= wanted
-    assert found.mean_squared_error(question.n) >= wanted * 0.95
+    assert family.cost(found, question) <= wanted
+    assert family.cost(found, question) >= wanted * 0.95
     epsilon = account(found.randomizer, n=question.honest, delta=question.delta).epsilon
     assert epsilon < question.epsilon
     with pytest.raises(InvalidInput, match="that small"):
@@ -114,6 +116,7 @@ def test_the_registry_knows_every_question_and_option() -> None:
     assert {family.name for family in FAMILIES if isinstance(family, PlannedFamily)} == {
         "shuffledp",
         "shuffledp, plane",
+        "shuffledp, dummies",
     }
     assert {option.name for option in options()} >= {"size", "labels", "low", "high", "precision"}
     with pytest.raises(InvalidInput, match="no question 'median'"):
@@ -156,14 +159,14 @@ class ForgetsTheRange(SummationFamily):
 class MissesTheError(HistogramFamily):
     """Takes a little more blanket than the error allows."""
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
-        return super().propose_for_error(question, 1.01 * mean_squared_error)
+    def propose_for_error(self, question: Question, cost: float) -> Deployable:
+        return super().propose_for_error(question, 1.01 * cost)
 
 
 class TakesMuchBlanket(HistogramFamily):
     """Meets no error at all."""
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
+    def propose_for_error(self, question: Question, cost: float) -> Deployable:
         return self.build(question, RandomizedResponse.of_threshold(size=4, threshold=WORD // 2))
 
 

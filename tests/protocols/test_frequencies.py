@@ -46,12 +46,12 @@ def test_two_million_values_are_as_accurate_as_known(large: Plan) -> None:
 def test_simulated_runs_agree(large: Plan) -> None:
     """A value that nobody holds, one of 1 % and one of 10 %, within 3 %; 10 % off is noticed."""
     protocol: Any = large.protocol
-    p1, p0 = protocol._chances()
+    p1, p0 = protocol.law
     generator = np.random.default_rng(1)
     for share, error in zip((0.0, 0.01, 0.1), errors(large, 0.0, 0.01, 0.1), strict=True):
         users = int(share * N)
         totals = generator.binomial(users, p1, 20_000) + generator.binomial(N - users, p0, 20_000)
-        found = float(np.std(protocol._unbiased(totals, N)))
+        found = float(np.std(protocol.law.unbiased(totals, N)))
         assert found == pytest.approx(error, rel=0.03)
         assert found != pytest.approx(1.1 * error, rel=0.03)
 

@@ -72,5 +72,5 @@ def _less(log_delta: float, shortfall: float) -> float:
     """The logarithm of the difference, rounded down."""
     if shortfall == 0 or log_delta == -math.inf:
         return log_delta
-    share = shortfall / math.exp(log_delta) * (1 + 16 * ULP * (1 + abs(log_delta)))
+    share = math.exp(min(0.0, math.log(shortfall) - log_delta)) * (1 + 16 * ULP * (1 + abs(log_delta)))
     return log_delta + math.log1p(-share) * (1 + 8 * ULP) - 4 * ULP * abs(log_delta) if share < 1 else -math.inf

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.candidates import candidates_option
 from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
@@ -17,6 +18,7 @@ from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
+from shuffledp.engines.candidates import read_candidates
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.collector import Collector
@@ -40,6 +42,7 @@ def analyzer_group() -> None:
 @click.option("--token", type=_FILE, required=True, help="File with the analyzer's token.")
 @click.option("--keys", type=_FILE, required=True, help="The analyzer's key file.")
 @click.option("--batch", type=Whole(), help="Which batch [default: the latest released one].")
+@candidates_option
 @click.option("--ledger", type=_FILE, help="Budget file of the population.")
 @click.option("--budget-epsilon", type=Real(), help="The budget's epsilon; only for a new ledger.")
 @click.option("--budget-delta", type=Real(), help="The budget's delta; only for a new ledger.")
@@ -58,14 +61,16 @@ def analyzer_group() -> None:
     "--report", "reports", type=_FILE, multiple=True, help="Write a page (.html) or a picture (.png); may be repeated."
 )
 def run_analyzer(
-    task: Path, url: str, token: Path, keys: Path, batch: int | None, ledger: Path | None, budget_epsilon: float | None,
-    budget_delta: float | None, expect_head: str | None, opened: Path | None, processes: int | None,
+    task: Path, url: str, token: Path, keys: Path, batch: int | None, candidates: Path | None, ledger: Path | None,
+    budget_epsilon: float | None, budget_delta: float | None, expect_head: str | None, opened: Path | None, processes: int | None,
     as_json: bool, out: Path | None, reports: tuple[Path, ...],
 ) -> None:  # fmt: skip
     """Fetch a released batch of TASK, open it, and print the estimate with its guarantee."""
     for path in reports:
         check_report(path)
     found, ring = read_task(task), KeyRing.load(keys)
+    asked = None if candidates is None else read_candidates(candidates)
+    found.plan.about(asked)  # refused before anything is fetched
     book = _ledger(ledger, budget_epsilon, budget_delta, expect_head)
     if book is not None:
         book.check()
@@ -73,7 +78,7 @@ def run_analyzer(
     with progress(1000, "Opening") as bar:
         result = analyze(
             released, found, ring, ledger=book, opened_before=OpenedBefore(opened or state_folder() / "opened"),
-            processes=processes or os.cpu_count() or 1,
+            processes=processes or os.cpu_count() or 1, candidates=asked,
             watch=lambda share: bar.update(int(1000 * share) - bar.pos),
         ).document()  # fmt: skip
     text = json.dumps(result, indent=2, allow_nan=False)

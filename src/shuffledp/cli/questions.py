@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 from shuffledp.cli.numbers import Real, Whole
+from shuffledp.engines.candidates import read_candidates
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols import registry
 
@@ -52,9 +53,11 @@ def _options() -> list[click.Parameter]:
     found: list[click.Parameter] = []
     for option in registry.options():
         flag = f"--{option.name.replace('_', '-')}"
-        if option.values == "texts":
+        if option.values == "several":
             found.append(click.Option([flag], metavar="A,B,...", help=option.help))
             found.append(click.Option([f"{flag}-file"], type=_FILE, help="The same from a file, one per line."))
+        elif option.values == "lines":
+            found.append(click.Option([flag], type=_FILE, help=option.help))
         else:
             kinds = {"whole": Whole(), "real": Real(), "text": click.STRING}
             found.append(click.Option([flag], type=kinds[option.values], help=option.help))
@@ -65,7 +68,9 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """What was given, with texts read and split."""
     given = {name: value for name, value in arguments.items() if value is not None}
     for option in registry.options():
-        if option.values != "texts":
+        if option.values == "lines" and option.name in given:
+            given[option.name] = read_candidates(given[option.name])
+        if option.values != "several":
             continue
         file = given.pop(f"{option.name}_file", None)
         if file is not None and option.name in given:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import click
 
+from shuffledp.cli.candidates import candidates_option
 from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals, Whole
 from shuffledp.cli.progress import progress
@@ -13,6 +14,7 @@ from shuffledp.cli.results import estimates
 from shuffledp.cli.state import state_folder
 from shuffledp.core.digits import rounded_up
 from shuffledp.domains.domain import Policy
+from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.registry import ENGINES
 from shuffledp.engines.run import run_file
 from shuffledp.figures.report import check_report, rendered
@@ -29,6 +31,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.argument("data", type=_FILE)
 @click.option("--column", help="Column with the values.")
 @click.option("--query", help="SQL expression over the columns of one row, instead of a column.")
+@candidates_option
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "skip"]),
@@ -75,7 +78,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-o", "--out", type=_FILE, help="Write the JSON to this file.")
 def run_command(
-    plan: Path, data: Path, column: str | None, query: str | None, missing: Literal["refuse", "skip"],
+    plan: Path, data: Path, column: str | None, query: str | None, candidates: Path | None, missing: Literal["refuse", "skip"],
     missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
     max_rows_per_user: int | None, confidence: float, simultaneous: bool, project: bool, frequencies: bool, cdf: bool,
     quantile: tuple[float, ...] | None, top: int | None, ranges: tuple[str, ...], multiline: bool, engine: str, truth: bool,
@@ -88,12 +91,12 @@ def run_command(
         check_report(path)
     for path in (*reports, *(one for one in (plot, out) if one is not None)):
         check_place(path)
-    chosen = read_plan(plan)
+    chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
     with progress(1000, "Randomizing") as bar:
         result = run_file(
             chosen, data, column=column, query=query, user=user, truth=truth, multiline=multiline,
             policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
-            max_rows_per_user=max_rows_per_user, engine=engine,
+            max_rows_per_user=max_rows_per_user, engine=engine, candidates=asked,
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     document = result.document(confidence=confidence, simultaneous=simultaneous)

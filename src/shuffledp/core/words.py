@@ -17,7 +17,7 @@ from shuffledp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
-Lane = Literal[0, 1, 2, 3]
+Lane = Literal[0, 1, 2, 3, 4]
 WORD: Final = 1 << 64
 """Number of 64-bit words: probabilities that run are whole numbers of 1 / WORD."""
 RESPONSE: Final[Lane] = 0
@@ -30,6 +30,9 @@ CHOICE: Final[Lane] = 2
 """The stream (four bytes per row) and draws (from 2^33) that choose one of a value's messages."""
 PART: Final[Lane] = 3
 """The stream (four bytes per row) and draws (from 2^34) that choose one of several questions."""
+DUMMIES: Final[Lane] = 4
+"""The stream and draws (from 2^35) that say how many dummies a user sends, and which."""
+DUMMY_DRAW: Final = 1 << 35
 _FIRST_DRAWS: Final[dict[Lane, int]] = {CHOICE: 1 << 33, PART: 1 << 34}
 
 

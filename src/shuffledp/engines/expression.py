@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from shuffledp.engines.table import Table, arrow
+from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Expression:
         answer = f"(\n{text}\n)"
         self._sql = f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {answer} END" if missing else answer
 
-    def columns(self, table: Table) -> list[str]:
+    def columns(self, table: Tabular) -> list[str]:
         """The columns it reads, as the file spells them."""
         return [table.column(name, any_case=True) for name in self._columns] or table.columns()[:1]
 

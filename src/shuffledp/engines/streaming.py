@@ -6,12 +6,12 @@ from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
 from shuffledp.engines.source import Source
-from shuffledp.engines.tally import Tally, settle_allocator, tally_rows
+from shuffledp.engines.tally import Tally, Tallying, settle_allocator
 from shuffledp.protocols.protocol import ShuffleProtocol
 
 
 class Streaming:
-    """Tallies each piece of the source and adds them up."""
+    """Tallies each piece of the source and counts them together."""
 
     name: ClassVar[str] = "streaming"
 
@@ -27,12 +27,9 @@ class Streaming:
     ) -> Tally:
         """Of all pieces."""
         settle_allocator()
-        total = Tally.empty(protocol, truth=truth)
+        total = Tallying(protocol, words, policy, in_file=source.in_file, truth=truth)
         for piece in source.consecutive(protocol.domain):
-            total += tally_rows(
-                protocol, piece.raw, words, policy, first_row=piece.first_row, in_file=source.in_file,
-                leave_out=piece.leave_out, truth=truth,
-            )  # fmt: skip
+            total.add(piece.raw, first_row=piece.first_row, leave_out=piece.leave_out)
             if progress is not None:
                 progress(piece.share)
-        return total
+        return total.tally()

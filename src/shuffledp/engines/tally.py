@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,8 @@ from shuffledp.protocols.randomized import randomized
 
 BLOCK = 1 << 18
 """Rows randomized at once: enough that Python costs little, few enough for the processor's cache."""
+_TOGETHER = 8
+"""Blocks whose messages are counted together: to go through a million counters for each would take too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,66 @@ class Tally:
         )  # fmt: skip
 
 
+class Tallying:
+    """Clean, randomize, count: rows in, a tally out."""
+
+    def __init__(
+        self,
+        protocol: ShuffleProtocol,
+        words: WordSource,
+        policy: Policy = STRICT,
+        *,
+        in_file: bool = False,
+        truth: bool = False,
+    ) -> None:
+        self._protocol, self._words, self._policy, self._in_file = protocol, words, policy, in_file
+        self._rest = Tally.empty(protocol, truth=truth)
+        self._counts = np.zeros(protocol.counters, dtype=np.int64)
+        self._waiting = list[Any]()
+
+    def add(self, raw: Any, *, first_row: int = 0, leave_out: Sequence[int] | NDArray[np.int64] = ()) -> None:
+        """Tally a column. The messages depend on the rows' numbers only, not on how the rows are cut into parts.
+
+        Rows not kept are randomized and dropped: their messages are nobody's. `leave_out` are indices of rows that are more
+        than their person may have.
+        """
+        left_out = np.asarray(leave_out, dtype=np.int64)
+        for start in range(0, len(raw), BLOCK):
+            surplus = left_out[(left_out >= start) & (left_out < start + BLOCK)] - start if len(left_out) else left_out
+            self._block(raw[start : start + BLOCK], first_row + start, surplus)
+
+    def tally(self) -> Tally:
+        """Of all that was added."""
+        self._count()
+        return replace(self._rest, counts=Counts(self._counts))
+
+    def _block(self, raw: Any, first_row: int, surplus: NDArray[np.int64]) -> None:
+        protocol = self._protocol
+        clean, messages = randomized(
+            protocol, raw, self._words, self._policy, first_row=first_row, in_file=self._in_file
+        )
+        values, keep, rejected = clean.values, clean.keep, clean.rejected
+        if len(surplus):
+            keep = np.ones(len(values), dtype=np.bool_) if keep is None else keep.copy()
+            rejected = rejected + Counter({"more rows than allowed": int(keep[surplus].sum())})
+            keep[surplus] = False
+        self._waiting.append(messages if keep is None else protocol.select(messages, keep))
+        if len(self._waiting) == _TOGETHER:
+            self._count()
+        truth = self._rest.truth
+        if truth is not None:
+            truth = truth + protocol.truth(values if keep is None else values[keep])
+        self._rest = replace(
+            self._rest, rows=self._rest.rows + len(values), rejected=self._rest.rejected + rejected,
+            adjusted=self._rest.adjusted + clean.adjusted, truth=truth,
+        )  # fmt: skip
+
+    def _count(self) -> None:
+        if self._waiting:
+            self._protocol.add(self._counts, self._protocol.joined(self._waiting))
+        self._waiting.clear()
+
+
 def tally_rows(
     protocol: ShuffleProtocol,
     raw: Any,
@@ -61,30 +123,10 @@ def tally_rows(
     leave_out: Sequence[int] | NDArray[np.int64] = (),
     truth: bool = False,
 ) -> Tally:
-    """Clean, randomize, count. The messages depend on the rows' numbers only, not on how the rows are cut into parts.
-
-    Rows not kept are randomized and dropped: their messages are nobody's. `leave_out` are indices of rows that are more
-    than their person may have; with `in_file`, errors name rows.
-    """
-    total = Tally.empty(protocol, truth=truth)
-    left_out = np.asarray(leave_out, dtype=np.int64)
-    for start in range(0, len(raw), BLOCK):
-        block = raw[start : start + BLOCK]
-        clean, messages = randomized(protocol, block, words, policy, first_row=first_row + start, in_file=in_file)
-        values, keep, rejected = clean.values, clean.keep, clean.rejected
-        surplus = left_out[(left_out >= start) & (left_out < start + BLOCK)] - start if len(left_out) else left_out
-        if len(surplus):
-            keep = np.ones(len(values), dtype=np.bool_) if keep is None else keep.copy()
-            rejected = rejected + Counter({"more rows than allowed": int(keep[surplus].sum())})
-            keep[surplus] = False
-        total += Tally(
-            rows=len(values),
-            counts=protocol.count(messages if keep is None else protocol.select(messages, keep)),
-            rejected=rejected,
-            adjusted=clean.adjusted,
-            truth=protocol.truth(values if keep is None else values[keep]) if truth else None,
-        )
-    return total
+    """The tally of one column; with `in_file`, errors name rows."""
+    rows = Tallying(protocol, words, policy, in_file=in_file, truth=truth)
+    rows.add(raw, first_row=first_row, leave_out=leave_out)
+    return rows.tally()
 
 
 def settle_allocator() -> None:

@@ -7,8 +7,8 @@ booked, then it is written down which reports are opened, and only then is one o
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -63,12 +63,15 @@ class Opened:
 def analyze(
     batch: Released | bytes, task: Task, ring: KeyRing, *, ledger: Ledger | None = None,
     opened_before: OpenedBefore | None = None, processes: int = 1, watch: Watch | None = None,
+    candidates: Sequence[str] | None = None,
 ) -> Result:  # fmt: skip
-    """What a batch says; `watch` hears the share of reports that are opened.
+    """What a batch says, about `candidates` if the plan takes any text; `watch` hears the share of reports that are opened.
 
     A batch that is too small, names several keys or repeats too much is refused before anything is opened or booked.
     If too few of the opened reports are valid there is no result either, but what was booked stays booked.
     """
+    task = replace(task, plan=task.plan.about(candidates))
+    task.plan.check_memory()
     batch = Released.of(batch) if isinstance(batch, bytes) else batch
     reports = _reports(batch, task, ring)
     _check_size(reports.number, task.plan)
@@ -102,10 +105,10 @@ def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | Non
     honest = min(n, plan.honest_of(opened.received))
     counts = plan.protocol.tallied(opened.counts.values, n)
     return Result(
-        plan=plan, estimate=plan.protocol.estimate(counts, guarantee=plan.guarantee), guarantee=plan.guarantee,
-        realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
+        plan=plan, counts=counts, estimate=plan.protocol.estimate(counts, guarantee=plan.guarantee),
+        guarantee=plan.guarantee, realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
         unit=_UNIT if task.hops == 1 else "one report", received=opened.received, rejected=opened.rejected,
-        notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,))),
+        notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,)), *plan.protocol.notes()),
         provenance=Provenance(task=task.id, batch=digest, trust=task.trust, ledger=balance),
     )  # fmt: skip
 

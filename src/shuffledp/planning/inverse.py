@@ -21,15 +21,16 @@ def users_needed(
 ) -> Plan:
     """The plan with the fewest users (to a thousandth) whose answer, divided by their number, errs by `rmse_share`.
 
-    For a mean or query that is the error of the answer; for a histogram, of all frequencies together.
+    For a mean or query that is the error of the answer; for a histogram or texts, of what the objective makes small: all
+    frequencies together, or the worst of one up to a share of the users.
 
     >>> users_needed("mean", rmse_share=0.01, epsilon=1.0, delta=1e-6).min_batch < 1100
     True
     """
     target = _positive(rmse_share, "rmse_share")
     shared: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "honest_fraction": honest_fraction}
-    options = _for_the_total(question, options)
-    ask(question, n=checks.LARGEST_N, options=options, **shared)  # bad input is not "too few users"
+    asked = ask(question, n=checks.LARGEST_N, options=options, **shared)  # bad input is not "too few users"
+    family = registry.planned(question)[0]
 
     @cache
     def at(n: int) -> Plan | None:
@@ -38,15 +39,19 @@ def users_needed(
         except (InvalidInput, NoClaim):
             return None
 
+    def error(found: Plan) -> float:
+        cost = math.sqrt(family.cost(found.protocol, asked.at(n=found.min_batch)))
+        return cost if found.protocol.averages else cost / found.min_batch
+
     def enough(n: int) -> bool:
         found = at(n)
-        return found is not None and found.rmse_share <= target
+        return found is not None and error(found) <= target
 
     high = 4
     while not enough(high):
         found = at(high)
         # the error falls about like n^(-5/6) or faster, so this seldom jumps too far
-        jump = 4.0 if found is None else (found.rmse_share / target) ** 1.2
+        jump = 4.0 if found is None else (error(found) / target) ** 1.2
         high = math.ceil(high * min(1e4, max(1.05, jump)))
         if high > 10**12:
             raise InvalidInput("not even 1e12 users give an error that small. Allow a larger one.")
@@ -70,14 +75,13 @@ def epsilon_possible(
     dropout: float = 0.0,
     **options: Any,
 ) -> Plan:
-    """The plan with the smallest epsilon whose forecast error is at most `rmse`.
+    """The plan with the smallest epsilon whose forecast error, of what the objective makes small, is at most `rmse`.
 
     >>> found = epsilon_possible("sum", n=10_000, delta=1e-6, rmse=20.0)
     >>> (found.guarantee.epsilon < 0.7, found.rmse <= 20.0)
     (True, True)
     """
     squared = _positive(rmse, "rmse") ** 2
-    options = _for_the_total(question, options)
     reports = reports_expected(n, dropout)
     asked = ask(question, n=reports, epsilon=1.0, delta=delta, honest_fraction=honest_fraction, options=options)
     if squared < 1e-200:
@@ -99,13 +103,9 @@ def epsilon_possible(
     epsilon, protocol = min(proposals, key=lambda found: found[0])
     if not epsilon < checks.LARGEST_EPSILON:
         raise too_small()
-    return certified(asked.at(epsilon=max(epsilon, 1e-9)), protocol)
-
-
-def _for_the_total(question: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The errors here are summed over all entries, so that is what to make small, where that is a choice."""
-    known = {option.name for family in registry.planned(question) for option in family.options}
-    return {"objective": "total"} | options if "objective" in known and "share" not in options else options
+    answer = certified(asked.at(epsilon=max(epsilon, 1e-9)), protocol)
+    answer.check_memory()
+    return answer
 
 
 def _positive(value: float, name: str) -> float:

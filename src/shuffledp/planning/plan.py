@@ -7,7 +7,7 @@ forecast, is computed anew: a better formula for it invalidates no file.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from shuffledp.accounting.account import account, bound_named
@@ -19,6 +19,7 @@ from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, Guarantee
 from shuffledp.core.honest import reports_expected
+from shuffledp.core.memory import check_memory
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols import registry
 from shuffledp.protocols.deployable import Deployable
@@ -77,6 +78,18 @@ class Plan:
         local = self.protocol.randomizer.epsilon0
         return math.inf if local is None else local
 
+    def about(self, candidates: Sequence[str] | None) -> Self:
+        """The same plan with an answer about these texts, for one that takes any text; None: as it is."""
+        return replace(self, protocol=self.protocol.about(candidates))
+
+    def check_memory(self) -> None:
+        """Refuse what this machine cannot count, before anything is allocated."""
+        check_memory(
+            self.protocol.memory,
+            f"counting the {self.protocol.counters:,} different messages of this plan",
+            "Use a machine with more, or plan for fewer values or a smaller share",
+        )
+
     def honest_of(self, reports: int) -> int:
         """How many of these reports the plan relies on, at its honest fraction."""
         return reports * self.guarantee.n // self.min_batch
@@ -98,9 +111,19 @@ class Plan:
     def document(self) -> Document:
         """The plan as JSON data: what is promised, and what is only shown."""
         paper = {} if self.paper_error is None else {"paper_mean_squared_error_bound": self.paper_error}
+        errors = self.protocol.errors_by_share(self.min_batch)
+        by_share = (
+            {"by_share": [{"share": s, "standard_error": error} for s, error in errors.items()]} if errors else {}
+        )
         return self.promise() | {
             "local": self._local(),
-            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **paper},
+            "forecast": {
+                "mean_squared_error": self.mean_squared_error,
+                "rmse": self.rmse,
+                **by_share,
+                **paper,
+                **self.protocol.outlook(self.min_batch),
+            },
         }
 
     def _local(self) -> Document:
@@ -183,7 +206,12 @@ class Plan:
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
             f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
+            *self.protocol.expectations(self.min_batch),
         ]
+        if self.protocol.one_by_one:
+            for share, error in self.protocol.errors_by_share(self.min_batch).items():
+                who = f"{100 * share:g} % of the users hold" if share else "nobody holds"
+                lines.append(f"standard error of one that {who}: {error:.6g}")
         if self.paper_error is not None:
             lines.append(
                 f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"
@@ -231,7 +259,9 @@ def plan(
             refusals.append(refused)
     if not plans:
         raise refusals[0]
-    return min(plans, key=lambda found: families[0].cost(found.protocol, asked))  # one measure for all
+    best = min(plans, key=lambda found: families[0].cost(found.protocol, asked))  # one measure for all
+    best.check_memory()
+    return best
 
 
 def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:

@@ -26,7 +26,7 @@ class BlanketFamily(PlannedFamily):
     def steps(self, question: Question) -> int | range:
         """The number of messages less one, or the range in which the best is to be found."""
 
-    def steps_for_error(self, question: Question, mean_squared_error: float) -> int | range:  # noqa: ARG002
+    def steps_for_error(self, question: Question, cost: float) -> int | range:  # noqa: ARG002
         """The same if the error is given instead of epsilon."""
         return self.steps(question)
 
@@ -42,16 +42,12 @@ class BlanketFamily(PlannedFamily):
             steps = least_integer(lambda steps: at(steps).mean_squared_error(question.n), steps)
         return at(steps)
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
-        """The most blanket with that error, on the number of messages with the least epsilon."""
+    def propose_for_error(self, question: Question, cost: float) -> Deployable:
+        """The most blanket with that cost, on the number of messages with the least epsilon."""
 
         @cache
         def at(steps: int) -> Deployable | None:
-            threshold = first_integer(
-                lambda t: self._with(question, steps + 1, t).mean_squared_error(question.n) > mean_squared_error,
-                0,
-                WORD,
-            )
+            threshold = first_integer(lambda t: self.cost(self._with(question, steps + 1, t), question) > cost, 0, WORD)
             return None if threshold == 1 else self._with(question, steps + 1, threshold - 1)
 
         @cache
@@ -61,7 +57,7 @@ class BlanketFamily(PlannedFamily):
                 return float("inf")
             return account(found.randomizer, n=question.honest, delta=question.delta, bound=question.bound).epsilon
 
-        steps = self.steps_for_error(question, mean_squared_error)
+        steps = self.steps_for_error(question, cost)
         found = at(least_integer(epsilon, steps) if isinstance(steps, range) else steps)
         if found is None:
             raise too_small()

@@ -1,7 +1,8 @@
 """What protocols that count users have in common: one entry per value of a list."""
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,16 @@ from numpy.typing import NDArray
 from shuffledp.core.population import Population
 from shuffledp.domains.listed import Listed
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+
+MANY: Final = 256
+"""Above so many values the error of one that some users hold matters more than the total over all."""
+_SHARES: Final = (0.0, 0.001, 0.01, 0.1)
+"""Of the users, for which errors are forecast."""
+
+
+def by_share(variance: Callable[[Reals, int], Reals], n: int) -> dict[float, float]:
+    """The standard error of a count by the share of the n users, from its variance by their number."""
+    return {share: float(variance(np.array([share * n]), n)[0] ** 0.5) for share in _SHARES}
 
 
 class Counting(ShuffleProtocol):
@@ -52,6 +63,15 @@ class Counting(ShuffleProtocol):
     def worst_variance(self, share: float, n: int) -> float:
         """The largest variance of a value's estimate that up to a share of the n users hold: it is linear in how many do."""
         return float(self.variance(np.array([0.0, share * n]), n).max())
+
+    def errors_by_share(self, n: int) -> dict[float, float]:
+        """Of a value that nobody holds, and of some that more and more users do."""
+        return by_share(self.variance, n)
+
+    @property
+    def one_by_one(self) -> bool:
+        """If there are many values."""
+        return self.domain.size > MANY
 
     def mean_squared_error(self, n: int) -> float:
         """Summed over all values; everybody holding the same is the worst, if the data matter at all."""

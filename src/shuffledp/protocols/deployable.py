@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
-from shuffledp.core.randomizer import RunnableRandomizer
+from shuffledp.core.randomizer import SampledRandomizer
 from shuffledp.protocols.protocol import ShuffleProtocol
 
 _TOGETHER: Final = 256
@@ -19,7 +19,7 @@ class Deployable(ShuffleProtocol):
     """Nobody can tell from one message, or from how many there are, whose it is."""
 
     __slots__ = ()
-    randomizer: RunnableRandomizer
+    randomizer: SampledRandomizer
     """Exactly as it runs: its law is what a guarantee is proved from."""
 
     @property

@@ -42,6 +42,10 @@ class Family(ABC):
     def check(self, question: Question) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse options that make no sense, apart from the other numbers."""
 
+    def compared(self, question: Question) -> Question:
+        """The question as `compare` puts it to this family: with what it must be told, if nothing was said about that."""
+        return question
+
     @abstractmethod
     def propose(self, question: Question) -> ShuffleProtocol:
         """The most accurate protocol that is private enough; raises InvalidInput or NoClaim if there is none."""
@@ -77,19 +81,19 @@ class PlannedFamily(Family):
         """What cannot be done better, if that is known."""
         return None
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> Deployable:
-        """The most private protocol whose error is at most this; the question's epsilon is not looked at.
+    def propose_for_error(self, question: Question, cost: float) -> Deployable:
+        """The most private protocol whose cost is at most this; the question's epsilon is not looked at.
 
         Raises InvalidInput if there is none. This searches for epsilon; a family may know a better way.
         """
 
         def excess(epsilon: float) -> float:
-            """How far the error is above what is wanted, in logarithms."""
+            """How far the cost is above what is wanted, in logarithms."""
             try:
-                error = self.propose(question.at(epsilon=epsilon)).mean_squared_error(question.n)
+                found = self.cost(self.propose(question.at(epsilon=epsilon)), question)
             except (InvalidInput, NoClaim):
                 return math.inf
-            return math.log(error / mean_squared_error)
+            return math.log(found / cost)
 
         axis = Search(low=1e-9, high=checks.LARGEST_EPSILON, towards="larger")
         least = search(excess, axis, start=1.0, precision=1e-6)

@@ -6,7 +6,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core import checks
 from shuffledp.core.counts import Counts
+from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import EncodingWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.deployable import Deployable
@@ -18,6 +20,7 @@ class OneMessage(Deployable):
     """Encode a value as a symbol, randomize the symbol, count the messages."""
 
     __slots__ = ()
+    randomizer: RunnableRandomizer
 
     @abstractmethod
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
@@ -43,6 +46,14 @@ class OneMessage(Deployable):
     def count(self, messages: Symbols) -> Counts:
         """How often each message occurs."""
         return Counts.of(messages, self.alphabet)
+
+    @final
+    def add(self, counts: NDArray[np.int64], messages: Symbols) -> None:
+        """In place where messages are fewer than counters."""
+        if len(messages) < self.alphabet:
+            np.add.at(counts, checks.symbols(messages, self.alphabet).astype(np.intp), 1)
+        else:
+            super().add(counts, messages)
 
     @final
     def reports(self, counts: NDArray[np.int64]) -> int:

@@ -8,7 +8,7 @@ which guarantee is claimed, which words are used for whom, how many reports are 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from shuffledp.protocols.statistics import Ranking
 
 Reals = NDArray[np.float64]
+_BYTES_PER_COUNTER: Final = 32
+"""Counts of 8 bytes: all, those of a block, and what adding and checking them takes."""
 
 
 class ShuffleProtocol(ABC):
@@ -73,6 +75,20 @@ class ShuffleProtocol(ABC):
     def sentence(self) -> str:
         """What one user does, in one sentence."""
 
+    def about(self, candidates: Sequence[str] | None) -> Self:
+        """The same protocol with an answer about these texts, if it takes any text; None: as it is.
+
+        Which texts are asked about is no part of what users agree to: their messages are the same. So more can be asked later,
+        of the same counts.
+        """
+        if candidates is not None:
+            raise InvalidInput(f"a {self.question} is about what the plan lists, not about candidates. Leave them out.")
+        return self
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of its answer should know."""
+        return ()
+
     # What a user sends
 
     @property
@@ -101,6 +117,14 @@ class ShuffleProtocol(ABC):
         """The messages of some of the users."""
         return tuple(part[rows] for part in messages) if isinstance(messages, tuple) else messages[rows]
 
+    def joined(self, parts: Sequence[Any]) -> Any:
+        """The messages of several groups of users, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        if isinstance(parts[0], tuple):
+            return tuple(np.concatenate(some) for some in zip(*parts, strict=True))
+        return np.concatenate(parts)
+
     # What they add up to
 
     @property
@@ -108,9 +132,23 @@ class ShuffleProtocol(ABC):
     def counters(self) -> int:
         """Into how many numbers the messages of a batch are summed."""
 
+    @property
+    def memory(self) -> int:
+        """About how many bytes it takes to count a batch and to estimate from the counts."""
+        return _BYTES_PER_COUNTER * self.counters + self.decoding_memory
+
+    @property
+    def decoding_memory(self) -> int:
+        """What estimating takes of it, if that is much."""
+        return 0
+
     @abstractmethod
     def count(self, messages: Any) -> Counts:
         """What is kept of messages: counts of a batch are the sum of the counts of its parts."""
+
+    def add(self, counts: NDArray[np.int64], messages: Any) -> None:
+        """Add the counts of messages to those of others."""
+        counts += self.count(messages).values
 
     @abstractmethod
     def reports(self, counts: NDArray[np.int64]) -> int:
@@ -137,6 +175,10 @@ class ShuffleProtocol(ABC):
         return Estimate(
             value=value, standard_error=self.standard_error(value, n), n=n, guarantee=guarantee, names=self.names
         )
+
+    def answered(self, estimate: Estimate) -> Self:  # noqa: ARG002
+        """The same protocol about the entries of an estimate: those it always has, unless it finds out which there are."""
+        return self
 
     def statistics(self, estimate: Estimate) -> "Ranking | None":  # noqa: ARG002
         """What else can be read off an estimate, if anything."""
@@ -167,6 +209,27 @@ class ShuffleProtocol(ABC):
     def rmse(self, n: int) -> float:
         """The root of the mean squared error."""
         return math.sqrt(self.mean_squared_error(n))
+
+    def bias(self, population: Population) -> Reals:  # noqa: ARG002
+        """By how much each entry is off on average, for these very data: nothing, unless values share a public hash."""
+        return np.zeros(len(self.names))
+
+    def errors_by_share(self, n: int) -> dict[float, float]:  # noqa: ARG002
+        """The standard error of the count of a value, by the share of the users who hold it; nothing if that is not asked."""
+        return {}
+
+    def outlook(self, n: int) -> dict[str, float]:  # noqa: ARG002
+        """What else can be expected of n users, by name, besides the error."""
+        return {}
+
+    def expectations(self, n: int) -> tuple[str, ...]:  # noqa: ARG002
+        """The same for people, a line each."""
+        return ()
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether the error of one entry matters more than that of all together, because there are many or any."""
+        return False
 
     @property
     def error_scope(self) -> str:

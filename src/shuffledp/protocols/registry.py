@@ -21,13 +21,19 @@ from shuffledp.protocols.baselines.sketch import (
 from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, SplitAndMixes
 from shuffledp.protocols.baselines.subset_selection import SubsetSelection, SubsetSelections
 from shuffledp.protocols.baselines.unary import ManyMessages, UnaryBits
+from shuffledp.protocols.dummies import DummyCounts
+from shuffledp.protocols.dummies_family import DummiesFamily
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
+from shuffledp.protocols.heavy_hitters import HeavyHitters
+from shuffledp.protocols.heavy_hitters_family import HeavyHittersFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summation import Summation, SummationFamily
+from shuffledp.protocols.text_frequencies import TextFrequencies
+from shuffledp.protocols.texts_family import TextsFamily
 
 PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
     protocol.kind: protocol
@@ -35,6 +41,9 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         Histogram,
         Summation,
         Frequencies,
+        DummyCounts,
+        TextFrequencies,
+        HeavyHitters,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -76,7 +85,10 @@ FAMILIES: list[Family] = [
     PaperParameters(HistogramFamily()),
     HistogramFamily(),
     FrequenciesFamily(),
+    DummiesFamily(),
     SummationFamily(),
+    HeavyHittersFamily(),
+    TextsFamily(),
 ]
 
 

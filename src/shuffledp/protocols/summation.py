@@ -204,13 +204,13 @@ class SummationFamily(BlanketFamily):
             return max(1, round(math.pow(n / per_symbol, 1 / 3)))
         return range(2, round(8 * n ** (1 / 3) + 8) + 1)
 
-    def steps_for_error(self, question: Question, mean_squared_error: float) -> int | range:
+    def steps_for_error(self, question: Question, cost: float) -> int | range:
         """Below the coarsest grid the rounding alone errs too much."""
         if question.option("precision") is not None:
             return int(question.option("precision"))
         low, high = span(question)
         n = question.n
-        share = mean_squared_error if question.name == "sum" else mean_squared_error * n**2
+        share = cost if question.name == "sum" else cost * n**2
         coarsest = math.floor((high - low) * math.sqrt(n / share) / 2) + 1
         if coarsest > 1e6:
             raise too_small()

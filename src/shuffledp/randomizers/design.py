@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
@@ -23,7 +23,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.hadamard import Hadamard
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import with_blanket
-from shuffledp.randomizers.structure import Design, Structure
+from shuffledp.randomizers.structure import Design, Structure, ball
 from shuffledp.randomizers.structures import AffineSpace, structure_of
 
 
@@ -53,8 +53,8 @@ class DesignBlanket(Blanket):
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
         if self.given_gamma is not None:
-            return _ball(self.given_gamma)
-        return 1 / (1 + _ball(self.share) * self._gain())
+            return ball(self.given_gamma)
+        return 1 / (1 + ball(self.share) * self._gain())
 
     def epsilon0(self) -> arb:
         """The local privacy parameter."""
@@ -98,19 +98,19 @@ class DesignBlanket(Blanket):
             (c, one, one, alone), (-c, p, one, alone), (zero, p, one, two), (zero, one, one, none),
             (c / p, 1 / p, p, two), (-c / p, one, p, two), (zero, one, p, t), (zero, 1 / p, p, alone),
         ]  # fmt: skip
-        return [(difference, second, g * weight * _ball(part)) for difference, second, weight, part in atoms if part]
+        return [(difference, second, g * weight * ball(part)) for difference, second, weight, part in atoms if part]
 
     def _gain(self) -> arb:
         """C = e^eps0 - 1."""
         if self.given_epsilon0 is not None:
             return arb(self.given_epsilon0).expm1()
-        return (1 - self.gamma()) / (self.gamma() * _ball(self.share))
+        return (1 - self.gamma()) / (self.gamma() * ball(self.share))
 
     def _atoms(self) -> list[tuple[arb, arb, arb]]:
         """((mu_x - mu_x') / eta, mu_x' / eta, eta)."""
         g, c, zero, one = self.gamma(), self._gain(), arb(0), arb(1)
         alone, both, neither = (
-            _ball(part) for part in (self.share - self.overlap, self.overlap, 1 - 2 * self.share + self.overlap)
+            ball(part) for part in (self.share - self.overlap, self.overlap, 1 - 2 * self.share + self.overlap)
         )
         atoms = [(c, one, g * alone), (-c, 1 + c, g * alone)]
         if self.overlap:
@@ -261,8 +261,8 @@ def design_threshold(design: Design, *, gamma: float | None = None, epsilon0: fl
     if epsilon0 is not None:
         local = checks.epsilon(epsilon0, "epsilon0")
         with ctx.workprec(256):
-            ball = 1 / (1 + _ball(design.share) * arb(local).expm1())
-            threshold = int((ball * WORD).upper().ceil().unique_fmpz() or WORD)
+            gamma_ball = 1 / (1 + ball(design.share) * arb(local).expm1())
+            threshold = int((gamma_ball * WORD).upper().ceil().unique_fmpz() or WORD)
     else:
         numerator, denominator = _share(gamma).as_integer_ratio()
         threshold = -(-numerator * WORD // denominator)
@@ -293,8 +293,3 @@ def _share(gamma: float | None) -> float:
     if not 0 < share <= 1:
         raise InvalidInput(f"gamma must be above 0 and at most 1; got {share}. Usual values are 0.001 to 0.5.")
     return share
-
-
-def _ball(value: Fraction | float) -> arb:
-    fraction = Fraction(value)
-    return arb(fmpq(fraction.numerator, fraction.denominator))

@@ -246,8 +246,8 @@ class Mixture:
         offsets = np.array(self.offsets[:-1], dtype=messages.dtype)
         return np.asarray(messages + offsets[chosen])
 
-    def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
-        """mu_symbol(message)."""
+    def probability(self, message: NDArray[np.integer] | int, symbol: int | NDArray[np.integer]) -> NDArray[np.float64]:
+        """mu_symbol(message); the symbol by its number, or one for each part."""
         wanted = np.asarray(message)
         found = np.zeros(wanted.shape)
         for t, column in enumerate(self._columns(np.array([symbol]))):

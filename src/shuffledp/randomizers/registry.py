@@ -6,6 +6,7 @@ from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.laplace import Laplace
@@ -22,6 +23,7 @@ RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
     Generic.kind: Generic,
     DesignResponse.kind: DesignResponse,
     Mixture.kind: Mixture,
+    Dummies.kind: Dummies,
 }
 """To add one, register its class here; tests/conformance/test_randomizers.py judges it."""
 

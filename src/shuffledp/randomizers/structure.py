@@ -6,11 +6,18 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from shuffledp.core.document import Document
 
 Wholes = NDArray[np.uint32]
+
+
+def ball(value: Fraction | float) -> arb:
+    """A fraction, as exactly as the precision allows."""
+    fraction = Fraction(value)
+    return arb(fmpq(fraction.numerator, fraction.denominator))
 
 
 class Design(Protocol):
@@ -107,6 +114,11 @@ class Structure(ABC):
         for choice in range(self.choices):
             found += counts[self.member(values, np.full(len(values), choice, dtype=np.uint32))]
         return found
+
+    @property
+    def decoding_memory(self) -> int:
+        """About how many bytes `totals` takes."""
+        return 48 * self.values
 
     @abstractmethod
     def document(self) -> Document:

@@ -1,13 +1,15 @@
 """What `run` and the analyzer say: one type, one JSON schema."""
 
 import math
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import product_up
+from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
@@ -39,6 +41,7 @@ class Result:
 
     Attributes:
         plan: what was run.
+        counts: of the shuffled messages: all that is known of the data.
         estimate: with named entries.
         guarantee: what is promised; None if the randomness was not secret.
         realised_epsilon: epsilon at the plan's delta with the reports received; None likewise.
@@ -54,6 +57,7 @@ class Result:
     """
 
     plan: Plan
+    counts: Counts
     estimate: Estimate
     guarantee: Guarantee | None
     realised_epsilon: float | None
@@ -66,6 +70,15 @@ class Result:
     notes: tuple[str, ...] = ()
     provenance: Provenance | None = None
     rows_per_person: int = 1
+
+    def about(self, candidates: Sequence[str]) -> Self:
+        """What the same reports say about other texts. It costs no privacy: only the counts of messages are looked at."""
+        plan = self.plan.about(candidates)
+        before = self.plan.protocol.notes()
+        return replace(
+            self, plan=plan, estimate=plan.protocol.estimate(self.counts, guarantee=self.guarantee), truth=None,
+            notes=(*(note for note in self.notes if note not in before), *plan.protocol.notes()),
+        )  # fmt: skip
 
     @property
     def local_epsilon(self) -> float | None:
@@ -110,6 +123,7 @@ class Result:
                 "interval": np.stack([low, high], axis=1).tolist(),
                 "confidence": confidence,
                 "simultaneous": simultaneous,
+                "threshold": None if self.estimate.threshold is None else self.estimate.threshold._asdict(),
             },
             "guarantee": self._guarantee(),
             "n": self.n,

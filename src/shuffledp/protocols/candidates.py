@@ -1,0 +1,57 @@
+"""Texts that somebody asks about. They are the asker's, not the users'."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.domains.texts import Hashes, Texts
+from shuffledp.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Different texts and their hashes."""
+
+    texts: tuple[str, ...] = ()
+    hashes: Hashes = field(default_factory=lambda: np.empty(0, dtype=np.uint64), repr=False, compare=False)
+
+    @classmethod
+    def of(cls, texts: Any, domain: Texts) -> Self:
+        """These texts, each once, under the domain's key."""
+        found = checked(texts)
+        return cls(found, domain.read(found))
+
+    def held(self, values: NDArray[np.uint64], users: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
+        """How many of these values, or of the users who hold them, are each of the texts."""
+        order = np.argsort(self.hashes)
+        ordered = self.hashes[order]
+        places = np.minimum(np.searchsorted(ordered, values), max(0, len(ordered) - 1))
+        same = ordered[places] == values if len(ordered) else np.zeros(len(values), dtype=np.bool_)
+        weights = np.ones(len(values), dtype=np.int64) if users is None else users
+        found = np.zeros(len(ordered), dtype=np.int64)
+        np.add.at(found, order[places[same]], weights[same])
+        return found
+
+    def sharing(self, points: int) -> tuple[str, ...]:
+        """Those that fall on the same of so many points as another one."""
+        _, places, often = np.unique(self.hashes % np.uint64(points), return_inverse=True, return_counts=True)
+        return tuple(self.texts[j] for j in np.flatnonzero(often[places] > 1))
+
+
+def checked(texts: Any) -> tuple[str, ...]:
+    """Several different texts."""
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise InvalidInput("candidates must be several texts. Give a list of them.")
+    found = tuple(texts)
+    if not found:
+        raise InvalidInput("there are no candidates. Give at least one text to ask about.")
+    if not all(isinstance(one, str) for one in found):
+        raise InvalidInput("candidates must be texts. Write numbers as texts too.")
+    if len(set(found)) < len(found):
+        often = Counter(found).most_common(1)[0][0]
+        raise InvalidInput(f"the candidate {often!r} occurs more than once. Give each text once.")
+    return found

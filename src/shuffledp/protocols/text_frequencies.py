@@ -1,0 +1,242 @@
+"""How many users hold a text that nobody listed beforehand: design response on the points that texts are hashed to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.document import Document, fields
+from shuffledp.core.estimate import Estimate
+from shuffledp.core.population import Population
+from shuffledp.core.words import WordSource
+from shuffledp.domains.texts import Texts
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.candidates import Candidates
+from shuffledp.protocols.counting import by_share
+from shuffledp.protocols.membership import Membership
+from shuffledp.protocols.one_message import OneMessage, Symbols
+from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.statistics import Ranked, Ranking
+from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.references import cite
+
+_SHOWN: Final = 5
+"""How many texts a note names."""
+_NOBODY_ASKED: Final = Candidates()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFrequencies(OneMessage):
+    """How many users hold each of the texts that are asked about.
+
+    Formula: a text is the point hash mod P. Another text falls on it with probability 1 / P, so that a message of somebody
+    else belongs to the text's point with probability p0' = p0 + (p1 - p0) / P. With p0' for p0 the estimate of `Frequencies` is
+    unbiased over the key, and its variance is that of `Frequencies` if all others hold texts of their own.
+    Legend: P = points of the structure; p1, p0 as in `Frequencies`.
+    Reference: FNNT22 (projective geometry response); docs/maths/design.md.
+    """
+
+    randomizer: DesignResponse
+    texts: Texts
+    candidates: Candidates = _NOBODY_ASKED
+    kind = "text-frequencies"
+    reference: ClassVar[str] = cite("FNNT22")
+
+    def __post_init__(self) -> None:
+        if not self.randomizer.gamma_as_run < 1:
+            raise InvalidInput("gamma is 1: the messages say nothing about the texts. Use a smaller gamma.")
+
+    @property
+    def question(self) -> str:
+        """About texts."""
+        return "texts"
+
+    @property
+    def measure(self) -> str:
+        """Counts are of people."""
+        return "users"
+
+    @property
+    def domain(self) -> Texts:
+        """Any text."""
+        return self.texts
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is asked about."""
+        return self.candidates.texts
+
+    @property
+    def points(self) -> int:
+        """What texts are hashed to."""
+        return self.randomizer.symbols
+
+    @property
+    def law(self) -> Membership:
+        """Of messages to a text's point, over all keys."""
+        return Membership.of(self.randomizer).with_points(self.points)
+
+    @property
+    def given_key(self) -> Membership:
+        """The same under one key, where it is known who is on a point."""
+        return Membership.of(self.randomizer)
+
+    def sentence(self) -> str:
+        """Hash, then respond."""
+        return f"each user takes the text's point, one of {self.points:,}, and {self.randomizer.sentence()}"
+
+    def about(self, candidates: Sequence[str] | None) -> Self:
+        """With these candidates instead; there must be some."""
+        if candidates is not None:
+            return replace(self, candidates=Candidates.of(candidates, self.texts))
+        if not self.names:
+            raise InvalidInput(
+                "this plan takes any text, so it must be said which ones to ask about. Give candidates: a file with one text "
+                "per line, or a list."
+            )
+        return self
+
+    def notes(self) -> tuple[str, ...]:
+        """Which of the candidates cannot be told apart."""
+        found = self.candidates.sharing(self.points)
+        if not found:
+            return ()
+        shown = ", ".join(repr(text) for text in found[:_SHOWN])
+        more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+        return (
+            f"{len(found):,} of the {len(self.names):,} candidates share a point with another one, and each of their estimates "
+            f"counts the users of both: {shown}{more}.",
+        )
+
+    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
+        """The points of hashes."""
+        if values.dtype != np.uint64:
+            raise InvalidInput("these are not hashes of texts. Clean the texts first.")
+        return (values % np.uint64(self.points)).astype(np.uint32)
+
+    # Estimates
+
+    @property
+    def decoding_memory(self) -> int:
+        """Of all points at once."""
+        return self.randomizer.structure.decoding_memory
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """Of the candidates."""
+        if counts.ndim > 1:
+            return np.stack([self.debias(row, n) for row in counts])
+        return self.law.unbiased(self.randomizer.structure.totals_of(counts, self._places()), n)
+
+    def standard_error(self, value: Reals, n: int) -> Reals:
+        """By plugging the estimates, clipped to what is possible, into the variance."""
+        return np.sqrt(self.law.variance(np.clip(value, 0, n), n))
+
+    def statistics(self, estimate: Estimate) -> Ranking:
+        """Shares and the most frequent ones."""
+        return Ranked(estimate)
+
+    # How far off they are
+
+    def mean_squared_error(self, n: int) -> float:
+        """Of one text at the worst data: nobody holds it, or everybody does."""
+        return self.worst_variance(1.0, n)
+
+    def worst_variance(self, share: float, n: int) -> float:
+        """The largest variance of a text's estimate that up to a share of the n users hold: it is linear in how many do."""
+        return float(self.law.variance(np.array([0.0, share * n]), n).max())
+
+    def errors_by_share(self, n: int) -> dict[float, float]:
+        """Of a text that nobody holds, and of some that more and more users do."""
+        return by_share(self.law.variance, n)
+
+    @property
+    def one_by_one(self) -> bool:
+        """Any text may be asked about."""
+        return True
+
+    @property
+    def error_scope(self) -> str:
+        """Of one."""
+        return "of one text at the worst data"
+
+    def worst(self, n: int) -> Population:
+        """Everybody holds the first candidate, or a text that is none."""
+        held, absent = self.law.variance(np.array([n, 0.0]), n)
+        first = self.candidates.hashes[:1] if len(self.names) else np.zeros(1, dtype=np.uint64)
+        return Population(values=first if held >= absent else first + np.uint64(1), users=np.array([n]))
+
+    def expected_error(self, population: Population) -> float:
+        """Summed over the candidates, under the plan's very key: the noise, and who else is on a candidate's point."""
+        found = self.given_key.variance(self._beside(population).astype(np.float64), population.n)
+        scale = self.given_key.gap / self.law.gap
+        return float((found * scale**2 + np.square(self.bias(population))).sum())
+
+    def bias(self, population: Population) -> Reals:
+        """How many more users are on a candidate's point than expected over all keys."""
+        p1, p0 = self.given_key
+        beside, n = self._beside(population), population.n
+        expected = (beside * p1 + (n - beside) * p0 - n * self.law.other) / self.law.gap
+        return np.asarray(expected - self.truth_of(population))
+
+    def max_shift(self, n: int) -> float:  # noqa: ARG002
+        """A message belongs to a text's point or not."""
+        return 1 / self.law.gap
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Under the plan's very key; each count is exact in law (their dependence through shared messages is not kept)."""
+        beside = np.tile(self._beside(population), (runs, 1))
+        return self.law.unbiased(self.given_key.drawn(beside, population.n, generator), population.n)
+
+    @property
+    def cells_per_run(self) -> int:
+        """A number per candidate."""
+        return max(1, len(self.names))
+
+    # The exact answer
+
+    def truth(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Who holds a candidate, not just its point."""
+        return self.candidates.held(values.astype(np.uint64, copy=False))
+
+    def truth_of(self, population: Population) -> NDArray[np.int64]:
+        """The same from a table."""
+        return self.candidates.held(population.values, population.users)
+
+    def true_answer(self, truth: NDArray[Any]) -> Reals:
+        """The true counts."""
+        return np.asarray(truth, dtype=np.float64)
+
+    # As data
+
+    def document(self) -> Document:
+        """Randomizer and domain; candidates are no part of it."""
+        return {"kind": self.kind, "domain": self.texts.document(), "randomizer": self.randomizer.document()}
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Of a design response and a key."""
+        found = fields(document, cls.kind, domain=Texts.from_document, randomizer=DesignResponse.from_document)
+        return cls(randomizer=found["randomizer"], texts=found["domain"])
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Asked about one text."""
+        randomizer = DesignResponse.private(AffineSpace(prime=5), gamma=0.9)
+        return [cls(randomizer=randomizer, texts=Texts("5e" * 16)).about(["apple"])]
+
+    def _places(self) -> NDArray[np.int64]:
+        """The points of the candidates."""
+        return (self.candidates.hashes % np.uint64(self.points)).astype(np.int64)
+
+    def _beside(self, population: Population) -> NDArray[np.int64]:
+        """How many users are on each candidate's point, whatever they hold."""
+        places, at = np.unique(self._places(), return_inverse=True)
+        points = (population.values % np.uint64(self.points)).astype(np.int64)
+        found = np.minimum(np.searchsorted(places, points), max(0, len(places) - 1))
+        here = places[found] == points if len(places) else np.zeros(len(points), dtype=np.bool_)
+        users = np.zeros(len(places), dtype=np.int64)
+        np.add.at(users, found[here], population.users[here])
+        return users[at]
