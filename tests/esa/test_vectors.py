@@ -29,10 +29,13 @@ class RecordedWords:
 
     private = False
 
-    def __init__(self, lanes: Mapping[str, int], draws: Mapping[str, list[str]]) -> None:
-        self._lanes, self._draws = dict(lanes), dict(draws)
+    def __init__(self, vector: Mapping[str, Any]) -> None:
+        self._lanes, self._draws = dict(vector["bytes"]), dict(vector["blocks"])
+        self._words = dict(vector.get("words", {}))
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
+        if count == 4:
+            return np.frombuffer(bytes.fromhex(self._words.pop(str(lane)))[::-1], dtype=np.uint8)
         return np.array([self._lanes.pop(str(lane))], dtype=np.uint8)
 
     def blocks(self, rows: Words, draw: int) -> Words:
@@ -41,7 +44,7 @@ class RecordedWords:
 
     @property
     def used_up(self) -> bool:
-        return not self._lanes and not self._draws
+        return not self._lanes and not self._draws and not self._words
 
 
 def protocol_of(document: Mapping[str, Any]) -> OneMessage:
@@ -74,7 +77,7 @@ def test_fingerprints() -> None:
 def test_randomization_from_recorded_words() -> None:
     assert len(VECTORS["randomization"]) >= 60
     for case in VECTORS["randomization"]:
-        words, protocol = RecordedWords(case["bytes"], case["blocks"]), protocol_of(case["protocol"])
+        words, protocol = RecordedWords(case), protocol_of(case["protocol"])
         symbols = protocol.encode(protocol.domain.clean([case["value"]]).values, words, first_row=0)
         message = protocol.randomizer.randomize(symbols, words, first_row=0)
         assert (symbols.tolist(), message.tolist()) == ([case["symbol"]], [case["message"]])
