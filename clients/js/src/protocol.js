@@ -1,6 +1,7 @@
 // From a value to the message that is sent: encode, round, randomize. A pure function of the value and the random words,
 // equal to the Python package's for the same words.
 
+import { bigEndian, concat, fromHex, sha256, utf8 } from "./bytes.js";
 import { exactly, isObject } from "./canonical.js";
 import { readStructure, trueMessage } from "./design.js";
 import { invalid } from "./errors.js";
@@ -35,7 +36,7 @@ export function readProtocol(document) {
   const { kind, total, domain, randomizer } = document;
   if (!exactly(document, FIELDS[kind])) throw wrong;
   if (kind === "summation" && !["sum", "mean", "query"].includes(total)) throw wrong;
-  const law = kind === "frequencies" ? readDesign(randomizer) : readResponse(randomizer);
+  const law = DESIGNS.includes(kind) ? readDesign(randomizer) : readResponse(randomizer);
   if (!law) throw wrong;
   const { size, structure, gain } = law;
   if (typeof randomizer.threshold !== "string" || !/^[1-9][0-9]{0,19}$/.test(randomizer.threshold)) throw wrong;
@@ -43,7 +44,7 @@ export function readProtocol(document) {
   const gamma = Number(threshold) / WORD;
   if (!(gamma < 1)) throw wrong; // messages would say nothing about the values
   if (!DOMAINS[kind].includes(domain?.kind) || !isDomain(domain, structure ? sizeOf(domain) : size)) throw wrong;
-  if (structure && !(sizeOf(domain) >= 2 && sizeOf(domain) <= structure.points)) throw wrong;
+  if (kind === "frequencies" && !(sizeOf(domain) >= 2 && sizeOf(domain) <= structure.points)) throw wrong;
   if (total === "query" && (domain.low !== 0 || domain.high !== 1)) throw wrong;
   return { kind, total, domain, structure, size, threshold, gamma, epsilon0: Math.log1p((gain * (1 - gamma)) / gamma) };
 }
@@ -51,10 +52,12 @@ export function readProtocol(document) {
 const FIELDS = {
   histogram: ["kind", "domain", "randomizer"],
   frequencies: ["kind", "domain", "randomizer"],
+  "text-frequencies": ["kind", "domain", "randomizer"],
   summation: ["kind", "total", "domain", "randomizer"],
 };
 const LISTED = ["labels", "whole-numbers", "intervals"];
-const DOMAINS = { histogram: LISTED, frequencies: LISTED, summation: ["reals"] };
+const DOMAINS = { histogram: LISTED, frequencies: LISTED, "text-frequencies": ["texts"], summation: ["reals"] };
+const DESIGNS = ["frequencies", "text-frequencies"];
 
 /** Randomized response: as many messages as symbols; null if the document is of another randomizer. */
 function readResponse(randomizer) {
@@ -80,6 +83,7 @@ function isDomain(domain, size) {
     const texts = Array.isArray(labels) && labels.every((label) => typeof label === "string");
     return exactly(domain, ["kind", "labels"]) && texts && labels.length === size && new Set(labels).size === size;
   }
+  if (kind === "texts") return exactly(domain, ["kind", "key"]) && /^[0-9a-f]{32}$/.test(domain.key);
   if (kind === "whole-numbers") return exactly(domain, ["kind", "size"]) && domain.size === size;
   const range = [low, high].every((end) => typeof end === "number" && Math.abs(end) <= 1e100) && high - low >= 1e-100;
   if (kind === "reals") return exactly(domain, ["kind", "low", "high"]) && range;
@@ -87,13 +91,14 @@ function isDomain(domain, size) {
 }
 
 /** The message for a value: what is sealed and sent. */
-export function randomized(protocol, value, words = new SystemWords()) {
-  return randomize(protocol, encode(protocol, value, words), words);
+export async function randomized(protocol, value, words = new SystemWords()) {
+  return randomize(protocol, await encode(protocol, value, words), words);
 }
 
-/** The symbol of a value: its label or bin, or a grid point; an Error that does not show the value if it has none. */
-export function encode(protocol, value, words) {
+/** The symbol of a value: its label, bin or point, or a grid point; an Error that does not show the value if it has none. */
+export async function encode(protocol, value, words) {
   const { domain } = protocol;
+  if (domain.kind === "texts") return pointOf(domain.key, value, protocol.structure.points);
   if (domain.kind === "labels") {
     const symbol = typeof value === "string" ? domain.labels.indexOf(value) : -1;
     if (symbol < 0) throw invalid("the value is not one of the plan's labels. Give one of them.");
@@ -107,6 +112,15 @@ export function encode(protocol, value, words) {
   }
   const real = number(domain, value);
   return domain.kind === "intervals" ? place(domain, real) : toGrid(domain, protocol.size - 1, real, words);
+}
+
+/** Where a text falls among so many points: its hash under the plan's public key. */
+async function pointOf(key, text, points) {
+  if (typeof text !== "string" || /\p{Surrogate}/u.test(text)) {
+    throw invalid("the value is not a text in valid Unicode. Give one.");
+  }
+  const hashed = await sha256(concat(utf8("shuffledp text 1"), fromHex(key), bigEndian(0, 4), utf8(text)));
+  return Number(new DataView(hashed.buffer).getBigUint64(0) % BigInt(points));
 }
 
 /** Below the threshold a uniform message, else the symbol itself, or one of the messages that belong to it. */
