@@ -1,12 +1,25 @@
 """A result in plain text: what `run` and `analyzer run` print alike."""
 
+from typing import Final
+
+import numpy as np
+
 from shuffledp.cli.tables import aligned
 from shuffledp.core.document import Document
+from shuffledp.protocols.counting import MANY
+
+_COLUMNS: Final = ("names", "value", "standard_error", "interval")
+_LARGEST: Final = 50
 
 
 def estimates(result: Document) -> str:
-    """A line per entry: its estimate, its error and its interval, and the truth if it was asked for."""
+    """A line per entry: its estimate, its error and its interval, and the truth if it was asked for; of many the largest."""
     estimate, truth = result["estimate"], result["truth"]
+    size = len(estimate["names"])
+    if size > MANY:
+        shown = np.argsort(-np.array(estimate["value"]), kind="stable")[:_LARGEST]
+        estimate = estimate | {key: [estimate[key][j] for j in shown] for key in _COLUMNS}
+        truth = None if truth is None else [truth[j] for j in shown]
     together = " (all at once)" if estimate["simultaneous"] else ""
     header = [
         result["question"],
@@ -15,7 +28,7 @@ def estimates(result: Document) -> str:
         f"{100 * estimate['confidence']:g} % from",
         f"to{together}",
     ]
-    columns = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
+    columns = (estimate[key] for key in _COLUMNS)
     rows = [
         [name, *(_number(number) for number in (value, error, *ends))]
         for name, value, error, ends in zip(*columns, strict=True)
@@ -23,7 +36,8 @@ def estimates(result: Document) -> str:
     if truth is not None:
         header.append("truth (not private)")
         rows = [[*row, _number(exact)] for row, exact in zip(rows, truth, strict=True)]
-    return aligned(header, rows)
+    table = aligned(header, rows)
+    return f"{table}\n... and {size - _LARGEST:,} smaller ones, which the JSON has" if size > MANY else table
 
 
 def _number(value: float) -> str:

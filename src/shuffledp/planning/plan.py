@@ -87,7 +87,7 @@ class Plan:
         check_memory(
             self.protocol.memory,
             f"counting the {self.protocol.counters:,} different messages of this plan",
-            "Use a machine with more, or plan for fewer values or a smaller share",
+            "Use a machine with more, or plan for fewer values",
         )
 
     def honest_of(self, reports: int) -> int:

@@ -136,7 +136,7 @@ class TextFrequencies(OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent ones."""
-        return Ranked(estimate)
+        return Ranked(estimate, self.law)
 
     # How far off they are
 
