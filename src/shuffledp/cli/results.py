@@ -7,6 +7,7 @@ import numpy as np
 from shuffledp.cli.tables import aligned
 from shuffledp.core.document import Document
 from shuffledp.protocols.counting import MANY
+from shuffledp.results.promise import selection
 
 _COLUMNS: Final = ("names", "value", "standard_error", "interval")
 _LARGEST: Final = 50
@@ -30,14 +31,22 @@ def estimates(result: Document) -> str:
     ]
     columns = (estimate[key] for key in _COLUMNS)
     rows = [
-        [name, *(_number(number) for number in (value, error, *ends))]
+        [_shown(name), *(_number(number) for number in (value, error, *ends))]
         for name, value, error, ends in zip(*columns, strict=True)
     ]
     if truth is not None:
         header.append("truth (not private)")
         rows = [[*row, _number(exact)] for row, exact in zip(rows, truth, strict=True)]
-    table = aligned(header, rows)
-    return f"{table}\n... and {size - _LARGEST:,} smaller ones, which the JSON has" if size > MANY else table
+    lines = [aligned(header, rows)]
+    if size > MANY:
+        lines.append(f"... and {size - _LARGEST:,} smaller ones, which the JSON has")
+    why = selection(result)
+    return "\n".join([*lines, *([why] if why else [])])
+
+
+def _shown(name: str) -> str:
+    """A name may be a text that somebody sent: what would steer the terminal is written out."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in name)
 
 
 def _number(value: float) -> str:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
-from shuffledp.core.estimate import Estimate
+from shuffledp.core.estimate import Estimate, Threshold
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.membership import Membership, Threshold
+from shuffledp.protocols.membership import Membership
 
 if TYPE_CHECKING:
     from shuffledp.protocols.histogram import Histogram
@@ -30,8 +30,8 @@ class Ranking(ABC):
 
     @property
     @abstractmethod
-    def law(self) -> Membership:
-        """Of messages to values."""
+    def law(self) -> Membership | None:
+        """Of messages to values, if a message belongs to a value or not."""
 
     @property
     def ordered(self) -> "Statistics | None":
@@ -54,6 +54,10 @@ class Ranking(ABC):
 
     def threshold(self, false_positives: float) -> Threshold:
         """The estimate that on average so few values reach by chance, if nobody holds any of them."""
+        if self.law is None:
+            raise InvalidInput(
+                "a threshold for false positives is for plans of one message per user. Ask for the top instead."
+            )
         return self.law.threshold(self.counts.n, len(self.counts.value), false_positives)
 
     def projected(self) -> Reals:
@@ -69,7 +73,7 @@ class Ranked(Ranking):
     """Counts and nothing else."""
 
     counts: Estimate
-    law: Membership
+    law: Membership | None = None
 
 
 def like(counts: Estimate, value: Reals, error: Reals) -> Estimate:
