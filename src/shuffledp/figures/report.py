@@ -101,7 +101,8 @@ def _folded(result: Document, rows: list[Written]) -> str:
 
 def _estimates(result: Document, rows: list[Written]) -> _Table:
     several, truth = len(rows) != 1, result["truth"] is not None
-    header = ["Bin" if several else "Answer", "Estimate", "Standard error", f"{percent(result)} from", "to"]
+    error = f"Standard error{', at most' if result['estimate']['standard_error_is_a_bound'] else ''}"
+    header = ["Bin" if several else "Answer", "Estimate", error, f"{percent(result)} from", "to"]
     return _Table(
         f"Estimated {result['measure']}" if several else result["measure"],
         [*header, "Truth (not private)"] if truth else header,

@@ -170,18 +170,13 @@ class HeavyHitters(OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent ones."""
-        return Ranked(estimate)
+        return Ranked(estimate, self.law)
 
     # How far off they are
 
     def mean_squared_error(self, n: int) -> float:
         """Of one text at the worst data: nobody holds it, or everybody does."""
         return float(self.law.variance(np.array([0.0, n]), n).max())
-
-    @property
-    def error_scope(self) -> str:
-        """Of one."""
-        return "of one text at the worst data"
 
     def reach(self, n: int) -> Reach:
         """How frequent a text of n users must be to be found."""
