@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from golden.make_vectors import RecordingWords, made, on_plane, randomized
+from golden.make_vectors import RecordingWords, made, on_plane, randomized, sent
 from oracles.node import CLIENT, node
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, prepared
 from oracles.result import analyzed
@@ -13,7 +13,11 @@ from oracles.server import running
 from shuffledp import plan
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.esa.task import Task
+from shuffledp.protocols.dummies import DummyCounts
+from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.primes import prime_from
+from shuffledp.randomizers.structures import AffineSpace
 
 REPORTS = 1000
 LABELS = ["no", "yes", "don't know", "Größe 😀"]
@@ -51,10 +55,16 @@ def test_it_randomizes_as_python_does_whatever_the_protocol_and_the_value() -> N
         size = int(random.integers(2, prime**dimension, endpoint=True))
         protocol = on_plane(prime, dimension, random.uniform(0.01, 0.99), WholeNumbers(size))
         cases.append(randomized(protocol, int(random.integers(size)), RecordingWords(j, {}, {})))
+    for j in range(300):
+        structure = Identity(size=int(2 ** random.uniform(1, 32))) if j % 2 else AffineSpace(prime=prime_from(j + 2))
+        randomizer = Dummies(structure=structure, dummies=float(2 ** random.uniform(-8, 3)))
+        listed = WholeNumbers(min(structure.values, 10**6))
+        counts = DummyCounts(randomizer=randomizer, listed=listed)
+        cases.append(sent(counts, int(random.integers(listed.size)), RecordingWords(j, {}, {})))
     done = node("test/randomize.js", given="\n".join(map(json.dumps, cases)))
     assert done.returncode == 0, done.stderr
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
-        [case["symbol"], case["message"]] for case in cases
+        case["messages"] if "messages" in case else [case["symbol"], case["message"]] for case in cases
     ]
 
 
