@@ -8,7 +8,7 @@ export interface KeyList {
 
 /** What a value is encoded and randomized by. */
 export interface Protocol {
-  kind: "histogram" | "frequencies" | "counts-with-dummies" | "summation";
+  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "summation";
   /** What is made of the values of a summation. */
   total?: "sum" | "mean" | "query";
   /** The values that it takes. */
@@ -16,7 +16,8 @@ export interface Protocol {
     | { kind: "labels"; labels: string[] }
     | { kind: "whole-numbers"; size: number }
     | { kind: "intervals"; size: number; low: number; high: number }
-    | { kind: "reals"; low: number; high: number };
+    | { kind: "reals"; low: number; high: number }
+    | { kind: "texts"; key: string };
   /** Which messages belong to a value, if not just itself: lines or planes through a point. */
   structure?: { prime: number; dimension: 2 | 3; points: number; choices: number };
   /** Number of messages: bins, grid points, lines or planes. */
@@ -150,4 +151,4 @@ export function verifyTask(document: unknown, id: string): Promise<Task>;
 export function readProtocol(document: unknown): Protocol;
 
 /** The messages for a value, in most protocols one: a pure function of the value and the words. */
-export function messagesFor(protocol: Protocol, value: string | number, words?: Words): number[];
+export function messagesFor(protocol: Protocol, value: string | number, words?: Words): Promise<number[]>;

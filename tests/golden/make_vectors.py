@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from shuffledp.core.words import CHOICE, DUMMY_DRAW, Bytes, KeyedWords, Lane, Wo
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
+from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.bundle import bundled
@@ -38,6 +40,7 @@ from shuffledp.protocols.histogram import HistogramFamily
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.summation import SummationFamily
+from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
@@ -146,6 +149,14 @@ def on_plane(prime: int, dimension: int, gamma: float | Fraction, domain: Listed
     )  # fmt: skip
 
 
+def of_texts(prime: int, dimension: int, gamma: float | Fraction) -> Plan:
+    """The same for texts that nobody listed."""
+    listed = on_plane(prime, dimension, gamma, WholeNumbers(2))
+    frequencies: Any = listed.protocol
+    texts = Texts(hashlib.sha256(b"shuffledp vectors: texts").hexdigest()[:32])
+    return replace(listed, protocol=TextFrequencies(randomizer=frequencies.randomizer, texts=texts))
+
+
 def randomized(plan_: Plan, value: Any, words: RecordingWords) -> dict[str, Any]:
     """What becomes of a value, and the words that this took."""
     protocol = plan_.protocol
@@ -235,6 +246,9 @@ def randomization() -> list[dict[str, Any]]:
             add(plan_, value)
             for direction in sorted(directions):
                 add(plan_, value, {0: 255, CHOICE: -(-(direction << 32) // choices) + 1})
+    for words in ("apple", "", "Größe 😀", "e\u0301", "\u00e9", "\0", "日本語", "x" * 1000):
+        for plan_ in (of_texts(13, 2, 0.2), of_texts(65521, 2, 0.5), of_texts(1621, 3, 0.01)):
+            add(plan_, words)
     add(deep, 5, {0: 255, CHOICE: 0}, choice=(0, zero | 0x12345678))
     add(deep, 5, {0: 255, CHOICE: 0}, choice=(whole, zero), again=(0, whole))
     add(wide, 5, {0: 0, CHOICE: 7}, first=(0, zero), second=(0, whole))
@@ -296,7 +310,7 @@ def refused() -> list[dict[str, Any]]:
     cases: list[tuple[Plan, list[Any]]] = [
         (labels, ["YES", "", " yes", 1, None, "toString", "0"]), (made("histogram", 16, 0.1), [-1, 16, 1.5, None, "x"]),
         (made("histogram", 4, 0.2, low=-1.0, high=1.0), [1.0000000000000002, -2, "x", []]),
-        (on_plane(5, 2, 0.1, WholeNumbers(20)), [-1, 20, 24, 1.5, "x"]),
+        (of_texts(5, 2, 0.1), [1, None, [], "\ud800"]), (on_plane(5, 2, 0.1, WholeNumbers(20)), [-1, 20, 24, 1.5, "x"]),
         (made("mean", 8, 0.1, low=0.0, high=10.0), [-1e-300, 10.000000000000002, "x", {}]),
     ]  # fmt: skip
     found = []

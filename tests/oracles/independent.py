@@ -88,7 +88,7 @@ def checked(task: dict[str, Any], task_id: str) -> dict[str, Any]:
     if digest(task).hex() != task_id or digest(body).hex() != plan["sha256"]:
         raise Refused("another task")
     protocol: dict[str, Any] = plan["protocol"]
-    kinds = {"histogram": "response", "summation": "response", "frequencies": "design"}
+    kinds = {"histogram": "response", "summation": "response", "frequencies": "design", "text-frequencies": "design"}
     if kinds.get(protocol["kind"]) != protocol["randomizer"]["kind"]:
         raise Refused("another protocol")
     return protocol
@@ -219,6 +219,8 @@ def symbol(protocol: Mapping[str, Any], value: Any, words: Words) -> int:
         if not isinstance(value, str) or value not in domain["labels"]:
             raise Refused("not a label")
         return int(domain["labels"].index(value))
+    if domain["kind"] == "texts":
+        return _point(protocol, value)
     if domain["kind"] == "whole-numbers":
         if type(value) is not int or not 0 <= value < domain["size"]:
             raise Refused("not a bin")
@@ -229,6 +231,16 @@ def symbol(protocol: Mapping[str, Any], value: Any, words: Words) -> int:
     place = _bin if domain["kind"] == "intervals" else _grid_point
     size = domain["size"] if domain["kind"] == "intervals" else messages(protocol)
     return place(size, float(value), float(low), float(high), words)
+
+
+def _point(protocol: Mapping[str, Any], value: Any) -> int:
+    try:
+        text = value.encode()
+    except (AttributeError, UnicodeError):
+        raise Refused("not a text") from None
+    key, structure = bytes.fromhex(protocol["domain"]["key"]), protocol["randomizer"]["structure"]
+    found = hashlib.sha256(b"shuffledp text 1" + key + bytes(4) + text).digest()
+    return int(int.from_bytes(found[:8], "big") % structure["prime"] ** structure["dimension"])
 
 
 def _bin(size: int, value: float, low: float, high: float, _: Words) -> int:

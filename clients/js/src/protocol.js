@@ -1,6 +1,7 @@
 // From a value to the messages that are sent: encode, round, randomize. A pure function of the value and the random words,
 // equal to the Python package's for the same words.
 
+import { bigEndian, concat, fromHex, sha256, utf8 } from "./bytes.js";
 import { exactly, isObject } from "./canonical.js";
 import { readStructure, trueMessage } from "./design.js";
 import { cappedPoisson, dummies } from "./dummies.js";
@@ -45,7 +46,7 @@ export function readProtocol(document) {
   if (!law) throw wrong;
   const { values, ...rest } = law; // how many values there are room for, if there may be fewer
   if (!domains.includes(domain?.kind) || !isDomain(domain, values ? sizeOf(domain) : law.size)) throw wrong;
-  if (values && !(sizeOf(domain) >= 2 && sizeOf(domain) <= values)) throw wrong;
+  if (values && domain.kind !== "texts" && !(sizeOf(domain) >= 2 && sizeOf(domain) <= values)) throw wrong;
   if (total === "query" && (domain.low !== 0 || domain.high !== 1)) throw wrong;
   return { kind, total, domain, mostMessages: 1, ...rest };
 }
@@ -55,6 +56,7 @@ const FIELDS = ["kind", "domain", "randomizer"];
 const KINDS = {
   histogram: { fields: FIELDS, domains: LISTED, read: readResponse },
   frequencies: { fields: FIELDS, domains: LISTED, read: readDesign },
+  "text-frequencies": { fields: FIELDS, domains: ["texts"], read: readDesign },
   "counts-with-dummies": { fields: FIELDS, domains: LISTED, read: readDummies },
   summation: { fields: ["kind", "total", "domain", "randomizer"], domains: ["reals"], read: readResponse },
 };
@@ -108,6 +110,7 @@ function isDomain(domain, size) {
     const texts = Array.isArray(labels) && labels.every((label) => typeof label === "string");
     return exactly(domain, ["kind", "labels"]) && texts && labels.length === size && new Set(labels).size === size;
   }
+  if (kind === "texts") return exactly(domain, ["kind", "key"]) && /^[0-9a-f]{32}$/.test(domain.key);
   if (kind === "whole-numbers") return exactly(domain, ["kind", "size"]) && domain.size === size;
   const range = [low, high].every((end) => typeof end === "number" && Math.abs(end) <= 1e100) && high - low >= 1e-100;
   if (kind === "reals") return exactly(domain, ["kind", "low", "high"]) && range;
@@ -115,16 +118,17 @@ function isDomain(domain, size) {
 }
 
 /** The messages for a value, in increasing order: what is sealed and sent. In most protocols there is one. */
-export function messagesFor(protocol, value, words = new SystemWords()) {
-  const symbol = encode(protocol, value, words);
+export async function messagesFor(protocol, value, words = new SystemWords()) {
+  const symbol = await encode(protocol, value, words);
   if (!protocol.number) return [randomize(protocol, symbol, words)];
   const beside = dummies(protocol.number, protocol.size, words);
   return [truth(protocol, symbol, words), ...beside].sort((one, other) => one - other);
 }
 
-/** The symbol of a value: its label or bin, or a grid point; an Error that does not show the value if it has none. */
-export function encode(protocol, value, words) {
+/** The symbol of a value: its label, bin or point, or a grid point; an Error that does not show the value if it has none. */
+export async function encode(protocol, value, words) {
   const { domain } = protocol;
+  if (domain.kind === "texts") return pointOf(domain.key, value, protocol.structure.points);
   if (domain.kind === "labels") {
     const symbol = typeof value === "string" ? domain.labels.indexOf(value) : -1;
     if (symbol < 0) throw invalid("the value is not one of the plan's labels. Give one of them.");
@@ -138,6 +142,15 @@ export function encode(protocol, value, words) {
   }
   const real = number(domain, value);
   return domain.kind === "intervals" ? place(domain, real) : toGrid(domain, protocol.size - 1, real, words);
+}
+
+/** Where a text falls among so many points: its hash under the plan's public key. */
+async function pointOf(key, text, points) {
+  if (typeof text !== "string" || /\p{Surrogate}/u.test(text)) {
+    throw invalid("the value is not a text in valid Unicode. Give one.");
+  }
+  const hashed = await sha256(concat(utf8("shuffledp text 1"), fromHex(key), bigEndian(0, 4), utf8(text)));
+  return Number(new DataView(hashed.buffer).getBigUint64(0) % BigInt(points));
 }
 
 /** Below the threshold a uniform message, else the symbol itself, or one of the messages that belong to it. */

@@ -303,6 +303,10 @@ test("a plan whose protocol this client does not know is refused", async () => {
     { ...plane(), domain: { kind: "whole-numbers", size: 1 } },
     { ...plane(), domain: { kind: "labels", labels: ["a", "a"] } },
     { ...plane(), domain: { kind: "reals", low: 0, high: 1 } },
+    { ...plane(), domain: { kind: "texts", key: "00".repeat(16) } },
+    { ...plane(), kind: "text-frequencies" },
+    { ...plane(), kind: "text-frequencies", domain: { kind: "texts", key: "00" } },
+    { ...plane(), kind: "text-frequencies", domain: { kind: "texts", key: "00".repeat(16), size: 5 } },
   ]) {
     const { client } = await setUp({ protocol });
     await assert.rejects(client.describe(), { kind: "invalid" });

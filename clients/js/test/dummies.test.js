@@ -30,19 +30,20 @@ test("the law of the number of dummies", () => {
   }
 });
 
-test("true messages and dummies from recorded words", () => {
+test("true messages and dummies from recorded words", async () => {
   for (const { protocol, value, messages, ...recorded } of VECTORS.dummies) {
     const words = new RecordedWords(recorded);
-    assert.deepEqual(messagesFor(readProtocol(protocol), value, words), messages);
+    assert.deepEqual(await messagesFor(readProtocol(protocol), value, words), messages);
     assert.deepEqual([words.bytes, words.blocks, words.words], [{}, {}, {}]);
   }
 });
 
-test("fresh dummies: their number and what they are", () => {
+test("fresh dummies: their number and what they are", async () => {
   const protocol = readProtocol(dummiesOn(FOUR));
   const counts = [0, 0, 0, 0];
   const reports = 4000;
-  for (let i = 0; i < reports; i++) for (const one of messagesFor(protocol, 2, new SystemWords())) counts[one] += 1;
+  for (let i = 0; i < reports; i++)
+    for (const one of await messagesFor(protocol, 2, new SystemWords())) counts[one] += 1;
   counts[2] -= reports;
   for (const count of counts) assert.ok(Math.abs(count - 1500) < 320); // eight standard deviations of a Poisson number
 });

@@ -8,9 +8,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { protocol: document, value, ...recorded } = JSON.parse(line);
   const words = new RecordedWords(recorded);
   const protocol = readProtocol(document);
-  const one = () => {
-    const symbol = encode(protocol, value, words);
+  const one = async () => {
+    const symbol = await encode(protocol, value, words);
     return [symbol, randomize(protocol, symbol, words)];
   };
-  console.log(JSON.stringify(protocol.number ? messagesFor(protocol, value, words) : one()));
+  console.log(JSON.stringify(await (protocol.number ? messagesFor(protocol, value, words) : one())));
 }

@@ -42,30 +42,30 @@ test("fingerprints", async () => {
   }
 });
 
-test("randomization from recorded words", () => {
+test("randomization from recorded words", async () => {
   for (const vector of VECTORS.randomization) {
     const words = new RecordedWords(vector);
     const protocol = readProtocol(vector.protocol);
-    const symbol = encode(protocol, vector.value, words);
+    const symbol = await encode(protocol, vector.value, words);
     assert.equal(symbol, vector.symbol);
     assert.equal(randomize(protocol, symbol, words), vector.message);
     assert.deepEqual([words.bytes, words.blocks, words.words], [{}, {}, {}]); // all of them were used
   }
 });
 
-test("values outside the domain are refused and not shown", () => {
+test("values outside the domain are refused and not shown", async () => {
   for (const { protocol, value } of VECTORS.refused) {
-    assert.throws(() => encode(readProtocol(protocol), value, new SystemWords()), { kind: "invalid" });
+    await assert.rejects(encode(readProtocol(protocol), value, new SystemWords()), { kind: "invalid" });
   }
   const labelled = readProtocol(VECTORS.refused[0].protocol);
-  assert.throws(
-    () => encode(labelled, "s3cret", new SystemWords()),
+  await assert.rejects(
+    encode(labelled, "s3cret", new SystemWords()),
     (error) => !error.message.includes("s3cret"),
   );
   const { protocol } = VECTORS.refused.at(-1);
   for (const value of [NaN, Infinity, "1", true, null, 12345.678]) {
-    assert.throws(
-      () => encode(readProtocol(protocol), value, new SystemWords()),
+    await assert.rejects(
+      encode(readProtocol(protocol), value, new SystemWords()),
       (error) => !error.message.includes("12345"),
     );
   }
