@@ -47,30 +47,16 @@ def test_every_row_is_as_simulated(question: str, rows: int) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_the_error_of_one_value_is_as_simulated(share: float) -> None:
-    """If one value of many is what counts: for protocols whose errors depend on what the others hold, and for some that do not."""
+    """If one value is what counts: for protocols whose errors depend on what the others hold, and for some that do not."""
     names = (
         "shuffledp", "shuffledp, plane", "Apple CMS", "Apple HCMS", "Hadamard response", "local hashing, shuffled",
         "Hadamard response, shuffled", "subset selection", "discrete Laplace",
     )  # fmt: skip
-    found = compare("histogram", n=10**5, epsilon=1.0, delta=1e-6, size=9, share=share, runs=40_000, seed=1, only=names)
+    found = compare("histogram", n=10**5, epsilon=1.0, delta=1e-6, size=9, share=share, runs=20_000, seed=1, only=names)
     assert {row.name for row in found} == set(names)
     for row in found:
         assert row.simulated == pytest.approx(row.rmse, rel=0.02), row.name
         assert row.share == share
-
-
-def test_of_very_many_values_the_plane_is_compared_as_planned() -> None:
-    """By the value that one in a hundred users holds, not by the sum over all values; with published local hashing beside it."""
-    rows = compare(
-        "histogram", n=10**6, epsilon=1.0, delta=1e-6, size=10**6,
-        only=("shuffledp", "shuffledp, plane", "shuffledp, dummies", "local hashing, shuffled"),
-    )  # fmt: skip
-    errors = {row.name: row.rmse or math.inf for row in rows}
-    assert errors["shuffledp, dummies"] < 16
-    assert errors["shuffledp, plane"] < 38
-    assert errors["local hashing, shuffled"] == pytest.approx(errors["shuffledp, plane"], rel=0.02)
-    assert errors["shuffledp"] > 5 * errors["shuffledp, plane"]
-    assert {row.share for row in rows} == {0.01}
 
 
 def test_shuffling_is_between_local_and_curator() -> None:
