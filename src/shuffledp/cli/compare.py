@@ -69,6 +69,8 @@ def _table(rows: Sequence[Candidate], simulate: bool) -> str:
             line.append("-" if row.simulated is None else _error(row.simulated))
         cells.append(line)
     notes = [f"{row.name}: {row.note}" for row in rows if row.note]
+    if rows and rows[0].share is not None:
+        notes.append(f"rmse: of one value that up to {100 * rows[0].share:g} % of the users hold")
     return "\n".join([aligned(header, cells), *([""] if notes else []), *notes])
 
 

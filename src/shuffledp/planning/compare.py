@@ -11,6 +11,7 @@ from shuffledp.core.display import drawn, table
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import ask, certified
 from shuffledp.protocols import registry
+from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, PlannedFamily, Trust
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question
@@ -33,8 +34,10 @@ class Candidate:
         messages: that each user sends.
         bits: in all messages of a user.
         epsilon0: what one user's messages give away by themselves; None if everything.
-        rmse: root mean squared error of the answer, at the worst data; None if the protocol cannot do it.
+        rmse: root mean squared error of the answer, at the worst data, or of one value of very many (`share`); None if the
+            protocol cannot do it.
         simulated: the same, measured on runs at the same data.
+        share: up to which share of the users hold that value; None if the error is the whole answer's.
         note: why there is no error, or what else to know.
     """
 
@@ -47,6 +50,7 @@ class Candidate:
     epsilon0: float | None = None
     rmse: float | None = None
     simulated: float | None = None
+    share: float | None = None
     note: str = ""
 
 
@@ -131,7 +135,10 @@ def compare(
 
 
 def _row(family: Family, asked: Question, generator: np.random.Generator, runs: int) -> Candidate:
-    row = Candidate(name=family.name, trust=family.trust, reference="", accounted_by=family.accounted_by)
+    share = registry.planned(asked.name)[0].judged_share(asked)
+    row = Candidate(
+        name=family.name, trust=family.trust, reference="", accounted_by=family.accounted_by, share=share
+    )  # fmt: skip
     try:
         protocol = _proved(family, asked)
     except (InvalidInput, NoClaim) as error:
@@ -139,12 +146,12 @@ def _row(family: Family, asked: Question, generator: np.random.Generator, runs: 
     simulated, note = None, ""
     if runs:
         try:
-            simulated = math.sqrt(_simulated(protocol, asked.n, generator, runs))
+            simulated = math.sqrt(_simulated(protocol, asked.n, share, generator, runs))
         except (InvalidInput, ValueError, MemoryError):  # numpy cannot draw numbers that large
             note = "too large to simulate"
     return replace(
         row, reference=protocol.reference, messages=protocol.messages_per_user, bits=protocol.bits,
-        epsilon0=protocol.epsilon0, rmse=protocol.rmse(asked.n), simulated=simulated, note=note,
+        epsilon0=protocol.epsilon0, rmse=_rmse(protocol, asked.n, share), simulated=simulated, note=note,
     )  # fmt: skip
 
 
@@ -156,14 +163,26 @@ def _proved(family: Family, asked: Question) -> ShuffleProtocol:
     return family.propose(asked)
 
 
-def _simulated(protocol: ShuffleProtocol, n: int, generator: np.random.Generator, runs: int) -> float:
+def _rmse(protocol: ShuffleProtocol, n: int, share: float | None) -> float:
+    """Of the answer, or of one of its values."""
+    if share is None or not isinstance(protocol, Counting):
+        return protocol.rmse(n)
+    return math.sqrt(protocol.worst_variance(share, n))
+
+
+def _simulated(
+    protocol: ShuffleProtocol, n: int, share: float | None, generator: np.random.Generator, runs: int
+) -> float:
     """The squared error of runs at the worst data, fewer of them if each is costly."""
-    worst, cells = protocol.worst(n), protocol.cells_per_run
-    truth = protocol.expected(worst)
+    one = share is not None and isinstance(protocol, Counting)
+    worst = protocol.worst_share(share, n) if one else protocol.worst(n)  # type: ignore[attr-defined]
+    cells, entries = protocol.cells_per_run, slice(0, 1) if one else slice(None)
+    truth = protocol.expected(worst)[entries]
     runs = max(100, min(runs, _MOST // cells))
     total, done = 0.0, 0
     while done < runs:
         some = min(runs - done, max(1, _AT_ONCE // cells))
-        total += float(np.square(protocol.simulate(worst, generator, some) - truth).sum())
+        found = protocol.simulate(worst, generator, some)
+        total += float(np.square((found[:, entries] if one else found) - truth).sum())
         done += some
     return total / runs
