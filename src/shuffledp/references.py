@@ -56,6 +56,42 @@ PAPERS: dict[str, Paper] = {
         venue="ICML 2022; arXiv:2203.00194",
         labels=frozenset(),
     ),
+    "WBLJ17": Paper(
+        authors="Tianhao Wang, Jeremiah Blocki, Ninghui Li, Somesh Jha",
+        title="Locally Differentially Private Protocols for Frequency Estimation",
+        venue="USENIX Security 2017; arXiv:1705.04421",
+        labels=frozenset(),
+    ),
+    "WDX20": Paper(
+        authors="Tianhao Wang, Bolin Ding, Min Xu, Zhicong Huang, Cheng Hong, Jingren Zhou, Ninghui Li, Somesh Jha",
+        title="Improving Utility and Security of the Shuffler-based Differential Privacy",
+        venue="VLDB 2020; arXiv:1908.11515",
+        labels=frozenset(),
+    ),
+    "ASZ19": Paper(
+        authors="Jayadev Acharya, Ziteng Sun, Huanyu Zhang",
+        title="Hadamard Response: Estimating Distributions Privately, Efficiently, and with Little Communication",
+        venue="AISTATS 2019; arXiv:1802.04705",
+        labels=frozenset(),
+    ),
+    "YB18": Paper(
+        authors="Min Ye, Alexander Barg",
+        title="Optimal Schemes for Discrete Distribution Estimation under Locally Differential Privacy",
+        venue="IEEE Transactions on Information Theory 64(8), 2018; arXiv:1702.00610",
+        labels=frozenset(),
+    ),
+    "BNST17": Paper(
+        authors="Raef Bassily, Kobbi Nissim, Uri Stemmer, Abhradeep Thakurta",
+        title="Practical Locally Private Heavy Hitters",
+        venue="NeurIPS 2017; arXiv:1707.04982",
+        labels=frozenset(),
+    ),
+    "WLJ21": Paper(
+        authors="Tianhao Wang, Ninghui Li, Somesh Jha",
+        title="Locally Differentially Private Heavy Hitter Identification",
+        venue="IEEE Transactions on Dependable and Secure Computing 18 (2021); arXiv:1708.06674",
+        labels=frozenset(),
+    ),
     "RAPPOR14": Paper(
         authors="Úlfar Erlingsson, Vasyl Pihur, Aleksandra Korolova",
         title="RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response",
@@ -85,6 +121,19 @@ PAPERS: dict[str, Paper] = {
         title="Cryptography from Anonymity",
         venue="FOCS 2006; with the analysis of Balle, Bell, Gascón, Nissim, Private Summation in the Multi-Message Shuffle "
         "Model, CCS 2020, arXiv:2002.00817",
+        labels=frozenset(),
+    ),
+    "LWY22": Paper(
+        authors="Qiyao Luo, Yilei Wang, Ke Yi",
+        title="Frequency Estimation in the Shuffle Model with Almost a Single Message",
+        venue="CCS 2022; arXiv:2111.06833",
+        labels=frozenset(),
+    ),
+    "GGKPV21": Paper(
+        authors="Badih Ghazi, Noah Golowich, Ravi Kumar, Rasmus Pagh, Ameya Velingker",
+        title="On the Power of Multiple Anonymous Messages: Frequency Estimation and Selection in the Shuffle Model of "
+        "Differential Privacy",
+        venue="EUROCRYPT 2021; arXiv:1908.11358",
         labels=frozenset(),
     ),
     "DMNS06": Paper(

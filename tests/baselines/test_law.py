@@ -5,6 +5,7 @@ That each is unbiased, with the variance it states, is checked in tests/conforma
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import mpmath
@@ -17,17 +18,27 @@ from shuffledp import InvalidInput, KeyedWords, RandomizedResponse
 from shuffledp.core.population import Population
 from shuffledp.protocols.baselines.central import CuratorHistogram, NoisySum
 from shuffledp.protocols.baselines.dbitflip import DBitFlip
+from shuffledp.protocols.baselines.design_counts import DesignCounts
 from shuffledp.protocols.baselines.flip import Flip
+from shuffledp.protocols.baselines.hadamard_response import HadamardResponse
+from shuffledp.protocols.baselines.hashed_response import HashedResponse
 from shuffledp.protocols.baselines.noise import DiscreteLaplace, PolyaShare
 from shuffledp.protocols.baselines.one_bit_mean import OneBitMean
 from shuffledp.protocols.baselines.rappor import Rappor
 from shuffledp.protocols.baselines.sketch import CountMeanSketch, HadamardSketch
 from shuffledp.protocols.baselines.split_and_mix import SplitAndMix
+from shuffledp.protocols.baselines.subset_selection import SubsetSelection
 from shuffledp.protocols.baselines.unary import UnaryBits
+from shuffledp.randomizers.design import design_threshold
 
 WORDS = KeyedWords.seeded(11)
 USERS = np.array([60, 30, 10, 0])
 N = 100
+
+
+def private(protocol: DesignCounts, epsilon0: float) -> Any:
+    return replace(protocol, threshold=design_threshold(protocol.design, epsilon0=epsilon0))  # type: ignore[type-var]
+
 
 HISTOGRAMS: dict[str, Callable[[float], Any]] = {
     "curator": lambda e: CuratorHistogram(size=4, epsilon=e),
@@ -37,6 +48,9 @@ HISTOGRAMS: dict[str, Callable[[float], Any]] = {
     "dbitflip, all": lambda e: DBitFlip.private(size=4, asked=4, epsilon0=e),
     "cms": lambda e: CountMeanSketch.private(size=4, epsilon0=e, hashes=8, width=8),
     "hcms": lambda e: HadamardSketch.private(size=4, epsilon0=e, hashes=8, width=8),
+    "local hashing": lambda e: private(HashedResponse(size=4, range=3, threshold=1), e),
+    "hadamard": lambda e: private(HadamardResponse(size=4, blocks=2, order=4, threshold=1), e),
+    "subsets": lambda e: private(SubsetSelection(size=4, chosen=2, threshold=1), e),
 }
 SUMS: dict[str, Callable[[float], Any]] = {
     "1bitmean": lambda e: OneBitMean(randomizer=RandomizedResponse(size=2, epsilon0=e).as_run()),

@@ -3,6 +3,9 @@
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +17,17 @@ from shuffledp import Collection, RandomizedResponse, account, compose
 from shuffledp.accounting.account import bound_named
 from shuffledp.protocols.baselines.central import CuratorHistogram, NoisySum
 from shuffledp.protocols.baselines.dbitflip import DBitFlip
+from shuffledp.protocols.baselines.design_counts import DesignCounts
 from shuffledp.protocols.baselines.flip import Flip
+from shuffledp.protocols.baselines.hadamard_response import HadamardResponse
+from shuffledp.protocols.baselines.hashed_response import HashedResponse
 from shuffledp.protocols.baselines.one_bit_mean import OneBitMean
 from shuffledp.protocols.baselines.rappor import Rappor
 from shuffledp.protocols.baselines.sketch import CountMeanSketch, HadamardSketch, _table
 from shuffledp.protocols.baselines.split_and_mix import shares_needed
+from shuffledp.protocols.baselines.subset_selection import SubsetSelection
 from shuffledp.protocols.baselines.unary import UnaryBits
+from shuffledp.randomizers.design import design_threshold
 
 Rows = list[list[float]]
 
@@ -78,6 +86,51 @@ def hcms(protocol: HadamardSketch) -> Rows:
     return as_rows(laws)
 
 
+def hashed(protocol: HashedResponse) -> Rows:
+    """Written from the definition: a and b uniform, ((a x + b) mod p) mod h, or any hash."""
+    g, h = protocol.gamma, protocol.range
+    p = next(p for p in range(protocol.size, 99) if all(p % d for d in range(2, p)))
+    functions = list(itertools.product(range(1, p), range(p)))
+    return [
+        [(g / h + (1 - g) * ((a * x + b) % p % h == y)) / len(functions) for a, b in functions for y in range(h)]
+        for x in range(protocol.size)
+    ]
+
+
+def hadamard(protocol: HadamardResponse) -> Rows:
+    """By Sylvester's matrix, doubled until it is large enough."""
+    g, matrix = protocol.gamma, np.ones((1, 1))
+    while len(matrix) < protocol.order:
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    rows = []
+    for x in range(protocol.size):
+        belongs = np.zeros((protocol.blocks, protocol.order))
+        belongs[x % protocol.blocks] = matrix[:, x // protocol.blocks + 1] < 0
+        rows.append((g / belongs.size + (1 - g) * belongs.ravel() / belongs.sum()).tolist())
+    return rows
+
+
+def subsets(protocol: SubsetSelection) -> Rows:
+    g, sets = protocol.gamma, list(itertools.combinations(range(protocol.size), protocol.chosen))
+    mine = math.comb(protocol.size - 1, protocol.chosen - 1)
+    return [[g / len(sets) + (1 - g) * (x in chosen) / mine for chosen in sets] for x in range(protocol.size)]
+
+
+DESIGNS: dict[str, tuple[DesignCounts, Callable[[Any], Rows]]] = {
+    "local hashing": (HashedResponse(size=3, range=2, threshold=1), hashed),
+    "local hashing, part": (HashedResponse(size=4, range=2, threshold=1), hashed),
+    "hadamard": (HadamardResponse(size=3, blocks=1, order=4, threshold=1), hadamard),
+    "hadamard, blocks": (HadamardResponse(size=5, blocks=2, order=4, threshold=1), hadamard),
+    "subsets": (SubsetSelection(size=4, chosen=2, threshold=1), subsets),
+    "subsets of three": (SubsetSelection(size=5, chosen=3, threshold=1), subsets),
+}
+
+
+def private(name: str, epsilon0: float) -> Any:
+    protocol = DESIGNS[name][0]
+    return replace(protocol, threshold=design_threshold(protocol.design, epsilon0=epsilon0))  # type: ignore[type-var]
+
+
 def one_bit_mean(protocol: OneBitMean) -> Rows:
     g = protocol.randomizer.gamma
     return [[1 - (x * (1 - g) + g / 2), x * (1 - g) + g / 2] for x in (0.0, 0.3, 1.0)]
@@ -101,6 +154,7 @@ LOCAL: dict[str, tuple[Callable[[float], Any], Callable[[Any], Rows]]] = {
     "dbitflip, one": (lambda e: DBitFlip.private(size=4, asked=1, epsilon0=e), dbitflip),
     "cms": (lambda e: CountMeanSketch.private(size=4, epsilon0=e, hashes=3, width=4), cms),
     "hcms": (lambda e: HadamardSketch.private(size=4, epsilon0=e, hashes=3, width=4), hcms),
+    **{name: (partial(private, name), law) for name, (_, law) in DESIGNS.items()},
     "1bitmean": (lambda e: OneBitMean(randomizer=RandomizedResponse(size=2, epsilon0=e).as_run()), one_bit_mean),
     "local laplace": (lambda e: NoisySum(epsilon=e, steps=5, local=True), noisy),
     "curator sum": (lambda e: NoisySum(epsilon=e, steps=5), noisy),
@@ -145,6 +199,23 @@ def test_shuffled_rappor_by_enumeration(size: int, epsilon0: float) -> None:
         wrong = Rappor(size=size, flip=Flip(min(1 << 63, 2 * protocol.flip.threshold))).blanket()
         caught += truth > math.exp(bound.claim(wrong, n=n, epsilon=epsilon).log_delta.upper)
     assert caught
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_shuffled_designs_by_enumeration(name: str) -> None:
+    """All datasets, all shuffled views: inside the enclosure; twice the noise there is, or more overlap, is caught."""
+    protocol, bound, caught = private(name, 2.0), bound_named("best"), [0, 0]
+    rows, right = DESIGNS[name][1](protocol), protocol.blanket()
+    less = replace(protocol, threshold=2 * protocol.threshold).blanket()
+    more = replace(right, overlap=right.overlap * Fraction(11, 10) + Fraction(1, 50), triple=None)
+    for n, epsilon in itertools.product((1, 2), (0.1, 0.5, 0.9)):
+        truth = true_delta(rows, n, epsilon)
+        claim = bound.claim(right, n=n, epsilon=epsilon).log_delta
+        assert math.exp(claim.lower) <= truth * (1 + 1e-9)
+        assert truth <= math.exp(claim.upper) * (1 + 1e-9)
+        for i, wrong in enumerate((less, more)):
+            caught[i] += truth > math.exp(bound.claim(wrong, n=n, epsilon=epsilon).log_delta.upper) * (1 + 1e-9)
+    assert all(caught)
 
 
 def test_shuffled_rappor_formulas_agree_with_its_atoms() -> None:

@@ -11,6 +11,7 @@ import pytest
 from oracles.process import called as run
 from shuffledp import InvalidInput
 from shuffledp.cli import cli
+from shuffledp.core.digits import rounded_up
 
 RR = "account --randomizer rr --size 10 --epsilon0 2 --n 1e4 --delta 1e-6"
 
@@ -51,6 +52,42 @@ def test_compose_files(tmp_path: Path) -> None:
     assert value("compose a.json --delta 1e-6", tmp_path) == pytest.approx(value(f"{RR} --rounds 3"), rel=1e-6)
     assert value(f"compose a.json b.json --epsilon {total!r}", tmp_path) == pytest.approx(1e-6, rel=0.05)
     assert "4 rounds in 2 collections" in run("compose a.json b.json", cwd=tmp_path).stdout
+
+
+def test_plans_and_answers_compose_like_their_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "people.csv").write_text("\n".join(["answer", *["no", "yes"] * 800]) + "\n")
+    assert (
+        run("plan histogram --labels no,yes --n 1500 --epsilon 1 --delta 1e-6 -o plan.json", cwd=tmp_path).returncode
+        == 0
+    )
+    assert run("run plan.json people.csv --column answer -o answer.json", cwd=tmp_path).returncode == 0
+    total = value("compose plan.json answer.json", tmp_path)
+    assert total == value("compose plan.json plan.json", tmp_path)
+    assert 1 < total < 1.6  # by adding up it would be 2
+    again = run("run plan.json people.csv --column answer", cwd=tmp_path)
+    assert f"({rounded_up(total)}, 1e-6)-differentially private by composition" in again.stderr
+    (tmp_path / "account.json").write_text(run(f"{RR} --json").stdout)
+    assert value("compose account.json answer.json", tmp_path) > 1
+
+
+def test_what_cannot_be_composed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    rows = "".join(f"u{j // 2},no\n" for j in range(3200))
+    (tmp_path / "people.csv").write_text(f"user,answer\n{rows}")
+    assert (
+        run("plan histogram --labels no,yes --n 1500 --epsilon 1 --delta 1e-6 -o plan.json", cwd=tmp_path).returncode
+        == 0
+    )
+    line = "run plan.json people.csv --column answer --user user --max-rows-per-user 2 -o answer.json"
+    assert run(line, cwd=tmp_path).returncode == 0
+    done = run("compose answer.json", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "several rows of a person" in done.stderr
+    for content in ("[]", "{}", '{"spend": {}}', '{"spend": 3}', '{"protocol": 1}', '{"spend": {"n": 1, "m": 2}}'):
+        (tmp_path / "bad.json").write_text(content)
+        done = run("compose bad.json --delta 1e-6", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, ""), content
 
 
 def test_composed_deltas_that_are_too_small_are_refused() -> None:
@@ -94,8 +131,8 @@ GOOD = {"randomizer": "rr", "size": 3, "epsilon0": 1.0, "n": 1000}
 @pytest.mark.parametrize(
     ("document", "why"),
     [
-        ({}, "x.json is not the output"),
-        ("nonsense", "x.json is not the output"),
+        ({}, "x.json is neither a plan"),
+        ("nonsense", "x.json is neither a plan"),
         ({"inputs": {"n": 10}}, "x.json does not say which randomizer"),
         ({"inputs": {"randomizer": "rr", "n": [1, 2]}}, "x.json is a sweep"),
         ({"inputs": GOOD | {"randomizer": "magic"}}, "there is no randomizer 'magic'"),
@@ -144,3 +181,20 @@ def test_curve(tmp_path: Path) -> None:
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
     document = json.loads(run(command.replace(" --plot curve.png", " --json"), cwd=tmp_path).stdout)
     assert {row["bound"] for row in document["curve"]} == {"best", "bennett"}
+
+
+@pytest.mark.parametrize("shape", ["plane --prime 11", "hadamard --size 100", "local-hashing --size 100 --range 11"])
+def test_designs_do_all_that_other_randomizers_do(shape: str, tmp_path: Path) -> None:
+    """Rounds, honest fraction, composition, curve; and gamma comes out again from the epsilon that it gives."""
+    one = f"account --randomizer {shape} --gamma 0.1 --n 1e4 --delta 1e-6"
+    epsilon, two = value(one), value(f"{one} --rounds 2")
+    assert epsilon < two < 2 * epsilon
+    assert value(f"{one} --honest-fraction 0.5") == value(one.replace("1e4", "5000")) > epsilon
+    gamma = value(f"account --randomizer {shape} --n 1e4 --delta 1e-6 --epsilon {epsilon!r} --solve-for gamma")
+    assert gamma == pytest.approx(0.1, rel=1e-5)
+    (tmp_path / "one.json").write_text(run(f"{one} --json").stdout)
+    assert value("compose one.json one.json", tmp_path) == pytest.approx(two, rel=1e-6)
+    done = run(f"curve --randomizer {shape} --gamma 0.1 --n 1e4 --points 3")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert all(float(row["lower"]) <= float(row["upper"]) for row in rows)

@@ -1,5 +1,6 @@
 """`shuffledp run` and `shuffledp simulate` as a user meets them."""
 
+import errno
 import json
 import os
 import pty
@@ -8,10 +9,11 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from statistics import NormalDist
 
 import pytest
 
-from oracles.process import command, run
+from oracles.process import called, command, run
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +97,73 @@ def test_derived(home: Path) -> None:
     assert found["ranges"][0]["value"] == pytest.approx(
         document["estimate"]["value"][0] + document["estimate"]["value"][1]
     )
+
+
+@pytest.mark.parametrize("what", ["frequencies", "cumulative", "ranges"])
+def test_intervals_of_what_is_derived_hold_together_if_asked(home: Path, what: str) -> None:
+    def widths(flags: str) -> list[float]:
+        asked = "--frequencies --cdf --range no..yes --range yes..unsure"
+        done = run(f"run poll.json people.csv --column answer {asked} --json {flags}", cwd=home)
+        found = json.loads(done.stdout)["derived"][what]
+        rows = found["interval"] if isinstance(found, dict) else [one["interval"] for one in found]
+        errors = found["standard_error"] if isinstance(found, dict) else [one["standard_error"] for one in found]
+        return [(high - low) / error for (low, high), error in zip(rows, errors, strict=True) if error]
+
+    entries = 2 if what == "ranges" else 3
+    together = -2 * NormalDist().inv_cdf(0.025 / entries)
+    assert widths("--simultaneous") == pytest.approx([together] * len(widths("")))
+    assert widths("") == pytest.approx([2 * 1.959964] * len(widths("")))
+
+
+def test_text_says_that_intervals_hold_together(home: Path) -> None:
+    assert "to (all at once)" in run("run poll.json people.csv --column answer --simultaneous", cwd=home).stdout
+    assert "all at once" not in run("run poll.json people.csv --column answer", cwd=home).stdout
+
+
+@pytest.mark.parametrize("option", ["-o", "--plot", "--report"])
+def test_an_answer_is_not_lost_if_it_cannot_be_written(
+    home: Path, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full when the answer is there and its budget is booked."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("shuffledp.cli.files.write_whole", full)
+    name = {"-o": "answer.json", "--plot": "answer.png", "--report": "answer.html"}[option]
+    done = called(f"run poll.json people.csv --column answer --json {option} {name}", cwd=home)
+    assert done.returncode == 2
+    assert f"cannot write {name}: No space left on device" in done.stderr
+    assert json.loads(done.stdout)["n"] == 2000
+
+
+@pytest.mark.parametrize("option", ["-o", "--plot", "--report"])
+def test_places_are_checked_before_anything_is_spent(home: Path, option: str) -> None:
+    done = called(f"run poll.json people.csv --column answer {option} nowhere/answer.png", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot write nowhere/answer.png: there is no folder" in done.stderr
+    assert not (home / "state").exists()
+
+
+def test_a_plan_replaces_no_other_file(home: Path) -> None:
+    before = (home / "poll.json").read_text()
+    done = called("plan query --n 1500 --epsilon 1 --delta 1e-6 -o poll.json", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "poll.json exists" in done.stderr
+    assert (home / "poll.json").read_text() == before
+    assert called("plan query --n 1500 --epsilon 1 --delta 1e-6 -o query.json", cwd=home).returncode == 0  # the same
+    assert called("plan query --n 1500 --epsilon 1 --delta 1e-6 -o poll.json --force", cwd=home).returncode == 0
+    assert (home / "poll.json").read_text() == (home / "query.json").read_text()
+
+
+def test_labels_may_contain_commas_but_not_be_empty(home: Path) -> None:
+    line = "plan histogram --n 1500 --epsilon 1 --delta 1e-6 --json --labels"
+    done = called([*line.split(), 'yes,"no, never", perhaps'], cwd=home)
+    assert json.loads(done.stdout)["protocol"]["domain"]["labels"] == ["yes", "no, never", "perhaps"]
+    for labels in ("yes,,no", "yes,no,", "", 'yes,"no'):
+        done = called([*line.split(), labels], cwd=home)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "--labels" in done.stderr
 
 
 def test_a_second_run_warns(home: Path) -> None:
@@ -254,6 +323,43 @@ def test_a_bar_is_shown_to_people(home: Path) -> None:
 
 
 # Simulation
+
+
+def test_a_plan_for_those_who_answer_does_not_refuse_them(home: Path) -> None:
+    plan_for = "plan histogram --labels no,yes,unsure --epsilon 1 --delta 1e-6"
+    done = called(f"{plan_for} --n 1000 --dropout 0.3 -o thirty.json", cwd=home)
+    assert "for this, ask 1,000 people: 30 % of them may not answer" in done.stdout
+    assert called("run thirty.json small.csv --column answer", cwd=home).returncode == 0  # 700 rows
+    assert called(f"{plan_for} --n 1000 --honest-fraction 0.7 -o liars.json", cwd=home).returncode == 0
+    refused = called("run liars.json small.csv --column answer", cwd=home)
+    assert refused.returncode == 2
+    assert "plan for those who answer, with --n 700 or a --dropout" in refused.stderr
+
+
+@pytest.mark.parametrize("dropout", ["1", "-0.1", "nan", "0.9999"])
+def test_a_dropout_that_leaves_nobody_is_refused(home: Path, dropout: str) -> None:
+    done = called(f"plan query --n 1000 --epsilon 1 --delta 1e-6 --dropout={dropout}", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "dropout" in done.stderr
+
+
+def test_people_to_ask_for_an_error(home: Path) -> None:
+    line = "plan mean --epsilon 1 --delta 1e-6 --rmse 0.01"
+    without, with_ = called(line, cwd=home).stdout, called(f"{line} --dropout 0.5", cwd=home).stdout
+    reports = int(re.match(r"mean of (\d+) users", without)[1])  # type: ignore[index]
+    assert with_.startswith(without)
+    assert f"ask {2 * reports:,} people" in with_
+
+
+def test_a_population_needs_no_header(home: Path) -> None:
+    lines = "no,900\nyes,500\nunsure,100\n"
+    (home / "plain.csv").write_text(lines)
+    (home / "headed.csv").write_text("label,count\n" + lines)
+    plain, headed = (
+        called(f"simulate poll.json --truth {name}.csv --trials 50 --seed 1", cwd=home) for name in ("plain", "headed")
+    )
+    assert plain.stdout == headed.stdout
+    assert "1,500 users" in plain.stdout
 
 
 def test_simulate(home: Path) -> None:

@@ -29,9 +29,11 @@ def label(case: Any) -> str:
 def asked(family: Family, name: str, **changes: Any) -> Question:
     """A small question with what the family needs to know."""
     known = {option.name for option in family.options}
-    given = {"size": 4} if "size" in known else {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
+    given: dict[str, Any] = {"size": 4} if "size" in known else {}
+    given |= {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
+    given |= {"alphabet": "ab", "max_length": 4} if "max_length" in known else {}
     numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
-    return Question(name=name, options=given, **numbers)
+    return family.compared(Question(name=name, options=given, **numbers))
 
 
 def check_proposal(family: Family, name: str) -> None:
@@ -114,6 +116,7 @@ def test_the_registry_knows_every_question_and_option() -> None:
     assert {family.name for family in FAMILIES if isinstance(family, PlannedFamily)} == {
         "shuffledp",
         "shuffledp, plane",
+        "shuffledp, dummies",
     }
     assert {option.name for option in options()} >= {"size", "labels", "low", "high", "precision"}
     with pytest.raises(InvalidInput, match="no question 'median'"):

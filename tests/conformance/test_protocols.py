@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise, product
+from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from shuffledp import Histogram, InvalidInput, KeyedWords, Summation
 from shuffledp.core.canonical import canonical
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
+from shuffledp.core.ragged import Ragged
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.reals import RealRange
 from shuffledp.protocols.counting import Counting
@@ -61,6 +62,8 @@ def picked(messages: Any, rows: Any) -> Any:
 
 
 def parts(messages: Any) -> tuple[NDArray[Any], ...]:
+    if isinstance(messages, Ragged):
+        return messages.values, messages.each
     return messages if isinstance(messages, tuple) else (messages,)
 
 
@@ -160,6 +163,11 @@ def check_counts(protocol: ShuffleProtocol) -> None:
             protocol.count(protocol.select(messages, ~chosen)),
         )
         assert np.array_equal((some + others).values, whole.values)
+        added = some.values.copy()
+        protocol.add(added, protocol.select(messages, ~chosen))
+        assert np.array_equal(added, whole.values)
+        groups = [protocol.select(messages, chosen), protocol.select(messages, ~chosen)]
+        assert np.array_equal(protocol.count(protocol.joined(groups)).values, whole.values)
     order = np.random.default_rng(4).permutation(N)
     assert np.array_equal(protocol.count(picked(messages, order)).values, whole.values)
 
@@ -202,22 +210,22 @@ def check_errors(protocol: ShuffleProtocol) -> None:
 
 def check_exactly_unbiased(protocol: OneMessage) -> None:
     """All messages of two users: mean and squared error of the estimate are the formulas'."""
-    rows, values = 4096, protocol.domain.clean(protocol.domain.samples()).values
+    rows, held = 4096, protocol.domain.clean(protocol.domain.samples()).values
     laws = []
-    for value in values:
-        symbols = np.unique(protocol.encode(np.full(rows, value), WORDS, first_row=0))
+    for value in held:
+        symbols = np.unique(protocol.encode(np.full(rows, value), WORDS, first_row=0), axis=0)
         if len(symbols) == 1:  # not rounded at random, so that the law is known
-            laws.append((value, protocol.randomizer.probability(np.arange(protocol.alphabet), int(symbols[0]))))
+            laws.append((value, protocol.randomizer.probability(np.arange(protocol.alphabet), symbols[0])))
     assert len(laws) > 1
+    pairs = list(combinations_with_replacement(range(protocol.alphabet), 2))
+    values = np.array([protocol.estimate(Counts.of(np.array(pair), protocol.alphabet)).value for pair in pairs])
+    a, b = np.array(pairs).T
     for (one, first), (other, second) in product(laws, laws):
         population = Population(values=np.array([one, other]), users=np.array([1, 1]))
         truth = protocol.expected(population)
-        mean, squared = np.zeros(len(truth)), 0.0
-        for a, b in product(range(protocol.alphabet), repeat=2):
-            value = protocol.estimate(Counts.of(np.array([a, b]), protocol.alphabet)).value
-            mean += first[a] * second[b] * value
-            squared += first[a] * second[b] * float(np.square(value - truth).sum())
-        assert mean == pytest.approx(truth + protocol.bias(population), abs=1e-9)
+        chance = first[a] * second[b] + np.where(a == b, 0, first[b] * second[a])
+        assert chance @ values == pytest.approx(truth + protocol.bias(population), abs=1e-9)
+        squared = chance @ np.square(values - truth).sum(axis=1)
         assert squared == pytest.approx(protocol.expected_error(population), rel=1e-9)
 
 

@@ -308,6 +308,37 @@ def test_plain_queries_are_allowed(tmp_path: Path, query: Plan, text: str) -> No
     assert run_file(query, path, query=text, words=WORDS).n == 2000
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["least(number::DOUBLE / 10, 0.5)", "greatest(number::DOUBLE / 10, 0.5)", "len(concat(number, 'x')) / 10",
+     "CASE WHEN number::DOUBLE > 3 THEN 1 ELSE 0 END", "number::DOUBLE > 3 OR name = 'a'", "name = 'a' OR NUMBER::DOUBLE > 3",
+     "CASE \"number\" WHEN '1' THEN 1 ELSE 0 END", "number::DOUBLE BETWEEN 5 AND 1 OR name = 'a'",
+     "least(TRY_CAST(number AS DOUBLE) / 10, 0.5)", "least(TRY_CAST(word AS DOUBLE) / 2000, 0.5)",
+     "length(concat_ws('-', number, name)) / 10",
+     "coalesce(name, '') = 'a' OR number::DOUBLE > 3", "least(try_strptime(word, '%Y'), make_timestamp(0)) > make_timestamp(1)"],
+)  # fmt: skip
+def test_what_a_query_would_overlook_is_missing(tmp_path: Path, query: Plan, text: str) -> None:
+    rows = ["1,a,1999"] * 1500
+    rows[7] = ",a,x"
+    path = tmp_path / "holes.csv"
+    path.write_text("\n".join(["number,name,word", *rows]))
+    with pytest.raises(InvalidInput, match="in data row 8 the value is missing"):
+        run_file(query, path, query=text)
+    assert run_file(query, path, query=text, policy=Policy(missing="skip")).rejected == {"missing": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["coalesce(number, '0')::DOUBLE / 10", "CASE WHEN number IS NULL THEN 0 ELSE least(number::DOUBLE, 1) END",
+     "number IS NOT NULL", "number IS DISTINCT FROM '1'", "least(coalesce(TRY_CAST(number AS DOUBLE), 0), 1)",
+     "name = 'a'"],
+)  # fmt: skip
+def test_a_query_may_say_what_missing_means(tmp_path: Path, query: Plan, text: str) -> None:
+    path = tmp_path / "holes.csv"
+    path.write_text("\n".join(["number,name", ",a", *["1,a"] * 1500]))
+    assert run_file(query, path, query=text).n == 1501
+
+
 def test_cells_of_a_csv_file_are_texts_whatever_is_in_them(tmp_path: Path) -> None:
     """One person's cell must not change what the others' cells mean."""
     yes_no = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["false", "true"])

@@ -17,7 +17,7 @@ from shuffledp import InvalidInput, NoClaim, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
 from shuffledp.esa.analyzer import NO_BUDGET, Opened, analyze, open_batch, result_of
-from shuffledp.esa.client import message_of
+from shuffledp.esa.client import messages_of
 from shuffledp.esa.crypto import seal
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Ledger
@@ -37,7 +37,7 @@ def sealed(message: int) -> bytes:
 
 
 def batch(values: list[str], extra: list[bytes]) -> bytes:
-    return b"".join([sealed(message_of(TASK, value)) for value in values] + extra)
+    return b"".join([sealed(messages_of(TASK, value)[0]) for value in values] + extra)
 
 
 def test_a7_bad_records_are_isolated_and_counted() -> None:
@@ -92,7 +92,7 @@ def test_a_helper_killed_while_it_opens_loses_and_doubles_nothing() -> None:
 def test_sums_too() -> None:
     task = Task(plan=plan("mean", n=300, epsilon=2.0, delta=1e-4, high=10.0), window=60, max_age=60, **PARTIES)
     data = b"".join(
-        seal(encode_message(message_of(task, 4.0)), RING.public().active, "analyzer", task.id) for _ in range(400)
+        seal(encode_message(messages_of(task, 4.0)[0]), RING.public().active, "analyzer", task.id) for _ in range(400)
     )
     result = analyze(data, task, RING)
     low, high = result.estimate.interval()

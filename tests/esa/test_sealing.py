@@ -12,7 +12,7 @@ from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey
 
 from oracles.parties import PARTIES
 from shuffledp import InvalidInput, KeyedWords, plan
-from shuffledp.esa.client import message_of
+from shuffledp.esa.client import messages_of
 from shuffledp.esa.crypto import info, seal, seal_message, unseal
 from shuffledp.esa.keys import ROLES, KeyList, KeyRing, PrivateKey, PublicKey
 from shuffledp.esa.task import Task
@@ -226,15 +226,15 @@ def test_a_private_key_is_never_shown() -> None:
 
 
 def test_messages_are_randomized_values_of_the_plan() -> None:
-    messages = [message_of(TASK, "answer 3") for _ in range(300)]
+    messages = [messages_of(TASK, "answer 3")[0] for _ in range(300)]
     assert set(messages) <= set(range(16))
     assert messages.count(3) > 150
-    assert message_of(TASK, "answer 3", KeyedWords.seeded(1)) == message_of(TASK, "answer 3", KeyedWords.seeded(1))
+    assert messages_of(TASK, "answer 3", KeyedWords.seeded(1)) == messages_of(TASK, "answer 3", KeyedWords.seeded(1))
     with pytest.raises(InvalidInput) as refused:
-        message_of(TASK, "s3cr3t")
+        messages_of(TASK, "s3cr3t")
     assert "s3cr3t" not in str(refused.value)
     mean = Task(plan=plan("mean", n=1000, epsilon=1.0, delta=1e-6, high=10.0), window=60, max_age=60, **PARTIES)
-    assert 0 <= message_of(mean, 7.5) < mean.plan.protocol.alphabet
+    assert 0 <= messages_of(mean, 7.5)[0] < mean.plan.protocol.alphabet
 
 
 def test_report_ids_name_the_inner_record() -> None:

@@ -13,10 +13,11 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from shuffledp import InvalidInput
 from shuffledp.core.canonical import canonical
 from shuffledp.core.words import Bytes, Lane, Words
+from shuffledp.esa.bundle import bundled, is_bundle, slots_of
 from shuffledp.esa.crypto import info, unseal
 from shuffledp.esa.keys import KeyRing, PrivateKey, fingerprint
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import decode_message, report_id
+from shuffledp.esa.wire import decode_message, record_length, report_id
 from shuffledp.protocols import registry
 from shuffledp.protocols.one_message import OneMessage
 
@@ -100,3 +101,24 @@ def test_every_layer_opens_to_the_one_inside() -> None:
             assert report_id(record).hex() == layer["report_id"]
         assert decode_message(bytes.fromhex(case["layers"][0]["plaintext"]), 2**32) == case["message"]
     assert hops == {1, 2, 3}
+
+
+def test_bundles_are_taken_or_refused() -> None:
+    for case in VECTORS["bundles"]:
+        bundle = bytes.fromhex(case["bundle"])
+        assert bundle == bundled([bytes.fromhex(part["record"]) for part in case["sealed"]], case["slots"])
+        assert is_bundle(bundle)
+        assert (len(bundle), slots_of(len(bundle))) == (record_length(1, case["slots"]), case["slots"])
+        assert report_id(bundle).hex() == case["report_id"]
+        assert case["messages"] == sorted(case["messages"])
+        for part, message in zip((*case["sealed"], case["layer"]), (*case["messages"], None), strict=True):
+            private = X25519PrivateKey.from_private_bytes(bytes.fromhex(part["private"]))
+            ring = KeyRing(
+                role=part["role"], keys=(PrivateKey(key_id=part["key_id"], state="ACTIVE", private=private),)
+            )
+            inside = unseal(bytes.fromhex(part["record"]), ring, case["task_id"], hop=part["hop"])
+            assert inside == bytes.fromhex(part["plaintext"])
+            assert inside == bundle if message is None else decode_message(inside, 2**32) == message
+    for case in VECTORS["refused_bundles"]:
+        bundle = bytes.fromhex(case["bundle"])
+        assert len(bundle) != record_length(1, case["slots"]) or not is_bundle(bundle), case["why"]

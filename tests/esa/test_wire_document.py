@@ -150,6 +150,17 @@ def test_vectors_of_sealing() -> None:
             assert inside == bytes.fromhex(layer["plaintext"])
 
 
+def test_vectors_of_bundles() -> None:
+    for vector in VECTORS["bundles"]:
+        records = [bytes.fromhex(part["record"]) for part in vector["sealed"]]
+        bundle = independent.bundle(records, vector["slots"])
+        assert bundle.hex() == vector["bundle"] == vector["layer"]["plaintext"]
+        assert independent.taken_apart(bundle, vector["slots"]) == records
+        assert independent.report_id(bundle).hex() == vector["report_id"]
+    for vector in VECTORS["refused_bundles"]:
+        assert independent.taken_apart(bytes.fromhex(vector["bundle"]), vector["slots"]) is None, vector["why"]
+
+
 def test_the_worked_examples_are_right() -> None:
     shown = {
         name: re.sub(r"\s", "", re.sub(r'"shuffledp/2 analyzer", 0', "", body))
@@ -168,3 +179,7 @@ def test_the_worked_examples_are_right() -> None:
         layer[name] for name in ("info", "plaintext", "record")
     )
     assert shown["report id"] == layer["report_id"]
+    vector = VECTORS["bundles"][1]
+    assert vector["messages"] == [0, 5]
+    assert [shown["first slot"], shown["second slot"]] == [part["record"] for part in vector["sealed"]]
+    assert (shown["other slots"], shown["bundle id"]) == ("142zerobytes", vector["report_id"])

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,55 @@ def test_many_bins_do_not_crowd(bins: int, most: int) -> None:
     assert len(list(drawing.iter("{http://www.w3.org/2000/svg}text"))) <= most
     folded = any(tag == "details" for tag, _ in Page(page(result)).tags)
     assert folded == (bins > 60)
+
+
+SCRIPTS = ("日本", "مرحبا", "नमस्ते", "Ωμέγα", "🦉", "naïve", "$x$", "<b>")
+
+
+def ranked(size: int, *, truth: bool = False) -> dict[str, Any]:
+    """A result with so many texts, of which some stand out; as JSON data, so no protocol is needed."""
+    result = histogram(labels=["no", "yes"])
+    values = [float(7919 * j % size) - 10 for j in range(size)]
+    names = [f"{SCRIPTS[j % len(SCRIPTS)]} {j}" for j in range(size)]
+    result["estimate"] |= {"names": names, "value": values, "standard_error": [3.0] * size}
+    result["estimate"]["interval"] = [[value - 6, value + 6] for value in values]
+    return result | {"truth": values if truth else None}
+
+
+@pytest.mark.parametrize(("size", "truth"), [(100, False), (5000, True)])
+def test_the_largest_of_many_texts_are_drawn_in_order(size: int, truth: bool) -> None:
+    """Thirty bars with their names in any script, one line for the others, and no warning."""
+    result = ranked(size, truth=truth)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert picture(result)[:4] == b"\x89PNG"
+        drawing = ET.fromstring(picture(result, "svg"))
+    shown = [element.text or "" for element in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    named = [text for text in shown if text in result["estimate"]["names"]]
+    order = sorted(range(size), key=lambda j: -result["estimate"]["value"][j])
+    assert named == [result["estimate"]["names"][j] for j in order[:30]]
+    assert f"{size - 30:,} others" in shown
+    assert f"each at most {result['estimate']['value'][order[30]]:,.0f}" in [text.removesuffix(".0") for text in shown]
+
+
+def test_a_page_of_very_many_bins_has_the_largest() -> None:
+    result = ranked(5000)
+    result["derived"] = {"projected": result["estimate"]["value"]}
+    found = Page(page(result))
+    order = sorted(range(5000), key=lambda j: -result["estimate"]["value"][j])[:1000]
+    for table in found.tables[:2]:
+        assert [row[0] for row in table[1:]] == [result["estimate"]["names"][j] for j in order]
+    assert "The 1,000 largest of 5,000 bins" in found.text
+    assert "Among so many, some are large by chance." in found.text
+
+
+def test_numbers_stay_in_order_and_nothing_is_a_result_too() -> None:
+    """Bins of an axis are a curve; a result that names nothing, as a search may, is drawn and written all the same."""
+    result = histogram(n=100_000, size=100, low=-1.0, high=1.0)
+    assert "others" not in picture(result, "svg").decode()
+    nothing = ranked(0)
+    assert picture(nothing)[:4] == b"\x89PNG"
+    assert len(Page(page(nothing)).tables[0]) == 1
 
 
 def test_simultaneous_intervals_are_called_so() -> None:

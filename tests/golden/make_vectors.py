@@ -18,14 +18,15 @@ from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey, KEMKeyPair
 
 import shuffledp.esa
 from shuffledp import plan
-from shuffledp.core.canonical import canonical
+from shuffledp.core.canonical import canonical, digest
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import Bytes, KeyedWords, Lane, Words
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.bundle import bundled
 from shuffledp.esa.crypto import info
 from shuffledp.esa.keys import KeyList, PublicKey, Role
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import Header, encode_message, report_id
+from shuffledp.esa.wire import SEALED, Header, encode_message, report_id
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.histogram import HistogramFamily
 from shuffledp.protocols.one_message import OneMessage
@@ -47,6 +48,11 @@ ABOUT = {
         "a message sealed for the analyzer and then for each shuffler, the layers from the analyzer out. With the ephemeral "
         "private key and the `info` of each layer the record comes out; `report_id` names the record as a shuffler passes it on"
     ),
+    "bundles": (
+        "the messages of one report, each sealed for the analyzer, in a bundle of `slots` slots; `report_id` names the bundle "
+        "as hop 1 keeps it, and `layer` is that shuffler's layer around it"
+    ),
+    "refused_bundles": "what hop 1 finds under its layer and refuses as invalid_message, for the reason `why`",
 }
 CANONICAL = [
     "null", "true", "[]", "{}", '""',
@@ -243,37 +249,73 @@ def keys() -> list[dict[str, Any]]:
     return found
 
 
+def sealed(record: bytes, task_id: str, name: str, hop: int, key_id: int, which: str = "") -> dict[str, Any]:
+    """One layer; its name decides the keys, the ephemeral one also which of several it is."""
+    suite = CipherSuite.new(KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256, AEADId.AES128_GCM)
+    role: Role = "shuffler" if hop else "analyzer"
+    private, ephemeral = secret(f"recipient {name}"), secret(f"ephemeral {name}{which}")
+    header = Header(key_id).encode()
+    bound = info(role, hop, header, task_id, public(private))
+    pair = KEMKeyPair(
+        KEMKey.from_pyca_cryptography_key(ephemeral), KEMKey.from_pyca_cryptography_key(ephemeral.public_key())
+    )
+    enc, context = suite.create_sender_context(
+        KEMKey.from_pyca_cryptography_key(private.public_key()), info=bound, eks=pair
+    )
+    outside = header + enc + context.seal(record)
+    return {
+        "role": role, "hop": hop, "key_id": key_id, "private": private.private_bytes_raw().hex(),
+        "public": base64.b64encode(public(private)).decode(), "ephemeral": ephemeral.private_bytes_raw().hex(),
+        "info": bound.hex(), "plaintext": record.hex(), "record": outside.hex(), "report_id": report_id(outside).hex(),
+    }  # fmt: skip
+
+
 def sealing() -> list[dict[str, Any]]:
     """Messages through one to three shufflers."""
-    suite = CipherSuite.new(KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256, AEADId.AES128_GCM)
     found = []
     for task in tasks():
         for message in (0, 1, 2**32 - 1):
             record, layers = encode_message(message), []
             for hop in range(task.hops + 1):
-                name = f"{task.id} {message} {hop}"
-                role: Role = "shuffler" if hop else "analyzer"
-                private, ephemeral = secret(f"recipient {name}"), secret(f"ephemeral {name}")
-                header = Header((7 * hop + message) % 256).encode()
-                bound = info(role, hop, header, task.id, public(private))
-                pair = KEMKeyPair(
-                    KEMKey.from_pyca_cryptography_key(ephemeral),
-                    KEMKey.from_pyca_cryptography_key(ephemeral.public_key()),
-                )
-                enc, context = suite.create_sender_context(
-                    KEMKey.from_pyca_cryptography_key(private.public_key()), info=bound, eks=pair
-                )
-                plaintext, record = record, header + enc + context.seal(record)
-                layers.append(
-                    {
-                        "role": role, "hop": hop, "key_id": header[0], "private": private.private_bytes_raw().hex(),
-                        "public": base64.b64encode(public(private)).decode(), "ephemeral": ephemeral.private_bytes_raw().hex(),
-                        "info": bound.hex(), "plaintext": plaintext.hex(), "record": record.hex(),
-                        "report_id": report_id(record).hex(),
-                    }
-                )  # fmt: skip
+                layers.append(sealed(record, task.id, f"{task.id} {message} {hop}", hop, (7 * hop + message) % 256))
+                record = bytes.fromhex(layers[-1]["record"])
             found.append({"task_id": task.id, "message": message, "layers": layers})
     return found
+
+
+def bundles() -> list[dict[str, Any]]:
+    """One to four messages in four slots, sealed to one key."""
+    task_id, found = digest({"bundles": 4}), []
+    for messages in ([5], [0, 5], [5, 5, 1361], [0, 1, 5, 2**32 - 1]):
+        parts = [
+            sealed(encode_message(message), task_id, "bundle", 0, 3, f"{messages} {place}")
+            for place, message in enumerate(messages)
+        ]
+        bundle = bundled([bytes.fromhex(part["record"]) for part in parts], 4)
+        found.append(
+            {
+                "task_id": task_id, "slots": 4, "messages": messages, "sealed": parts, "bundle": bundle.hex(),
+                "report_id": report_id(bundle).hex(), "layer": sealed(bundle, task_id, f"bundle {messages}", 1, 9),
+            }
+        )  # fmt: skip
+    return found
+
+
+def refused_bundles() -> list[dict[str, Any]]:
+    """Each wrong in one way."""
+    one, two, three = (bytes.fromhex(part["record"]) for part in bundles()[2]["sealed"])
+    empty = bytes(SEALED)
+    wrong = {
+        "nothing is in it": empty * 4,
+        "a slot is missing": one + two + three,
+        "a slot too many": one + two + three + empty * 2,
+        "an empty slot before one in use": one + empty + two + empty,
+        "what is left is not zero": one + two + three + empty[:-1] + b"\1",
+        "another suite": one + two[:2] + b"\x21" + two[3:] + empty * 2,
+        "two keys": one + b"\4" + two[1:] + empty * 2,
+        "one record twice": one + two + one + empty,
+    }
+    return [{"slots": 4, "why": why, "bundle": bundle.hex()} for why, bundle in wrong.items()]
 
 
 def vectors() -> dict[str, Any]:
@@ -290,6 +332,8 @@ def vectors() -> dict[str, Any]:
         "randomization": randomization(),
         "refused": refused(),
         "sealing": sealing(),
+        "bundles": bundles(),
+        "refused_bundles": refused_bundles(),
     }
 
 

@@ -20,7 +20,7 @@ from shuffledp.accounting.bound import (
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import ErrorLedger, Expectation, log_expected_positive_part
-from shuffledp.arithmetic.law import ULP
+from shuffledp.arithmetic.law import ULP, Summands, expected
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair, doubles
@@ -35,6 +35,7 @@ LARGEST_RATIO = math.exp(LARGEST_LOG_RATIO)
 class Numeric:
     """delta <= (1/n) E[(l_1 + ... + l_n)_+] + uncovered, for the worst pair of inputs.
 
+    Where dummies hide the messages, n is a Poisson number and eta the law of a dummy: then that is the divergence itself.
     Legend: l = (mu_x - e^epsilon mu_x') / eta with probability eta(y), else 0; eta = gamma omega.
     Regime: a randomizer whose law is known.
     Reference: BBGN19, Lemma 5.3; docs/maths/numeric.md for what is computed.
@@ -54,7 +55,11 @@ class Numeric:
         pairs = blanket.pairs()
         if not pairs:
             return outside(f"the law of {blanket.label} is not known. Use the generic bound.")
-        return out_of_range(pairs, epsilon) or upper_claim(*worst_pair(pairs, n, epsilon), name=self.name)
+        refusal = out_of_range(pairs, epsilon)
+        if refusal is not None:
+            return refusal
+        log_delta, ledger = worst_pair(pairs, blanket.summands(n), epsilon)
+        return upper_claim(_and_also(log_delta, blanket.shortfall(n, epsilon)), ledger, name=self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ def out_of_range(pairs: Sequence[Sequence[Pair]], epsilon: float) -> Claim | Non
     )
 
 
-def worst_pair(pairs: Sequence[Sequence[Pair]], n: int, epsilon: float) -> tuple[float, ErrorLedger]:
+def worst_pair(pairs: Sequence[Sequence[Pair]], n: Summands, epsilon: float) -> tuple[float, ErrorLedger]:
     """An upper end of log delta over all pairs, each with its best measure; a pair that cannot win is not evaluated."""
     if len(pairs) == 1:
         return _best_measure(pairs[0], n, epsilon)
@@ -126,7 +131,7 @@ def worst_pair(pairs: Sequence[Sequence[Pair]], n: int, epsilon: float) -> tuple
     return worst, ledger
 
 
-def _best_measure(options: Sequence[Pair], n: int, epsilon: float) -> tuple[float, ErrorLedger]:
+def _best_measure(options: Sequence[Pair], n: Summands, epsilon: float) -> tuple[float, ErrorLedger]:
     """The smallest bound that one of the measures gives. Chernoff's minimum is a little before the true one."""
     low, high = 0, len(options) - 1
     while low < high:
@@ -144,24 +149,29 @@ def _best_measure(options: Sequence[Pair], n: int, epsilon: float) -> tuple[floa
     return best
 
 
-def _upper(pair: Pair, n: int, epsilon: float, tolerance: float = TOLERANCE) -> tuple[float, ErrorLedger]:
+def _upper(pair: Pair, n: Summands, epsilon: float, tolerance: float = TOLERANCE) -> tuple[float, ErrorLedger]:
     found: Expectation = log_expected_positive_part(pair.law(epsilon), n, tolerance=tolerance)
     return _with_uncovered(found.log.upper, pair, n, epsilon), found.ledger
 
 
-def _ceiling(pair: Pair, n: int, epsilon: float) -> float:
+def _ceiling(pair: Pair, n: Summands, epsilon: float) -> float:
     """A quick upper bound, by Chernoff."""
     return _with_uncovered(chernoff(pair.law(epsilon), n), pair, n, epsilon)
 
 
-def _with_uncovered(log_expectation: float, pair: Pair, n: int, epsilon: float) -> float:
-    uncovered = pair.uncovered_up(epsilon)
-    log_delta = log_expectation - math.log(n)
-    log_delta += 4 * ULP * (abs(log_delta) + abs(math.log(n))) if math.isfinite(log_delta) else 0.0
-    if uncovered == 0:
+def _with_uncovered(log_expectation: float, pair: Pair, n: Summands, epsilon: float) -> float:
+    log_n = math.log(expected(n))
+    log_delta = log_expectation - log_n
+    log_delta += 4 * ULP * (abs(log_delta) + abs(log_n)) if math.isfinite(log_delta) else 0.0
+    return _and_also(log_delta, pair.uncovered_up(epsilon))
+
+
+def _and_also(log_delta: float, more: float) -> float:
+    """The logarithm of the sum, rounded up."""
+    if more == 0:
         return log_delta
-    total = float(np.logaddexp(log_delta, math.log(uncovered)))
-    return total + 8 * ULP * (1 + abs(total) + abs(math.log(uncovered)))
+    total = float(np.logaddexp(log_delta, math.log(more)))
+    return total + 8 * ULP * (1 + abs(total) + abs(math.log(more)))
 
 
 def upper_claim(log_delta: float, ledger: ErrorLedger, *, name: str) -> Claim:

@@ -14,12 +14,13 @@ from flint import arb
 from shuffledp.accounting.bound import Bound, Claim, Side
 from shuffledp.arithmetic.balls import exp_down, exp_up, log_down, log_up, round_up
 from shuffledp.arithmetic.inversion import Search, first_double, first_integer, last_double, search
+from shuffledp.arithmetic.law import expected
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
-Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma"]
+Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma", "dummies"]
 
 _GRID = 1.5
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -324,15 +325,17 @@ def _guess(problem: Problem) -> float:
     """Where the normal approximation puts the unknown: epsilon^2 n = 2 log(1/delta) E[l^2]."""
     family = problem.randomizer
     if isinstance(family, RandomizerFamily):
-        # E[l^2] is about 2 k / gamma, 2 e^eps0, or 1 / sigma^2
+        # E[l^2] is about 2 k / gamma, 2 e^eps0, 1 / sigma^2, or that of one dummy's over how many there are
         share = 4 * math.log(1 / _known(problem.delta)) / (max(_known(problem.epsilon), 1e-12) ** 2 * _known(problem.n))
+        if problem.unknown == "dummies":
+            return share * family.blanket(1.0).pairs()[0][0].spread / 2
         if problem.unknown == "gamma":
             return min(0.9, share * (family.blanket(0.5).uniform_size or 1))
         return math.log1p(1 / share) if problem.unknown == "epsilon0" else max(0.3, math.sqrt(share / 2))
     spread = max((options[0].spread for options in family.pairs()), default=0.0)
     if not spread > 0:
         spread = math.expm1(min(50.0, _local(problem))) ** 2 if family.epsilon0() is not None else 1.0
-    deviation = 2 * math.log(1 / _known(problem.delta)) * spread
+    deviation = 2 * math.log(1 / _known(problem.delta)) * spread / expected(family.summands(1))
     if problem.unknown == "n":
         return deviation / max(_known(problem.epsilon), 1e-12) ** 2
     return math.log1p(math.sqrt(deviation / _known(problem.n)))

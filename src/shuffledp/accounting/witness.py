@@ -16,7 +16,7 @@ from shuffledp.accounting.bound import (
 from shuffledp.accounting.numeric import out_of_range
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import log_expected_positive_part
-from shuffledp.arithmetic.law import ULP
+from shuffledp.arithmetic.law import ULP, expected
 from shuffledp.arithmetic.tilt import chernoff
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
@@ -46,15 +46,31 @@ class Witness:
         refusal = out_of_range([[pair] for pair in pairs], epsilon)
         if refusal is not None:
             return refusal
-        laws = sorted(((chernoff(pair.law(epsilon), n), i, pair) for i, pair in enumerate(pairs)), reverse=True)
+        terms, shortfall = blanket.summands(n), blanket.shortfall(n, epsilon)
+        log_n = math.log(expected(terms))
+        laws = sorted(
+            ((chernoff(pair.law(epsilon), pair.summands(terms, epsilon)), i, pair) for i, pair in enumerate(pairs)),
+            reverse=True,
+        )
         if not laws:
             return outside(f"no witness is known for {blanket.label}.")
         best, ledger = -math.inf, None
         for ceiling, _, pair in laws[:4]:
-            if ceiling - math.log(n) > best:
-                found = log_expected_positive_part(pair.law(epsilon), n, tolerance=TOLERANCE)
-                low = found.log.lower - math.log(n)
-                low -= 4 * ULP * (abs(low) + math.log(n)) if math.isfinite(low) else 0.0
+            if ceiling - log_n > best:
+                found = log_expected_positive_part(
+                    pair.law(epsilon), pair.summands(terms, epsilon), tolerance=TOLERANCE
+                )
+                low = found.log.lower - log_n
+                low -= 4 * ULP * (abs(low) + abs(log_n)) if math.isfinite(low) else 0.0
+                low = _less(low, shortfall)
                 if low > best:
                     best, ledger = low, found.ledger
         return Claim(log_delta=Enclosure(min(best, 0.0), 0.0), lower_by=self.name, ledger=ledger)
+
+
+def _less(log_delta: float, shortfall: float) -> float:
+    """The logarithm of the difference, rounded down."""
+    if shortfall == 0 or log_delta == -math.inf:
+        return log_delta
+    share = math.exp(min(0.0, math.log(shortfall) - log_delta)) * (1 + 16 * ULP * (1 + abs(log_delta)))
+    return log_delta + math.log1p(-share) * (1 + 8 * ULP) - 4 * ULP * abs(log_delta) if share < 1 else -math.inf

@@ -12,6 +12,8 @@ geometric series of Chernoff bounds for the lower one.
 Tilting. theta is near the saddle point, where M(theta + i t)^n / M(theta)^n is largest at t = 0, so a few thousand
 nodes give *relative* accuracy however small the expectation is.
 
+Poisson sums. With a Poisson number of summands, M(z)^n becomes e^(mean (M(z) - 1)); `tilt` has both, and nothing else changes.
+
 Every step that is not exact is entered in the ledger: width of the smoothing, aliases, truncation of the sum, rounding.
 docs/maths/kernel.md has the proofs, one heading for each part of this file.
 Assumption: numpy's exp, expm1, sin, cos, log1p are within 4 units in the last place.
@@ -22,11 +24,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.law import ULP, Law, Reals
-from shuffledp.arithmetic.tilt import Tilted, negligible
+from shuffledp.arithmetic.law import ULP, Complexes, Law, Reals, Summands
+from shuffledp.arithmetic.tilt import Tilted, at_saddle, negligible
 
 _CUT: Final = 8.8
 """Nodes go to t = _CUT / s, where the smoothing has decayed to e^-38.7."""
@@ -56,8 +57,6 @@ _TILTS_ABOVE: Final = np.geomspace(0.5, 40, 12)
 """Steps above theta, in reciprocal standard deviations, at which aliases to the left are bounded."""
 _PHI0: Final = 1 / math.sqrt(2 * math.pi)
 
-Complexes = NDArray[np.complex128]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorLedger:
@@ -83,8 +82,8 @@ class Expectation:
         return Expectation(log=Enclosure(low, high), ledger=other.ledger)
 
 
-def log_expected_positive_part(law: Law, n: int, *, tolerance: float = 1e-4) -> Expectation:
-    """Encloses log E[(X_1 + ... + X_n)_+].
+def log_expected_positive_part(law: Law, n: Summands, *, tolerance: float = 1e-4) -> Expectation:
+    """Encloses log E[(X_1 + ... + X_n)_+], or the same for a Poisson number of summands.
 
     The aim is a relative width of tolerance * max(1, z^2), where the sum has to deviate by z standard deviations to be
     positive: a relative change of the deviation (so of epsilon) by about tolerance / 2. If that costs too much the
@@ -100,7 +99,7 @@ def log_expected_positive_part(law: Law, n: int, *, tolerance: float = 1e-4) -> 
         return Expectation(log=Enclosure(-math.inf, ceiling), ledger=ErrorLedger(rounding=1.0))
     if n == 1:
         return _one_summand(law)
-    return _refined(Tilted(law, n), tolerance)
+    return _refined(at_saddle(law, n), tolerance)
 
 
 def _one_summand(law: Law) -> Expectation:
@@ -139,19 +138,19 @@ class _Grid:
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """The integrand at the nodes, relative to M(theta)^n.
+    """The integrand at the nodes, relative to E[e^(theta S)].
 
     Attributes:
         t: the nodes.
         z: theta + i t.
-        log_psi: the logarithm of the tilted characteristic function.
-        exponent: n log psi + s^2 z^2 / 2.
+        cumulant: the logarithm of the tilted characteristic function, for one summand.
+        exponent: the same for the sum, + s^2 z^2 / 2.
         terms: e^exponent, those at t > 0 doubled: the nodes at -t are their conjugates.
     """
 
     t: Reals
     z: Complexes
-    log_psi: Complexes
+    cumulant: Complexes
     exponent: Complexes
     terms: Complexes
 
@@ -194,8 +193,8 @@ def _evaluated(tilted: Tilted, grid: _Grid, aliases: float) -> Expectation:
     low = upper - bump - rounding - truncation - aliases
     if not high > 0 or not math.isfinite(high):
         return Expectation(log=Enclosure(-math.inf, math.inf), ledger=ErrorLedger(rounding=math.inf, nodes=grid.nodes))
-    log_power = tilted.n * tilted.log_m
-    slack = tilted.n * tilted.error_log_m + 16 * ULP * (1 + abs(log_power) + abs(math.log(high)))
+    log_power = tilted.log_power
+    slack = tilted.error_log_power + 16 * ULP * (1 + abs(log_power) + abs(math.log(high)))
     return Expectation(
         log=Enclosure(
             log_power + math.log(low) - slack if low > 0 else -math.inf,
@@ -215,17 +214,17 @@ def _evaluated(tilted: Tilted, grid: _Grid, aliases: float) -> Expectation:
 
 
 def _samples(tilted: Tilted, grid: _Grid) -> _Samples:
-    """M(z)^n e^(s^2 z^2 / 2) at the nodes, relative to M(theta)^n."""
+    """E[e^(zS)] e^(s^2 z^2 / 2) at the nodes, relative to E[e^(theta S)]."""
     s, theta = grid.smoothing, tilted.theta
     t: Reals = grid.step * np.arange(grid.nodes, dtype=np.float64)
     z = np.asarray(theta + 1j * t, dtype=np.complex128)
-    d = _characteristic(tilted, grid)
-    square_less_1 = np.maximum(2 * d.real + np.abs(d) ** 2, -1 + 1e-15)
-    log_psi = 0.5 * np.log1p(square_less_1) + 1j * np.arctan2(d.imag, 1 + d.real)
-    exponent = tilted.n * log_psi + s * s * (theta * theta - t * t) / 2 + 1j * (s * s * theta * t)
+    cumulant = tilted.cumulant(_characteristic(tilted, grid))
+    exponent = tilted.weight * cumulant + s * s * (theta * theta - t * t) / 2 + 1j * (s * s * theta * t)
+    if tilted.drift:
+        exponent += 1j * (tilted.drift * t)
     terms = np.exp(exponent)
     terms[1:] *= 2
-    return _Samples(t, z, log_psi, exponent, terms)
+    return _Samples(t, z, cumulant, exponent, terms)
 
 
 def _characteristic(tilted: Tilted, grid: _Grid) -> Complexes:
@@ -261,9 +260,7 @@ def _smoothed_sums(grid: _Grid, samples: _Samples) -> tuple[float, float]:
 
 def _all_zeros(tilted: Tilted, grid: _Grid) -> float:
     """What the upper function counts for S = 0 because every summand is: s phi(0) each time, and in truth nothing."""
-    if tilted.log_zero_down == -math.inf:
-        return 0.0
-    log_chance = tilted.n * (tilted.log_zero_down - tilted.log_m - tilted.error_log_m)
+    log_chance = tilted.log_chance_of_zeros()
     return grid.smoothing * _PHI0 * math.exp(min(0.0, log_chance)) * (1 - 1e-9)
 
 
@@ -278,8 +275,7 @@ def _aliases(tilted: Tilted, period: float) -> float:
         theta = theta[theta * tilted.x.max() < _STEEPEST]
         if len(theta) == 0:
             return math.inf
-        log_m, error = tilted.log_m_at(theta)
-        rise = tilted.n * (log_m - tilted.log_m + error + tilted.error_log_m)
+        rise = tilted.rise(theta)
         shift = np.abs(theta - tilted.theta) * period
         log_bound = rise - shift - 1 - np.log(theta) - np.log(-np.expm1(-shift))
         total += _INFLATED * math.exp(min(_OVERFLOW, float(log_bound.min())))
@@ -303,12 +299,11 @@ def _truncation(tilted: Tilted, grid: _Grid) -> float:
 
 def _rounding(tilted: Tilted, grid: _Grid, samples: _Samples) -> float:
     """At most what floating point has added to or taken from the sum of both functions."""
-    n, s, theta, h = tilted.n, grid.smoothing, tilted.theta, grid.step
-    off = _characteristic_error(tilted) * samples.t
-    modulus, size = np.exp(samples.log_psi.real), np.abs(samples.terms)
-    error = n * (off / modulus + 8 * ULP * np.abs(samples.log_psi)) + 16 * ULP * (1 + np.abs(samples.exponent))
-    # where the relative error is not small, both the true and the computed node are below (|psi| + error)^n
-    log_ceiling = n * np.log(modulus + off) + s * s * (theta * theta - samples.t * samples.t) / 2
+    s, theta, h, size = grid.smoothing, tilted.theta, grid.step, np.abs(samples.terms)
+    error, log_most = tilted.spoiled(samples.cumulant, _characteristic_error(tilted) * samples.t, samples.t)
+    error += 16 * ULP * (1 + np.abs(samples.exponent))
+    # where the relative error is not small, both the true and the computed node are below the most they can be
+    log_ceiling = log_most + s * s * (theta * theta - samples.t * samples.t) / 2
     ceiling = np.exp(np.minimum(log_ceiling, _OVERFLOW))
     spoiled = np.where(error < _CLEAR, size * np.expm1(np.minimum(error, _CLEAR)), 2 * (size + 2 * ceiling))
     magnitude = 1 / np.abs(samples.z) ** 2 + s * s

@@ -1,4 +1,4 @@
-"""The law of one bounded summand, as atoms."""
+"""The law of one bounded summand, as atoms, and how many summands there are."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
+Complexes = NDArray[np.complex128]
 ULP = 2.0**-53
 """Relative error of one correctly rounded operation."""
 
@@ -44,3 +45,29 @@ class Law:
         total = float(self.masses.sum())
         total_up = math.nextafter(total * (1 + (len(self.masses) + self.ulps + 4) * 2 * ULP), math.inf)
         return math.log1p(-total_up) * (1 + 4 * ULP) if total_up < 1 else -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """A Poisson number of summands.
+
+    Attributes:
+        mean: how many there are on average; it may be off by one unit in its last place.
+        drift: added to their sum, exactly; not above 0.
+    """
+
+    mean: float
+    drift: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.mean < math.inf and -math.inf < self.drift <= 0):
+            raise InvalidInput("a Poisson number has a mean above 0, and the drift of its sum is not above 0.")
+
+
+Summands = int | Poisson
+"""How many summands a sum has: so many, or a Poisson number."""
+
+
+def expected(n: Summands) -> float:
+    """How many there are on average."""
+    return n.mean if isinstance(n, Poisson) else n

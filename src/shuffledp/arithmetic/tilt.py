@@ -1,6 +1,7 @@
-"""Exponential tilting: log M(theta) with an error bound, the saddle point, and Chernoff's bound from them.
+"""Exponential tilting: log E[e^(theta S)] with an error bound, the saddle point, and Chernoff's bound from them.
 
-M(theta) = E[e^(theta X)] for the law of one summand X. docs/maths/kernel.md, Inversion and Rounding, has the proofs.
+S is the sum of n summands, or of a Poisson number of them; M(theta) = E[e^(theta X)] for the law of one summand X.
+docs/maths/kernel.md, Inversion, Rounding and Poisson sums, has the proofs.
 """
 
 import math
@@ -9,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from shuffledp.arithmetic.law import ULP, Law, Reals
+from shuffledp.arithmetic.law import ULP, Complexes, Law, Poisson, Reals, Summands, expected
 
 TINY: Final = 1e-300
 """Stands in for 0 where a logarithm or a quotient is taken."""
@@ -22,25 +23,56 @@ _SADDLE_PRECISION: Final = 8e-3
 
 
 class Tilted:
-    """The law q of a summand, tilted to the saddle point of n of them.
+    """The law of a sum of n summands, tilted to its saddle point.
 
     Attributes:
         x: the atoms' values, `p` their masses, `scales` their error scales.
         theta: the tilt.
         log_m: log M(theta), off by at most `error_log_m`.
         q: the tilted masses, p e^(theta x) / M(theta).
+        weight: how many summands: `cumulant` times this is the logarithm of the tilted characteristic function of the sum.
+        drift: what is added to the sum besides.
+        log_power: log E[e^(theta S)], off by at most `error_log_power`.
         sd: standard deviation of the tilted sum.
     """
 
+    drift = 0.0
+    weight: float
+
     def __init__(self, law: Law, n: int) -> None:
-        keep = law.masses > 0
-        self.x, self.p, self.scales = law.values[keep], law.masses[keep], law.scales[keep]
-        self.n, self.ulps, self.log_zero_down = n, law.ulps, law.log_zero_mass_down
+        self._take(law)
+        self.weight = n
         self.theta = _saddle(self.x, self.p, n)
         log_m, error_log_m = self.log_m_at(np.array([self.theta]))
         self.log_m, self.error_log_m = float(log_m[0]), float(error_log_m[0])
+        self.log_power, self.error_log_power = n * self.log_m, n * self.error_log_m
         self.q = self.p * np.exp(self.theta * self.x - self.log_m)
         self.sd = math.sqrt(n * float(self.q @ self.x**2))
+
+    def _take(self, law: Law) -> None:
+        keep = law.masses > 0
+        self.x, self.p, self.scales = law.values[keep], law.masses[keep], law.scales[keep]
+        self.ulps, self.log_zero_down = law.ulps, law.log_zero_mass_down
+
+    def cumulant(self, d: Complexes) -> Complexes:
+        """The logarithm of 1 + d, d being the tilted characteristic function of a summand, less 1."""
+        square_less_1 = np.maximum(2 * d.real + np.abs(d) ** 2, -1 + 1e-15)
+        return np.asarray(0.5 * np.log1p(square_less_1) + 1j * np.arctan2(d.imag, 1 + d.real))
+
+    def spoiled(self, cumulant: Complexes, off: Reals, t: Reals) -> tuple[Reals, Reals]:  # noqa: ARG002
+        """If d is off by this: the relative error of the sum's characteristic function at t, and the log of its ceiling."""
+        modulus = np.exp(cumulant.real)
+        error = self.weight * (off / modulus + 8 * ULP * np.abs(cumulant))
+        return error, self.weight * np.log(modulus + off)
+
+    def rise(self, theta: Reals) -> Reals:
+        """An upper bound on log E[e^(theta' S)] - log E[e^(theta S)] at several theta'."""
+        log_m, error = self.log_m_at(theta)
+        return np.asarray(self.weight * (log_m - self.log_m + error + self.error_log_m))
+
+    def log_chance_of_zeros(self) -> float:
+        """A lower bound on the logarithm of P(all summands are 0) / E[e^(theta S)]."""
+        return self.weight * (self.log_zero_down - self.log_m - self.error_log_m)
 
     def log_m_at(self, theta: Reals) -> tuple[Reals, Reals]:
         """Log M at several thetas, and bounds on its errors."""
@@ -59,26 +91,80 @@ class Tilted:
         return log_m, 2 * ULP * ((per_atom @ self.p + absolute) / np.maximum(m, TINY) + 8 * np.abs(log_m))
 
 
-def negligible(law: Law, n: int) -> float | None:
+class TiltedPoisson(Tilted):
+    """The same for a Poisson number of summands and a drift: log E[e^(zS)] = mean (M(z) - 1) + z drift.
+
+    Tilting multiplies the intensity of each atom by e^(theta x), so q is p e^(theta x): no M(theta) to divide by.
+    """
+
+    def __init__(self, law: Law, n: Poisson) -> None:  # not super().__init__: nothing of the sum is the same
+        self._take(law)
+        self.weight, self.drift, self.log_m, self.error_log_m = n.mean, n.drift, 0.0, 0.0
+        self.theta = _saddle(self.x, self.p, n.mean, n.drift / n.mean)
+        power, error = self._log_power_at(np.array([self.theta]))
+        self.log_power, self.error_log_power = float(power[0]), float(error[0])
+        self.q = self.p * np.exp(self.theta * self.x)
+        self.sd = math.sqrt(n.mean * float(self.q @ self.x**2))
+
+    def cumulant(self, d: Complexes) -> Complexes:
+        """What is missing to 1 itself."""
+        return d
+
+    def spoiled(self, cumulant: Complexes, off: Reals, t: Reals) -> tuple[Reals, Reals]:
+        """As above; the mean may be off by one unit in its last place, too."""
+        error = self.weight * (off + 12 * ULP * np.abs(cumulant)) + 8 * ULP * abs(self.drift) * t
+        return error, self.weight * cumulant.real + error
+
+    def rise(self, theta: Reals) -> Reals:
+        """From both powers."""
+        power, error = self._log_power_at(theta)
+        return np.asarray(power - self.log_power + error + self.error_log_power)
+
+    def log_chance_of_zeros(self) -> float:
+        """No summand at all; with a drift the sum is not 0 then."""
+        if self.drift != 0:
+            return -math.inf
+        none = self.weight * float(self.p.sum()) * (1 + (len(self.p) + self.ulps + 6) * 2 * ULP)
+        return -none - self.log_power - self.error_log_power - 4 * ULP * (none + abs(self.log_power))
+
+    def _log_power_at(self, theta: Reals) -> tuple[Reals, Reals]:
+        """Log E[e^(theta S)] at several thetas, and bounds on its errors."""
+        exponents = np.outer(theta, self.x)
+        rises = np.expm1(exponents)
+        spread = theta[:, None] * self.scales
+        per_atom = (6 + self.ulps + len(self.x)) * np.abs(rises) + (2 + self.ulps) * spread * np.exp(exponents)
+        m_less_1, shift = rises @ self.p, theta * self.drift
+        error = self.weight * (per_atom @ self.p + 4 * np.abs(m_less_1)) + 4 * np.abs(shift) + 4
+        return self.weight * m_less_1 + shift, 2 * ULP * error
+
+
+def at_saddle(law: Law, n: Summands) -> Tilted:
+    """The law of the sum, tilted to its saddle point."""
+    return TiltedPoisson(law, n) if isinstance(n, Poisson) else Tilted(law, n)
+
+
+def negligible(law: Law, n: Summands) -> float | None:
     """If no value is positive but for rounding: an upper bound on log E[S_+] <= log(n E[X_+]). Else None."""
     if (law.masses[law.values > 0] > 0).any():
         return None
     excess = float(np.maximum(law.values + law.ulps * ULP * law.scales, 0.0) @ law.masses)
-    return math.log(n * excess) + 1e-12 if excess > 0 else -math.inf
+    return math.log(expected(n) * excess) + 1e-12 if excess > 0 else -math.inf
 
 
-def chernoff(law: Law, n: int) -> float:
+def chernoff(law: Law, n: Summands) -> float:
     """A quick upper bound on log E[(X_1 + ... + X_n)_+]: s_+ <= e^(theta s) / (e theta) at the saddle point."""
     ceiling = negligible(law, n)
     if ceiling is not None:
         return ceiling
-    tilted = Tilted(law, n)
-    slack = n * tilted.error_log_m + 16 * ULP * (1 + n * abs(tilted.log_m))
-    return n * tilted.log_m - 1 - math.log(tilted.theta) + slack
+    found = at_saddle(law, n)
+    slack = found.error_log_power + 16 * ULP * (1 + abs(found.log_power))
+    return found.log_power - 1 - math.log(found.theta) + slack
 
 
-def chernoff_many(laws: Sequence[Law], n: int) -> Reals:
+def chernoff_many(laws: Sequence[Law], n: Summands) -> Reals:
     """`chernoff` for many laws at once, with a rougher saddle point (any is valid)."""
+    if isinstance(n, Poisson):
+        return np.array([chernoff(law, n) for law in laws])
     width = max(len(law.values) for law in laws)
     if width == 0:
         return np.full(len(laws), -np.inf)
@@ -111,9 +197,10 @@ def chernoff_many(laws: Sequence[Law], n: int) -> Reals:
     return result
 
 
-def _saddle(x: Reals, p: Reals, n: int) -> float:
-    """Theta > 0 near the root of E[X e^(theta X)] = 0, or where theta sd is 1 if that is larger. Any theta is valid.
+def _saddle(x: Reals, p: Reals, n: float, drift: float | None = None) -> float:
+    """Theta > 0 near the root of E[X e^(theta X)] + drift = 0, or where theta sd is 1 if that is larger. Any theta is valid.
 
+    A drift, of each summand, is given if their number is Poisson.
     Both conditions rise with theta. They are solved in log theta to the little accuracy that matters.
     """
     top = float(x.max())
@@ -125,9 +212,11 @@ def _saddle(x: Reals, p: Reals, n: int) -> float:
         theta = math.exp(log_theta)
         weights = np.exp(theta * (x - top))
         gain, loss, square = float(gains @ weights), float(losses @ weights), float(squares @ weights)
+        if drift:
+            loss -= drift * math.exp(-theta * top)
         balance = math.inf if loss == 0 else math.log(max(gain, TINY) / loss) * math.sqrt(n)
         # tilted second moment over M; the mass at zero and the untilted factor e^(-theta top) are put back
-        log_m = math.log(max(0.0, 1 - mass) + float(p @ np.exp(theta * x)) + TINY)
+        log_m = math.log(max(0.0, 1 - mass) + float(p @ np.exp(theta * x)) + TINY) if drift is None else 0.0
         log_deviation = log_theta + 0.5 * (math.log(n * max(square, TINY)) + theta * top - log_m)
         return min(balance, 4 * log_deviation)
 

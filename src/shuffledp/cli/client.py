@@ -101,8 +101,9 @@ def simulate_clients(
     protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
     with progress(1000, "Reporting") as bar:
         for raw, row, _, share in File(data, column=column).consecutive(protocol.domain):
-            messages = randomized(protocol, raw, words, first_row=row, in_file=True).messages
-            inner = (announced.sealed(int(message), found, lists) for message in messages)
+            clean, messages = randomized(protocol, raw, words, first_row=row, in_file=True)
+            people = protocol.by_user(messages, len(clean.values))
+            inner = (announced.sealed(sent, found, lists) for sent in people)
             sealed = [announced.wrapped(record, found) for record in inner]
             if credentials is not None:
                 if len(credentials) < row + len(sealed):

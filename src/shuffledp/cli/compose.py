@@ -9,12 +9,14 @@ import click
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.cli.numbers import Real
-from shuffledp.cli.randomizer import RandomizerChoice, local_parameter, read_channel
+from shuffledp.cli.randomizer import SHAPES, RandomizerChoice, local_parameter, read_channel
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
 from shuffledp.core.honest import honest_reports
 from shuffledp.errors import InvalidInput
+from shuffledp.planning.plan import Plan
+from shuffledp.planning.spend import Spend
 
 
 @click.command("compose", epilog="Exit code: 0 with a value, 3 if none can be given, 2 for bad input.")
@@ -25,15 +27,15 @@ from shuffledp.errors import InvalidInput
 @click.option("--epsilon", type=Real(), help="Solve for the total delta at this epsilon instead.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float | None, as_json: bool) -> None:
-    """Total privacy of collections on the same users, each FILE the output of `shuffledp account --json`.
+    """Total privacy of collections on the same users.
 
-    The rounds and the honest fraction of each file are taken into account. The collections may
-    use different randomizers and be chosen adaptively.
+    Each FILE is a plan, an answer (of `run` or `analyzer run`, as JSON), or the output of `shuffledp account --json`, whose
+    rounds and honest fraction are taken into account. The collections may use different randomizers and be chosen adaptively.
     """
     if delta is not None and epsilon is not None:
         raise InvalidInput("--delta and --epsilon exclude each other. Give the one that is known.")
     documents = [_read(file) for file in files]
-    parts = [_collection(file, document) for file, document in zip(files, documents, strict=True)]
+    parts = [_part(file, document) for file, document in zip(files, documents, strict=True)]
     together = compose(parts)
     if epsilon is not None:
         solved, given, known = "delta", "epsilon", epsilon
@@ -62,17 +64,43 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
 def _read(file: Path) -> dict[str, Any]:
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(document, dict) and isinstance(document.get("inputs"), dict):
+        if isinstance(document, dict):
             return document
     except (OSError, ValueError, RecursionError):
         pass
-    raise InvalidInput(f"{file.name} is not the output of `shuffledp account --json`. Make it with that command.")
+    raise _unknown(file)
+
+
+def _unknown(file: Path) -> InvalidInput:
+    return InvalidInput(
+        f"{file.name} is neither a plan nor an answer nor the output of `shuffledp account --json`. Give one of these."
+    )
 
 
 def _delta(document: dict[str, Any]) -> float:
-    """The delta that an account was asked for; 0 if it was asked for delta."""
-    delta = document["inputs"].get("delta", 0.0)
+    """The delta of a plan or an answer, or that an account was asked for; 0 if there is none."""
+    holder = document.get("guarantee") or document.get("inputs")
+    delta = holder.get("delta", 0.0) if isinstance(holder, dict) else 0.0
     return delta if isinstance(delta, float) else 0.0
+
+
+def _part(file: Path, document: dict[str, Any]) -> Collection:
+    """What a file says was, or will be, collected."""
+    if isinstance(document.get("inputs"), dict):
+        return _collection(file, document)
+    if "protocol" in document:
+        return Spend.of(Plan.from_document(document)).collection()
+    if "spend" not in document:
+        raise _unknown(file)
+    if document["spend"] is None:
+        raise InvalidInput(
+            f"{file.name} is an answer that the accountant cannot compose: it has no guarantee, or one for several rows of a "
+            "person. Add its epsilon and delta by hand."
+        )
+    try:
+        return Spend(**document["spend"]).collection()
+    except TypeError:
+        raise _unknown(file) from None
 
 
 def _collection(file: Path, document: dict[str, Any]) -> Collection:
@@ -82,11 +110,7 @@ def _collection(file: Path, document: dict[str, Any]) -> Collection:
     result = results[0] if isinstance(results, list) and results and isinstance(results[0], dict) else {}
     if solved in ("n", "epsilon0", "gamma", "sigma"):
         inputs[solved] = result.get("value")
-    values = {
-        k: inputs[k]
-        for k in ("size", "prime", "dimension", "epsilon0", "gamma", "sigma", "n")
-        if inputs.get(k) is not None
-    }
+    values = {k: inputs[k] for k in (*SHAPES, "epsilon0", "gamma", "sigma", "n") if inputs.get(k) is not None}
     if any(isinstance(value, list) for value in values.values()):
         raise InvalidInput(f"{file.name} is a sweep. Make one file per collection.")
     randomizer, matrix = inputs.get("randomizer", ""), inputs.get("matrix")

@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.files import write_text
+from shuffledp.cli.files import check_place, write_new
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
+from shuffledp.core import checks
+from shuffledp.core.honest import people_to_ask, reports_expected
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.plan import Plan, plan
@@ -17,11 +19,22 @@ from shuffledp.protocols import registry
 
 @click.command("plan", cls=QuestionCommand)
 @click.argument("question", type=QUESTION)
-@click.option("--n", type=Whole(), help="Reports required before release (min_batch).")
+@click.option(
+    "--n",
+    type=Whole(),
+    help="People asked. Without --dropout, so many reports are required before release (min_batch).",
+)
 @click.option("--epsilon", type=Real(), help="Central privacy parameter.")
 @click.option("--delta", type=Real(), required=True, help="Central failure probability.")
 @click.option(
-    "--honest-fraction", type=Real(), help="Share of the n users who are relied on to follow the protocol [default: 1]."
+    "--dropout",
+    type=Real(),
+    help="Share of the people asked who may not answer [default: 0]: the plan is for the others.",
+)
+@click.option(
+    "--honest-fraction",
+    type=Real(),
+    help="Share of those who answer that is relied on to follow the protocol [default: 1]: the others hide nobody.",
 )
 @click.option("--rmse", type=Real(), help="The error to reach, instead of --epsilon (or of --n for a mean or query).")
 @click.option(
@@ -29,17 +42,28 @@ from shuffledp.protocols import registry
 )
 @click.option("--paper", is_flag=True, help="Use the paper's parameters (Theorem 3.1 and Theorem 4.1), for comparison.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan to this file.")
+@click.option("--force", is_flag=True, help="Replace another file of that name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-def plan_command(question: str, paper: bool, out: Path | None, as_json: bool, **given: Any) -> None:
+def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:
     """The most accurate protocol for a QUESTION to n users at (epsilon, delta), certified, and its expected error.
 
     With --rmse or --rmse-share instead of --n or --epsilon: the fewest users, or the smallest epsilon, for that error.
     """
+    if out is not None:
+        check_place(out)
     found = _solved(question, given_options(given), paper)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
-        write_text(out, text + "\n")
-    click.echo(text if as_json else found.explain())
+        write_new(out, text + "\n", replace=force)
+    if as_json:
+        click.echo(text)
+        return
+    click.echo(found.explain())
+    dropout = given.get("dropout")
+    if dropout is not None:
+        click.echo(
+            f"for this, ask {people_to_ask(found.min_batch, dropout):,} people: {100 * dropout:g} % of them may not answer"
+        )
 
 
 def _solved(question: str, given: dict[str, Any], paper: bool) -> Plan:
@@ -56,9 +80,12 @@ def _solved(question: str, given: dict[str, Any], paper: bool) -> Plan:
             "an error takes the place of --n or --epsilon, and the paper's recipe has none. "
             "Give one of --rmse and --rmse-share, one of --n and --epsilon, and no --paper."
         )
+    dropout = given.pop("dropout", 0.0) if "n" not in given else 0.0
+    reports_expected(checks.LARGEST_N, dropout)
     averages = all(family.averages(question) for family in registry.planned(question))
     if "n" in given:
-        target = rmse if share is None else share if averages else share * given["n"]
+        reports = reports_expected(given["n"], given.get("dropout", 0.0))
+        target = rmse if share is None else share if averages else share * reports
         return epsilon_possible(question, rmse=target, **given)
     if rmse is not None and not averages:
         raise InvalidInput(

@@ -1,5 +1,6 @@
 """Questions on the command line: their names and options are those of the registered families."""
 
+import csv
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +53,7 @@ def _options() -> list[click.Parameter]:
     found: list[click.Parameter] = []
     for option in registry.options():
         flag = f"--{option.name.replace('_', '-')}"
-        if option.values == "texts":
+        if option.values == "several":
             found.append(click.Option([flag], metavar="A,B,...", help=option.help))
             found.append(click.Option([f"{flag}-file"], type=_FILE, help="The same from a file, one per line."))
         elif option.values == "lines":
@@ -69,7 +70,7 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
     for option in registry.options():
         if option.values == "lines" and option.name in given:
             given[option.name] = read_candidates(given[option.name])
-        if option.values != "texts":
+        if option.values != "several":
             continue
         file = given.pop(f"{option.name}_file", None)
         if file is not None and option.name in given:
@@ -77,8 +78,20 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
         if file is not None:
             given[option.name] = _lines(file, option.name)
         elif option.name in given:
-            given[option.name] = [text.strip() for text in given[option.name].split(",")]
+            given[option.name] = _split(given[option.name], option.name)
     return given
+
+
+def _split(text: str, what: str) -> list[str]:
+    """Texts between commas; one that contains a comma is in quotation marks, as in a CSV file."""
+    try:
+        (found,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (ValueError, csv.Error):
+        raise InvalidInput(f'--{what} is not a list of texts. Write e.g. yes,no,"no, never".') from None
+    texts = [one.strip() for one in found]
+    if not (texts and all(texts)):
+        raise InvalidInput(f"--{what} has an empty text between its commas. Leave it out, or name it.")
+    return texts
 
 
 def _lines(file: Path, what: str) -> list[str]:

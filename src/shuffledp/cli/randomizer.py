@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Container
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +16,93 @@ from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.generic import Generic
+from shuffledp.randomizers.hadamard import Hadamard
 from shuffledp.randomizers.laplace import Laplace
+from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.randomizers.structure import Structure
 from shuffledp.randomizers.structures import AffineSpace
 
-_KINDS: dict[str, tuple[str, ...]] = {
-    "generic": ("epsilon0",),
-    "rr": ("epsilon0", "gamma"),
-    "plane": ("epsilon0", "gamma"),
-    "laplace": ("epsilon0",),
-    "gaussian": ("sigma",),
-    "channel": (),
-}
-"""The names on the command line, with the parameters of which one may be solved for."""
-_SHAPES: dict[str, str] = {"size": "rr", "prime": "plane", "dimension": "plane"}
-"""Whose the options are that say how large a randomizer is."""
-_PLAIN: dict[str, Any] = {"generic": Generic, "laplace": Laplace, "gaussian": Gaussian}
-"""Those that have nothing but their parameter."""
 Given = dict[str, float | int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What one randomizer takes on the command line, and what comes of it.
+
+    Attributes:
+        parameters: of which one is given or solved for.
+        law: the blanket for a parameter, by its name, and a shape.
+        family: the same for a parameter's name, its value left open.
+        needs: options that say how large it is, with what to call each.
+        takes: options that may say more about that.
+    """
+
+    parameters: tuple[str, ...]
+    law: Callable[..., Blanket]
+    family: Callable[..., RandomizerFamily]
+    needs: dict[str, str] = field(default_factory=dict)
+    takes: tuple[str, ...] = ()
+
+    def shape(self, randomizer: str, given: Given) -> dict[str, int]:
+        """How large it is, by option."""
+        for name, meaning in self.needs.items():
+            if name not in given:
+                raise InvalidInput(f"{randomizer} needs {meaning}. Add --{name}.")
+        return {
+            name: checks.whole(given[name], name, "Give e.g. 1597.")
+            for name in (*self.needs, *self.takes) if name in given
+        }  # fmt: skip
+
+
+def _plain(randomizer: Any, parameter: str) -> _Kind:
+    """One that has nothing but its parameter."""
+    return _Kind((parameter,), lambda **value: randomizer(**value).blanket(), lambda parameter: randomizer.family())  # noqa: ARG005
+
+
+def _design(structure: Callable[..., Structure], needs: dict[str, str], takes: tuple[str, ...] = ()) -> _Kind:
+    """A design response on some structure."""
+
+    def law(*, epsilon0: float | None = None, gamma: float | None = None, **shape: int) -> Blanket:
+        return DesignResponse.law(structure(**shape), epsilon0=epsilon0, gamma=gamma)
+
+    def family(parameter: Any, **shape: int) -> RandomizerFamily:
+        return DesignResponse.family(structure(**shape), parameter)
+
+    return _Kind(("epsilon0", "gamma"), law, family, needs, takes)
+
+
+def _nothing_to_solve(parameter: str) -> RandomizerFamily:  # noqa: ARG001
+    raise InvalidInput("a channel has no parameter to solve for. Leave out another quantity.")
+
+
+_SIZE = {"size": "the number of values"}
+_KINDS: dict[str, _Kind] = {
+    "generic": _plain(Generic, "epsilon0"),
+    "rr": _Kind(
+        ("epsilon0", "gamma"),
+        lambda **given: RandomizedResponse(**given).blanket(),
+        lambda parameter, size: RandomizedResponse.family(size=checks.size(size), parameter=parameter),
+        {"size": "the number of symbols"},
+    ),
+    "plane": _design(AffineSpace, {"prime": "the order of its plane, a prime number"}, ("dimension",)),
+    "hadamard": _design(lambda size: Hadamard.holding(checks.size(size)), _SIZE),
+    "local-hashing": _design(
+        lambda size, range: LocalHashing.holding(size, range),  # noqa: A006 - the option's name
+        _SIZE | {"range": "the number of hashes"},
+    ),
+    "laplace": _plain(Laplace, "epsilon0"),
+    "gaussian": _plain(Gaussian, "sigma"),
+    "channel": _Kind((), Channel.blanket, _nothing_to_solve),
+}
+"""Every randomizer by its name on the command line."""
+SHAPES = tuple(dict.fromkeys(name for kind in _KINDS.values() for name in (*kind.needs, *kind.takes)))
+"""The options that say how large a randomizer is."""
+
+
+def _with(option: str) -> str:
+    """The randomizers that take an option."""
+    return ", ".join(name for name, kind in _KINDS.items() if option in (*kind.parameters, *kind.needs, *kind.takes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,40 +118,9 @@ class RandomizerChoice:
             if self.matrix is None:
                 raise InvalidInput("a channel needs its probabilities. Add --matrix FILE.")
             return self.matrix.blanket()
-        if local in given:
-            return self._blanket(given, local)
-        return self._family(given, local)
-
-    def _blanket(self, given: Given, local: str) -> Blanket:
-        value: Any = {local: given[local]}
-        if self.name == "rr":
-            return RandomizedResponse(size=self._size(given), **value).blanket()
-        if self.name == "plane":
-            return DesignResponse.law(self._space(given), **value)
-        blanket: Blanket = _PLAIN[self.name](**value).blanket()
-        return blanket
-
-    def _family(self, given: Given, local: Any) -> RandomizerFamily:
-        if self.name == "rr":
-            return RandomizedResponse.family(size=self._size(given), parameter=local)
-        if self.name == "plane":
-            return DesignResponse.family(self._space(given), parameter=local)
-        family: RandomizerFamily = _PLAIN[self.name].family()
-        return family
-
-    def _size(self, given: Given) -> int:
-        if "size" not in given:
-            raise InvalidInput("randomized response needs the number of symbols. Add --size.")
-        return checks.size(given["size"])  # type: ignore[arg-type]
-
-    def _space(self, given: Given) -> AffineSpace:
-        if "prime" not in given:
-            raise InvalidInput("plane response needs the order of its plane, a prime number. Add --prime.")
-        prime, dimension = (
-            checks.whole(value, name, "Use e.g. 1597 and 2.")
-            for name, value in (("prime", given["prime"]), ("dimension", given.get("dimension", 2)))
-        )
-        return AffineSpace(prime=prime, dimension=dimension)
+        kind = _KINDS[self.name]
+        shape = kind.shape(self.name, given)
+        return kind.law(**shape, **{local: given[local]}) if local in given else kind.family(parameter=local, **shape)
 
 
 def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -90,16 +128,17 @@ def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]],
     real, whole = (Reals(), Wholes()) if sweep else (Real(), Whole())
     options = [
         click.option("--randomizer", type=click.Choice(list(_KINDS)), required=True, help="The local randomizer."),
-        click.option("--size", type=whole, help="Number of symbols (rr)."),
+        click.option("--size", type=whole, help=f"Number of values ({_with('size')})."),
         click.option("--prime", type=whole, help="Order of the plane (plane): its square is the number of values."),
         click.option("--dimension", type=whole, help="2 for the plane, 3 for the space (plane) [default: 2]."),
+        click.option("--range", type=whole, help="Number of hashes (local-hashing)."),
         click.option(
             "--matrix",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
             help="Channel probabilities, one row per input: a JSON list of lists, or text with commas or blanks between numbers.",
         ),
-        click.option("--epsilon0", type=real, help="Local privacy parameter (generic, rr, plane, laplace)."),
-        click.option("--gamma", type=real, help="Probability of ignoring the value (rr, plane)."),
+        click.option("--epsilon0", type=real, help=f"Local privacy parameter ({_with('epsilon0')})."),
+        click.option("--gamma", type=real, help=f"Probability of ignoring the value ({_with('gamma')})."),
         click.option("--sigma", type=real, help="Noise standard deviation (gaussian)."),
     ]
 
@@ -115,7 +154,7 @@ def local_parameter(randomizer: str, given: Container[str], solve_for: str | Non
     """Which parameter of the randomizer is given, or to be solved for."""
     if randomizer not in _KINDS:
         raise InvalidInput(f"there is no randomizer {randomizer!r}. Use one of {', '.join(_KINDS)}.")
-    possible = _KINDS[randomizer]
+    possible = _KINDS[randomizer].parameters
     if solve_for in ("epsilon0", "gamma", "sigma") and solve_for not in possible:
         raise InvalidInput(f"--randomizer {randomizer} has no {solve_for}. Leave out --solve-for.")
     present = [name for name in ("epsilon0", "gamma", "sigma") if name in given]
@@ -134,9 +173,9 @@ def local_parameter(randomizer: str, given: Container[str], solve_for: str | Non
 
 def refuse_strays(randomizer: str, given: Container[str], matrix: Path | None) -> None:
     """An option of another randomizer is a mistake, not something to ignore."""
-    for name, owner in _SHAPES.items():
-        if name in given and randomizer != owner:
-            raise InvalidInput(f"--{name} belongs to {owner}, not to {randomizer}. Leave it out.")
+    for name in SHAPES:
+        if name in given and name not in (*_KINDS[randomizer].needs, *_KINDS[randomizer].takes):
+            raise InvalidInput(f"--{name} belongs to {_with(name)}, not to {randomizer}. Leave it out.")
     if matrix is not None and randomizer != "channel":
         raise InvalidInput(f"--matrix belongs to channel, not to {randomizer}. Leave it out.")
 

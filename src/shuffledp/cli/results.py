@@ -20,7 +20,14 @@ def estimates(result: Document) -> str:
         shown = np.argsort(-np.array(estimate["value"]), kind="stable")[:_LARGEST]
         estimate = estimate | {key: [estimate[key][j] for j in shown] for key in _COLUMNS}
         truth = None if truth is None else [truth[j] for j in shown]
-    header = [result["question"], "estimate", "standard error", f"{100 * estimate['confidence']:g} % from", "to"]
+    together = " (all at once)" if estimate["simultaneous"] else ""
+    header = [
+        result["question"],
+        "estimate",
+        "standard error",
+        f"{100 * estimate['confidence']:g} % from",
+        f"to{together}",
+    ]
     columns = (estimate[key] for key in _COLUMNS)
     rows = [
         [name, *(_number(number) for number in (value, error, *ends))]

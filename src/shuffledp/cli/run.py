@@ -7,7 +7,7 @@ from typing import Any, Literal
 import click
 
 from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
-from shuffledp.cli.files import read_plan, write_bytes, write_text
+from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals, Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates
@@ -17,7 +17,6 @@ from shuffledp.domains.domain import Policy
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.registry import ENGINES
 from shuffledp.engines.run import run_file
-from shuffledp.errors import InvalidInput
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.figures.style import check_picture
 from shuffledp.results.derived import derived
@@ -91,8 +90,8 @@ def run_command(
         check_picture(plot)
     for path in reports:
         check_report(path)
-    if out is not None and not out.parent.is_dir():
-        raise InvalidInput(f"cannot write {out}: there is no folder {out.parent}. Choose another place.")
+    for path in (*reports, *(one for one in (plot, out) if one is not None)):
+        check_place(path)
     chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
     with progress(1000, "Randomizing") as bar:
         result = run_file(
@@ -103,8 +102,8 @@ def run_command(
         )  # fmt: skip
     document = result.document(confidence=confidence, simultaneous=simultaneous)
     extra = derived(
-        result, confidence=confidence, project=project, frequencies=frequencies, cdf=cdf, quantiles=quantile or (),
-        top=top, ranges=ranges, false_positives=false_positives,
+        result, confidence=confidence, simultaneous=simultaneous, project=project, frequencies=frequencies, cdf=cdf,
+        quantiles=quantile or (), top=top, ranges=ranges, false_positives=false_positives,
     )  # fmt: skip
     if extra:
         document["derived"] = extra
@@ -112,11 +111,12 @@ def run_command(
     for note in notes:
         click.echo(f"shuffledp: warning: {note}", err=True)
     document["notes"] += notes
+    text = json.dumps(document, indent=2, allow_nan=False)
+    click.echo(text if as_json else _words(result, document))  # first: the budget is booked, so it must not get lost
+    if out is not None:
+        write_text(out, text + "\n")
     for path in (*reports, *([] if plot is None else [plot])):
         write_bytes(path, rendered(document, path))
-    if out is not None:
-        write_text(out, json.dumps(document, indent=2, allow_nan=False) + "\n")
-    click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else _words(result, document))
 
 
 def _words(result: Result, document: dict[str, Any]) -> str:

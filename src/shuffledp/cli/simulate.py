@@ -24,7 +24,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--truth",
     type=_FILE,
     required=True,
-    help="CSV file with a header; each line is a value or label and the number of users who hold it.",
+    help="CSV file; each line is a value or label and the number of users who hold it. A line of headings may come first.",
 )
 @candidates_option
 @click.option("--trials", type=Whole(), default="1000", show_default=True, help="Number of simulated runs.")

@@ -103,7 +103,9 @@ def task_group() -> None:
     help="Reports above the plan's minimum that a batch needs, to make up for garbage [default: 1 % of it].",
 )
 @click.option(
-    "--allow-same-operator", is_flag=True, help="Accept one operator for two parts: against it only epsilon0 holds."
+    "--allow-same-operator",
+    is_flag=True,
+    help="Accept one operator for two parts: against it only epsilon0 holds, or nothing.",
 )
 @click.option("-o", "--out", type=_FILE, required=True, help="Write the task to this file.")
 @json_option
@@ -144,8 +146,15 @@ def new(
 def show_task(task: Path, keys: tuple[Path, ...], as_json: bool) -> None:
     """Prove TASK again, and say what it is."""
     found, lists = read_task(task), [KeyList.load(path) for path in keys]
-    lines = [f"task {found.id}", f"guarantee: {found.plan.guarantee}", found.trust, *map(fingerprints, lists)]
-    result = {"task": found.id, "document": found.document(), "trust": found.trust, "keys": [*map(_marked, lists)]}
+    most = found.plan.protocol.most_messages
+    several = (
+        [f"a report has 1 to {most} messages, whatever the value, and {found.report_bytes:,} bytes"] if most > 1 else []
+    )
+    lines = [f"task {found.id}", f"guarantee: {found.plan.guarantee}", *several, found.trust, *map(fingerprints, lists)]
+    result = {
+        "task": found.id, "document": found.document(), "most_messages": most, "report_bytes": found.report_bytes,
+        "trust": found.trust, "keys": [*map(_marked, lists)],
+    }  # fmt: skip
     show(result, "\n".join(lines), as_json=as_json)
 
 

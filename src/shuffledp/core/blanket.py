@@ -12,7 +12,9 @@ from typing import Literal, Protocol
 
 from flint import arb
 
+from shuffledp.arithmetic.law import Summands
 from shuffledp.core.pair import Pair
+from shuffledp.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,14 @@ class Blanket(ABC):
         """What a numeric result assumes without a complete proof, for its reader; None if nothing."""
         return None
 
+    def summands(self, n: int) -> Summands:
+        """How many messages may hide those of one of n users: theirs, or a Poisson number of dummies."""
+        return n
+
+    def shortfall(self, n: int, epsilon: float) -> float:  # noqa: ARG002
+        """What delta is larger by, because what n users run is only close to the law; rounded up."""
+        return 0.0
+
     @abstractmethod
     def gamma(self) -> arb:
         """The total variation similarity, or a lower bound on it where the randomizer is not known."""
@@ -81,6 +91,15 @@ class Blanket(ABC):
     def witnesses(self) -> Sequence[Pair]:
         """Pairs of inputs with eta the law of a third, for lower bounds: any may be taken."""
 
+    def agreements(self) -> Sequence[Pair]:
+        """Equal inputs, with the eta of `pairs`: two people who differ in another question may agree in this one.
+
+        Empty if some pair of `pairs` is above all of them in convex order. Needed for mixtures only.
+        """
+        raise InvalidInput(
+            f"{self.label} cannot be one of several questions. Use a randomizer of finitely many values."
+        )
+
 
 class HasBlanket(Protocol):
     """Anything that can be accounted for."""
@@ -102,7 +121,7 @@ class RandomizerFamily:
         more_private: whether smaller or larger values are more private.
     """
 
-    parameter: Literal["epsilon0", "gamma", "sigma"]
+    parameter: Literal["epsilon0", "gamma", "sigma", "dummies"]
     blanket: Callable[[float], Blanket]
     low: float
     high: float

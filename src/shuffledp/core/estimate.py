@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,16 @@ from shuffledp.core import checks
 from shuffledp.core.guarantee import Guarantee
 
 Reals = NDArray[np.float64]
+
+
+class Threshold(NamedTuple):
+    """What is reported of values that nobody listed: those with estimates of at least `estimate`.
+
+    Of values that nobody holds, `false_positives` reach it on average.
+    """
+
+    estimate: float
+    false_positives: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +33,7 @@ class Estimate:
         n: number of reports.
         guarantee: what the release guarantees; None for a simulation.
         names: what each entry is, if that was said.
+        threshold: which entries there are, if that was found out from the counts.
     """
 
     value: Reals
@@ -29,6 +41,7 @@ class Estimate:
     n: int
     guarantee: Guarantee | None = None
     names: tuple[str, ...] = ()
+    threshold: Threshold | None = None
 
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[Reals, Reals]:
         """Normal confidence limits, for each entry or (Bonferroni) for all of them at once."""

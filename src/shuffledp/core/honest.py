@@ -1,4 +1,7 @@
-"""How many of the reports a guarantee may rely on, when only a share of the users is assumed to be honest.
+"""How many of the people asked answer, and how many of these a guarantee may rely on.
+
+Whoever does not answer is not there: the plan is for the reports that come. Whoever lies is there, but hides nobody: the
+guarantee relies on the others.
 
 A fraction means the decimal number that was written: 0.7 of 10 users are 7, though the double 0.7 is a little less.
 """
@@ -29,6 +32,37 @@ def users_for(honest: int, fraction: float) -> int:
     """
     share = exact_fraction(fraction)
     return -(-honest * share.denominator // share.numerator)
+
+
+def reports_expected(asked: int, dropout: float) -> int:
+    """How many of the people asked answer, rounded down, if a share of them does not.
+
+    >>> reports_expected(1000, 0.3)
+    700
+    """
+    reports = int(checks.users(asked) * (1 - _dropout(dropout)))
+    if reports < 1:
+        raise InvalidInput("nobody is left who answers. Use a larger n or a smaller dropout.")
+    return reports
+
+
+def people_to_ask(reports: int, dropout: float) -> int:
+    """The least number of people of whom so many answer, if a share of them does not.
+
+    >>> people_to_ask(700, 0.3)
+    1000
+    """
+    share = 1 - _dropout(dropout)
+    return -(-reports * share.denominator // share.numerator)
+
+
+def _dropout(dropout: float) -> Fraction:
+    number = checks.real(dropout, "dropout")
+    if not 0 <= number < 1:
+        raise InvalidInput(
+            f"dropout must be from 0 to less than 1; got {number}. It is the share of people who do not answer."
+        )
+    return Fraction(repr(number))
 
 
 def exact_fraction(fraction: float) -> Fraction:

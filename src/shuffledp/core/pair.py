@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from flint import arb
 
-from shuffledp.arithmetic.law import Law, Reals
+from shuffledp.arithmetic.law import ULP, Law, Poisson, Reals, Summands
 
 _TINY = arb(2) ** -1100
 """Below every double: a ball around 0 this thin is 0."""
@@ -21,6 +21,7 @@ def _none() -> Reals:
 class Pair:
     """Messages y with l(y) = (mu_x(y) - e^epsilon mu_x'(y)) / eta(y), for a measure eta.
 
+    With dummies eta is the law of one of them, and delta = (1/m) E[(l_1 + ... + l_N)_+], N ~ Poisson(m): docs/maths/dummies.md.
     If eta <= mu_z for every input z, delta <= (1/n) E[(l_1 + ... + l_n)_+] + uncovered (upper bound). If eta = mu_x'' is
     the law of one input, delta >= (1/n) E[(l_1 + ... + l_n)_+] (all other users hold x'').
 
@@ -31,6 +32,7 @@ class Pair:
         bare_first: mu_x where eta is 0.
         bare_second: mu_x' there.
         ulps: how many units in the last place these may be off.
+        unseen: mu_x and mu_x' of the messages that a witness does not look at; of Poisson numbers of messages only.
     """
 
     difference: Reals = field(repr=False)
@@ -39,12 +41,19 @@ class Pair:
     bare_first: Reals = field(default_factory=_none, repr=False)
     bare_second: Reals = field(default_factory=_none, repr=False)
     ulps: float = 2.0
+    unseen: float = 0.0
 
     def law(self, epsilon: float) -> Law:
         """The law of l at this epsilon."""
         rise = math.expm1(epsilon)
         loss = self.second * rise
         return Law(self.difference - loss, self.masses, np.abs(self.difference) + loss, self.ulps + 4)
+
+    def summands(self, n: Summands, epsilon: float) -> Summands:
+        """How many terms l there are: unseen messages shift their sum, by what both inputs have of them."""
+        if not isinstance(n, Poisson) or self.unseen == 0:
+            return n
+        return Poisson(n.mean, -self.unseen * math.expm1(epsilon) * n.mean * (1 + 8 * ULP))
 
     def uncovered_up(self, epsilon: float) -> float:
         """An upper bound on the sum of (mu_x - e^epsilon mu_x')_+ over messages outside eta."""

@@ -17,6 +17,8 @@ class Ragged:
 
     >>> Ragged(np.array([7, 8, 9]), np.array([2, 1])).of_row(0).tolist()
     [7, 8]
+    >>> Ragged(np.array([7, 8, 9]), np.array([2, 1]))[np.array([1, 0])].values.tolist()
+    [9, 7, 8]
     """
 
     values: NDArray[np.unsignedinteger] = field(repr=False)
@@ -25,9 +27,13 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.each)
 
-    def __getitem__(self, rows: NDArray[np.bool_]) -> Self:
-        """Only the rows that are marked."""
-        return type(self)(self.values[np.repeat(rows, self.each)], self.each[rows])
+    def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]] | slice) -> Self:
+        """Some of the rows, by mark or by number."""
+        each = self.each.astype(np.int64)
+        starts, chosen = (np.cumsum(each) - each)[rows], each[rows]
+        before = np.cumsum(chosen) - chosen
+        places = np.repeat(starts - before, chosen) + np.arange(int(chosen.sum()))
+        return type(self)(self.values[places], self.each[rows])
 
     def of_row(self, row: int) -> NDArray[np.unsignedinteger]:
         """The messages of one row."""

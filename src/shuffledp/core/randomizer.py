@@ -65,6 +65,27 @@ class FiniteRandomizer(LocalRandomizer, Protocol):
         ...
 
 
+class SampledRandomizer(LocalRandomizer, Protocol):
+    """A randomizer that can be run: one message of a finite alphabet for each symbol, or several (`core.ragged`)."""
+
+    @property
+    def symbols(self) -> int:
+        """Number of inputs: 0 ... symbols - 1."""
+        ...
+
+    @property
+    def messages(self) -> int:
+        """Number of messages: 0 ... messages - 1."""
+        ...
+
+    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Any:
+        """The messages of each row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
+
+        Under one key no row may be used for two people or two questions: they would share their coins.
+        """
+        ...
+
+
 @runtime_checkable
 class RunnableRandomizer(FiniteRandomizer, Protocol):
     """A finite randomizer whose probabilities are whole numbers of 2^-64, so that it can be sampled exactly."""

@@ -17,7 +17,7 @@ from shuffledp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
-Lane = Literal[0, 1, 2]
+Lane = Literal[0, 1, 2, 3, 4]
 WORD: Final = 1 << 64
 """Number of 64-bit words: probabilities that run are whole numbers of 1 / WORD."""
 RESPONSE: Final[Lane] = 0
@@ -28,7 +28,12 @@ ROUNDING: Final[Lane] = 1
 
 CHOICE: Final[Lane] = 2
 """The stream (four bytes per row) and draws (from 2^33) that choose one of a value's messages."""
-_CHOICE_DRAW: Final = 1 << 33
+PART: Final[Lane] = 3
+"""The stream (four bytes per row) and draws (from 2^34) that choose one of several questions."""
+DUMMIES: Final[Lane] = 4
+"""The stream and draws (from 2^35) that say how many dummies a user sends, and which."""
+DUMMY_DRAW: Final = 1 << 35
+_FIRST_DRAWS: Final[dict[Lane, int]] = {CHOICE: 1 << 33, PART: 1 << 34}
 
 
 class WordSource(Protocol):
@@ -153,15 +158,17 @@ def uniform_below(bound: int, rows: Words, source: WordSource, blocks: Words, dr
     return product.view("<u4")[1::2]
 
 
-def choose_below(bound: int, count: int, source: WordSource, *, first_row: int) -> NDArray[np.uint32]:
+def choose_below(
+    bound: int, count: int, source: WordSource, *, first_row: int, lane: Lane = CHOICE
+) -> NDArray[np.uint32]:
     """Exactly uniform integers below `bound` (at most 2^32), one per row: 32 bits of the stream, blocks for what they reject."""
-    drawn = source.stream(4 * _checked(first_row), 4 * count, CHOICE).view("<u4")
+    drawn = source.stream(4 * _checked(first_row), 4 * count, lane).view("<u4")
     product = drawn.astype("<u8") * np.uint64(bound)
     rejected = np.flatnonzero(_low(product) < (1 << 32) % bound)
     chosen = product.view("<u4")[1::2].copy()
     if len(rejected):
-        rows = rejected.view(np.uint64) + np.uint64(first_row)
-        chosen[rejected] = uniform_below(bound, rows, source, source.blocks(rows, _CHOICE_DRAW), _CHOICE_DRAW)
+        rows, draw = rejected.view(np.uint64) + np.uint64(first_row), _FIRST_DRAWS[lane]
+        chosen[rejected] = uniform_below(bound, rows, source, source.blocks(rows, draw), draw)
     return chosen
 
 

@@ -39,13 +39,24 @@ def numbers(raw: Any, first_row: int | None) -> Reals:
 def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.int64], Mask | None]:
     """Where each text is in the list, -1 for none; and which are missing, None if none is."""
     if is_arrow(raw):
-        return _arrow_positions(_column(raw), names)
+        return _arrow_positions(_one_array(raw), names)
+    if isinstance(raw, np.ndarray) and raw.ndim != 1:
+        raise InvalidInput("values must be one column. Give an array of one dimension.")
     where = _places(names)
-    found = np.array([where.get(value, -1) if isinstance(value, str) else -1 for value in raw], dtype=np.int64)
+    found = np.array([where.get(_as_label(value), -1) for value in raw], dtype=np.int64)
     if found.size == 0 or found.min() >= 0:
         return found, None
     missing = np.array([value is None or (isinstance(value, float) and math.isnan(value)) for value in raw])
     return found, missing if missing.any() else None
+
+
+def _as_label(value: Any) -> Any:
+    """A text, or a whole number, true or false as Arrow would write it; nothing else is a label."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, int | np.integer) else None
 
 
 @lru_cache(maxsize=4)
@@ -129,7 +140,12 @@ def _column(raw: Any) -> Any:
     import pyarrow as pa
 
     array = _one_array(raw)
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    if not pa.types.is_dictionary(array.type):
+        return array
+    entries = array.dictionary
+    if pa.types.is_string_view(entries.type):  # which Arrow cannot take from
+        entries = entries.cast(pa.string())
+    return entries.take(array.indices)
 
 
 def _arrow_numbers(column: Any, first_row: int | None) -> Reals:
@@ -138,7 +154,7 @@ def _arrow_numbers(column: Any, first_row: int | None) -> Reals:
     kind = column.type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         parsed = _cast(column)
         if parsed is None:
             bad = np.array([_cast(column[j : j + 1]) is None for j in range(len(column))])
@@ -165,6 +181,13 @@ def _arrow_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.in
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_dictionary(column.type):  # look each entry up once
+        entries, unset = _arrow_positions(column.dictionary, names)
+        codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        missing = column.indices.is_null().to_numpy(zero_copy_only=False) if column.indices.null_count else None
+        if unset is not None:
+            missing = unset[codes] if missing is None else missing | unset[codes]
+        return (entries[codes] if len(entries) else np.full(len(codes), -1)), missing
     texts = _as_texts(column, "labels")
     found = pc.index_in(texts, value_set=pa.array(names, type=pa.string()))
     missing = texts.is_null().to_numpy(zero_copy_only=False) if texts.null_count else None

@@ -4,13 +4,16 @@ A query must see one person at a time: an aggregate, a window or a subquery woul
 of others, and void the guarantee. So the expression is parsed, and only what is known to be row by row and repeatable is
 allowed; DuckDB evaluates it with no access to files or network. Columns keep the type that their file declares; those of a CSV
 file are texts, because a guessed type would depend on everybody's cells.
+
+A row is missing if a column that the query uses is, even where SQL would overlook that (`least`, `concat`, CASE, OR), unless
+the query says itself what to do then: IS NULL, COALESCE, IS DISTINCT FROM.
 """
 
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from shuffledp.engines.table import Table, arrow
+from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -38,6 +41,15 @@ _FUNCTIONS: Final = frozenset({
     "second", "strftime", "strptime", "try_strptime", "week", "weekday", "year",
 })
 # fmt: on
+_HANDLES_MISSING: Final = frozenset(
+    {
+        "OPERATOR_COALESCE",
+        "OPERATOR_IS_NULL",
+        "OPERATOR_IS_NOT_NULL",
+        "COMPARE_DISTINCT_FROM",
+        "COMPARE_NOT_DISTINCT_FROM",
+    }
+)
 _PLAIN: Final[dict[str, Any]] = {
     "where_clause": None,
     "having": None,
@@ -58,9 +70,11 @@ class Expression:
             raise InvalidInput(f"the query has more than {_LONGEST} characters. Write a shorter one.")
         self.text = text
         self._database = _database()
-        self._columns = self._checked()
+        self._columns, missing = self._checked()
+        answer = f"(\n{text}\n)"
+        self._sql = f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {answer} END" if missing else answer
 
-    def columns(self, table: Table) -> list[str]:
+    def columns(self, table: Tabular) -> list[str]:
         """The columns it reads, as the file spells them."""
         return [table.column(name, any_case=True) for name in self._columns] or table.columns()[:1]
 
@@ -92,10 +106,11 @@ class Expression:
 
     def _values(self, batch: "pa.RecordBatch") -> Any:
         self._database.register("people", arrow().Table.from_batches([batch]))
-        answers = self._database.sql(f"SELECT (\n{self.text}\n) AS answer FROM people").to_arrow_table()  # noqa: S608
+        answers = self._database.sql(f"SELECT {self._sql} AS answer FROM people").to_arrow_table()  # noqa: S608
         return answers.column("answer").combine_chunks()
 
-    def _checked(self) -> list[str]:
+    def _checked(self) -> tuple[list[str], list[str]]:
+        """The columns that the query names, and conditions under which a row is missing."""
         statement = f"SELECT (\n{self.text}\n)"
         try:
             found = json.loads(self._database.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()[0][0])
@@ -119,7 +134,26 @@ class Expression:
                 if len(part["column_names"]) != 1:
                     raise InvalidInput("the query names a table or a field. Use plain column names.")
                 columns.append(part["column_names"][0])
-        return list(dict.fromkeys(columns))
+        return list(dict.fromkeys(columns)), self._missing(found)
+
+    def _missing(self, parsed: dict[str, Any]) -> list[str]:
+        """What must not be NULL: columns, and casts that may fail, unless the query handles that itself."""
+        select = parsed["statements"][0]["node"]
+        parts = list(_expressions(select["select_list"]))
+        handled = {name for part in parts if part["type"] in _HANDLES_MISSING for name in _columns(part)}
+        conditions = []
+        for part in parts:
+            may_fail = part.get("try_cast") or part.get("function_name", "").lower() == "try_strptime"
+            if (may_fail or part["class"] == "COLUMN_REF") and not handled & _columns(part):
+                alone = parsed | {"statements": [{**parsed["statements"][0], "node": select | {"select_list": [part]}}]}
+                text = self._database.execute("SELECT json_deserialize_sql(?)", [json.dumps(alone)]).fetchall()[0][0]
+                conditions.append(f"({text.removeprefix('SELECT ').rstrip(';')}) IS NULL")
+        return list(dict.fromkeys(conditions))
+
+
+def _columns(node: Any) -> set[str]:
+    """Columns that are named in a part of a query, whatever their case."""
+    return {part["column_names"][0].lower() for part in _expressions(node) if part["class"] == "COLUMN_REF"}
 
 
 def _expressions(node: Any) -> Iterator[dict[str, Any]]:

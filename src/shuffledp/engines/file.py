@@ -1,41 +1,39 @@
-"""A file with one row per report: a column of it, or an SQL expression of each row."""
+"""Tables with one row per report, in a file or in memory: a column of it, or an SQL expression of each row."""
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from shuffledp.core import checks
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.expression import Expression
+from shuffledp.engines.frame import Frame
 from shuffledp.engines.person_rows import surplus
 from shuffledp.engines.source import NOBODY, Piece, Source
 from shuffledp.engines.table import Table
+from shuffledp.engines.tabular import Tabular
 from shuffledp.errors import InvalidInput
 
 
-class File(Source):
-    """A CSV, Parquet or Arrow file, read in batches.
+class Rows(Source):
+    """A table, read in batches.
 
     Args:
-        path: of the file.
         column: with the values; or
         query: an SQL expression of the row's columns.
         user: column that says whose row it is; a second row of the same person is refused, unless
         max_rows_per_user: says how many may take part.
-        multiline: whether cells of a CSV file may contain line breaks.
     """
-
-    in_file = True
 
     def __init__(
         self,
-        path: Path | str,
         *,
         column: str | None = None,
         query: str | None = None,
         user: str | None = None,
         max_rows_per_user: int | None = None,
-        multiline: bool = False,
     ) -> None:
         if (column is None) == (query is None):
             raise InvalidInput("the values come from either a column or a query. Give one of the two.")
@@ -45,13 +43,17 @@ class File(Source):
             )
         if max_rows_per_user is not None and checks.whole(max_rows_per_user, "max_rows_per_user", "Use e.g. 1.") < 1:
             raise InvalidInput("a person has at least one row. Give max_rows_per_user of 1 or more.")
-        self._path, self._column, self._query, self._multiline = Path(path), column, query, multiline
+        self._column, self._query = column, query
         self._user, self._limit = user, max_rows_per_user
         self.rows_per_person, self.knows_people = max_rows_per_user or 1, user is not None
 
+    @abstractmethod
+    def _table(self, domain: Domain) -> Tabular:
+        """The table."""
+
     def pieces(self, domain: Domain) -> Iterator[Piece]:
-        """One per batch of the file."""
-        table = Table(path=self._path, multiline=self._multiline, labels=domain.labels)
+        """One per batch of the table."""
+        table = self._table(domain)
         expression = Expression(self._query) if self._query is not None else None
         columns = [table.column(self._column)] if self._column is not None else []
         if expression is not None:
@@ -63,7 +65,7 @@ class File(Source):
             row = 0
             for batch, share in table.batches(columns):
                 if row == 0 and expression is not None:
-                    expression.check(batch, texts=table.format == "csv")
+                    expression.check(batch, texts=table.untyped)
                 raw = expression.evaluate(batch) if expression else batch.column(columns[0])
                 leave_out = NOBODY if extra is None else extra.before(row + len(raw)) - row
                 if self._limit is None and len(leave_out):
@@ -74,5 +76,43 @@ class File(Source):
                 yield Piece(raw, row, leave_out, share)
                 row += len(raw)
 
+
+class File(Rows):
+    """A CSV, Parquet or Arrow file, read in batches.
+
+    Args:
+        path: of the file.
+        multiline: whether cells of a CSV file may contain line breaks.
+        columns: as for any table.
+    """
+
+    in_file = True
+
+    def __init__(self, path: Path | str, *, multiline: bool = False, **columns: Any) -> None:
+        super().__init__(**columns)
+        self._path, self._multiline = Path(path), multiline
+
+    def _table(self, domain: Domain) -> Table:
+        return Table(path=self._path, multiline=self._multiline, labels=domain.labels)
+
     def __str__(self) -> str:
         return self._path.name
+
+
+class FrameRows(Rows):
+    """A data frame in memory.
+
+    Args:
+        data: the frame.
+        columns: as for any table.
+    """
+
+    def __init__(self, data: Any, **columns: Any) -> None:
+        super().__init__(**columns)
+        self._frame = Frame(data)
+
+    def _table(self, domain: Domain) -> Frame:  # noqa: ARG002
+        return self._frame
+
+    def __str__(self) -> str:
+        return self._frame.name

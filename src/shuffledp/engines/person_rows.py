@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.engines.table import Table, arrow
+from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
 
 
@@ -37,7 +37,7 @@ class Surplus:
 
 
 @contextmanager
-def surplus(table: Table, user: str, most: int) -> Iterator[Surplus]:
+def surplus(table: Tabular, user: str, most: int) -> Iterator[Surplus]:
     """The rows after each person's first `most`."""
     pa = arrow()
     try:

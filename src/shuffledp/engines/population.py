@@ -14,7 +14,7 @@ _MOST = 10**15
 
 
 def read_population(path: Path, domain: Domain) -> Population:
-    """A CSV file with a header and lines of a value and a number of users."""
+    """A CSV file with lines of a value and a number of users, after a header if there is one."""
     lines, texts, users = [], [], []
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -23,8 +23,8 @@ def read_population(path: Path, domain: Domain) -> Population:
         raise InvalidInput(f"cannot read {path}: {error.strerror}. Give a CSV of values and counts.") from None
     except (UnicodeDecodeError, csv.Error):
         raise InvalidInput(f"{path} is not a CSV file. Give one of values and counts.") from None
-    for number, row in enumerate(rows[1:], start=2):
-        if not row:
+    for number, row in enumerate(rows, start=1):
+        if not row or (number == 1 and not _is_count(row[-1])):
             continue
         try:
             text, count_text = row
@@ -37,12 +37,20 @@ def read_population(path: Path, domain: Domain) -> Population:
         texts.append(text.strip())
         users.append(int(count))
     if not 0 < sum(users) <= _MOST:
-        raise InvalidInput(f"{path} must have from 1 to 1e15 users. Give a header and lines like yes,120.")
+        raise InvalidInput(f"{path} must have from 1 to 1e15 users. Give lines like yes,120.")
     try:
         values = domain.read(texts)
     except InvalidInput:
         values = np.array([_value(path, domain, line, text) for line, text in zip(lines, texts, strict=True)])
     return Population(values=values, users=np.array(users, dtype=np.int64))
+
+
+def _is_count(text: str) -> bool:
+    """Whether this is a number, as a heading is not."""
+    try:
+        return float(text) >= 0
+    except ValueError:
+        return False
 
 
 def _value(path: Path, domain: Domain, line: int, text: str) -> Any:

@@ -10,7 +10,8 @@ from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
-from shuffledp.engines.file import File
+from shuffledp.engines.file import File, FrameRows
+from shuffledp.engines.frame import is_frame
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.source import Source
 from shuffledp.engines.tally import Tally
@@ -24,7 +25,10 @@ def run(
     plan: Plan,
     values: Any,
     *,
-    query: Callable[[Any], float | bool] | None = None,
+    column: str | None = None,
+    query: Callable[[Any], float | bool] | str | None = None,
+    user: str | None = None,
+    max_rows_per_user: int | None = None,
     policy: Policy = STRICT,
     truth: bool = False,
     words: WordSource | None = None,
@@ -33,7 +37,9 @@ def run(
 ) -> Result:
     """The plan's answer for values in memory, one per person; with `query`, for its answers about them.
 
-    A plan that takes any text is asked about `candidates`.
+    Values are a list, an array or a column of any kind, and `query` a function of a value. Of a table (a data frame of pandas or
+    polars, an Arrow table, a dict of columns), say which column, or give an SQL expression of a row's columns as the query;
+    `user` is the column that says whose row it is. A plan that takes any text is asked about `candidates`.
 
     >>> from shuffledp import plan
     >>> ages = [20, 30, 40, 70] * 500
@@ -41,9 +47,17 @@ def run(
     >>> bool(abs(result.estimate.value[0] - 0.25) < 0.1)
     True
     """
-    if plan.protocol.asks and query is None:
-        raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
-    source = Values(values, query=query)
+    source: Source
+    if is_frame(values):
+        if callable(query):
+            raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a text.")
+        source = FrameRows(values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user)
+    elif column is not None or user is not None or max_rows_per_user is not None or isinstance(query, str):
+        raise InvalidInput("columns are for tables, and these values are one column. Give a table, or leave them out.")
+    else:
+        if plan.protocol.asks and query is None:
+            raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
+        source = Values(values, query=query)
     return run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, candidates=candidates)
 
 
@@ -115,13 +129,14 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
         notes.append("How many rows were rejected, and whose, is not covered by the guarantee.")
     if found.adjusted:
         notes.append("The exact numbers of adjusted values are for the operator: publishing them is not covered.")
-    truth = None if found.truth is None else plan.protocol.true_answer(found.truth)
+    estimate = plan.protocol.estimate(found.counts, guarantee=guarantee)
+    truth = None if found.truth is None else plan.protocol.answered(estimate).true_answer(found.truth)
     if truth is not None:
         notes.append("The truth is not private: do not publish it.")
     notes += plan.protocol.notes()
     one = "one row = one person" + (" (checked)" if source.knows_people else "")
     return Result(
-        plan=plan, counts=found.counts, estimate=plan.protocol.estimate(found.counts, guarantee=guarantee), guarantee=guarantee,
+        plan=plan, counts=found.counts, estimate=estimate, guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
         rows_per_person=rows, unit=f"one person = at most {rows} rows" if rows > 1 else one, received=found.rows,
         rejected=dict(found.rejected),
@@ -135,13 +150,11 @@ def _group(plan: Plan, honest: int, rows: int) -> Guarantee:
 
 def _too_few(plan: Plan, n: int, rows: int) -> str:
     fact = f"{n:,} reports are fewer than the plan's {plan.min_batch:,}, so nothing is released."
-    honest = plan.honest_of(n)
+    honest, remedy = plan.honest_of(n), f"Collect more, or plan for those who answer, with --n {n} or a --dropout."
     if honest < 1:
-        return f"{fact} Collect more."
+        return f"{fact} {remedy}"
     try:
         epsilon = rounded_up(_group(plan, honest, rows).epsilon if rows > 1 else plan.epsilon_at(honest))
     except NoClaim:
-        return f"{fact} Collect more."
-    return (
-        f"{fact} With these, epsilon would be {epsilon} instead of {rounded_up(plan.guarantee.epsilon)}. Collect more."
-    )
+        return f"{fact} {remedy}"
+    return f"{fact} With these, epsilon would be {epsilon} instead of {rounded_up(plan.guarantee.epsilon)}. {remedy}"

@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _FORMATS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Tabular):
     """One file; its rows keep their order, and their numbers are the addresses of their randomness.
 
     Attributes:
@@ -43,6 +43,16 @@ class Table:
     path: Path
     multiline: bool = False
     labels: Collection[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The file's."""
+        return self.path.name
+
+    @property
+    def untyped(self) -> bool:
+        """Cells of a CSV file have no types."""
+        return self.format == "csv"
 
     @property
     def format(self) -> str:
@@ -62,23 +72,6 @@ class Table:
                 return list(batch.schema.names)
             raise InvalidInput(f"the header of {self.path.name} is not in UTF-8. Save it in that encoding.")
         raise InvalidInput(f"{self.path.name} has no rows. Give a file with one row per person.")
-
-    def column(self, name: str, *, any_case: bool = False) -> str:
-        """The one column of that name, as the file spells it.
-
-        Errors show no other name: in a file without a header they are somebody's values.
-        """
-        present = Counter(self.columns())
-        same = [other for other in present if other == name] or [
-            other for other in present if any_case and other.lower() == name.lower()
-        ]
-        if not same:
-            raise InvalidInput(
-                f"{self.path.name} has no column {name!r} among its {len(present)}. Check the name, and that there is a header."
-            )
-        if len(same) > 1 or present[same[0]] > 1:
-            raise InvalidInput(f"{self.path.name} has several columns called {name!r}. Rename them.")
-        return same[0]
 
     def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
         """Batches with these columns, each with the share of the file read so far.
@@ -177,12 +170,3 @@ class Table:
                 for start in range(0, batch.num_rows, ROWS):
                     part = batch.slice(start, ROWS)
                     yield part if columns is None else part.select(columns), min(1.0, done / size)
-
-
-def arrow() -> Any:
-    """The pyarrow package, or how to get it."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise InvalidInput("reading files needs pyarrow, which is not installed. Install shuffledp[run].") from None
-    return pa

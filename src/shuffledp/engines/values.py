@@ -1,10 +1,14 @@
 """Values in memory, and answers of people in memory to a question."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
+import numpy as np
+
+from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.source import Piece, Source
+from shuffledp.engines.tabular import arrow
 from shuffledp.errors import InvalidInput
 
 
@@ -17,7 +21,7 @@ class Values(Source):
     """
 
     def __init__(self, values: Any, *, query: Callable[[Any], Any] | None = None) -> None:
-        self._values = values if hasattr(values, "__len__") else list(values)
+        self._values = _column(values)
         if query is not None:
             self._values = _answers(query, self._values)
 
@@ -27,6 +31,29 @@ class Values(Source):
 
     def __str__(self) -> str:
         return "the list of values"
+
+
+def _column(values: Any) -> Any:
+    """A list or an array as it is; a column of a data frame as Arrow shows it; anything else as a list."""
+    if isinstance(values, list | np.ndarray) or is_arrow(values):
+        return values
+    if hasattr(values, "__arrow_c_stream__"):  # pandas, polars and others
+        return _shown(values)
+    if isinstance(values, Mapping | Set | str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInput(
+            "values are a list, an array or a column, one per person, in their order. Give one of these."
+        )
+    return list(values)
+
+
+def _shown(series: Any) -> Any:
+    pa = arrow()
+    failure = ""
+    try:
+        return pa.array(series, from_pandas=True) if hasattr(series, "iloc") else pa.chunked_array(series)
+    except Exception as error:  # its message may quote a value
+        failure = type(error).__name__
+    raise InvalidInput(f"the column cannot be read ({failure}): it may hold mixed types. Make it a plain one.")
 
 
 def _answers(query: Callable[[Any], Any], people: Iterable[Any]) -> list[Any]:

@@ -5,6 +5,7 @@ booked, then it is written down which reports are opened, and only then is one o
 """
 
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +22,8 @@ from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Ledger, LedgerEntry
 from shuffledp.esa.opened import OpenedBefore, Remembered, first_of_each
 from shuffledp.esa.opening import Openers
-from shuffledp.esa.released import Records, Released, key_ids, pieces, report_ids
+from shuffledp.esa.released import Records, Released, Reports, key_ids, pieces, report_ids
 from shuffledp.esa.task import Task
-from shuffledp.esa.wire import record_length
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
 from shuffledp.results.balance import Balance
@@ -40,11 +40,24 @@ Watch = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """What was in a batch: counts of valid messages, and of the others by reason."""
+    """What was in a batch.
+
+    Attributes:
+        received: reports.
+        counts: how often each message occurs among the valid ones.
+        rejected: messages that are not valid, by reason.
+        extra: messages received, valid or not, beyond one for each report.
+    """
 
     received: int
     counts: Counts
     rejected: dict[str, int]
+    extra: int = 0
+
+    @property
+    def valid(self) -> int:
+        """Reports that are certainly whole: whose a rejected message is cannot be told, so each spoils another report."""
+        return max(0, self.counts.total - self.extra)
 
 
 def analyze(
@@ -54,17 +67,17 @@ def analyze(
 ) -> Result:  # fmt: skip
     """What a batch says, about `candidates` if the plan takes any text; `watch` hears the share of reports that are opened.
 
-    A batch that is too small, names several keys or repeats too many reports is refused before anything is opened or booked.
+    A batch that is too small, names several keys or repeats too much is refused before anything is opened or booked.
     If too few of the opened reports are valid there is no result either, but what was booked stays booked.
     """
     task = replace(task, plan=task.plan.about(candidates))
     task.plan.check_memory()
     batch = Released.of(batch) if isinstance(batch, bytes) else batch
-    records = _records(batch, ring)
-    _check_size(len(records), task.plan)
-    _check_keys(records, task.plan)
+    reports = _reports(batch, task, ring)
+    _check_size(reports.number, task.plan)
+    _check_keys(reports.messages, task.plan)
     with contextlib.nullcontext() if opened_before is None else opened_before.of(task.id) as remembered:
-        fresh = _fresh(records, batch.sha256, task.plan, remembered)
+        fresh = _fresh(reports, batch.sha256, task.plan, remembered)
         balance = (
             None
             if ledger is None
@@ -72,7 +85,7 @@ def analyze(
         )
         if remembered is not None:
             remembered.remember(fresh.ids, batch.sha256)
-    opened = _open(records, task, ring, only=fresh.chosen, processes=processes, watch=watch)
+    opened = _open(reports, task, ring, only=fresh.chosen, processes=processes, watch=watch)
     return result_of(opened, task, digest=batch.sha256, balance=balance)
 
 
@@ -81,21 +94,21 @@ def open_batch(
 ) -> Opened:
     """Open every record of a batch and nothing else: no check of keys, repetitions or budget (`analyze` has them)."""
     batch = Released.of(batch) if isinstance(batch, bytes) else batch
-    return _open(_records(batch, ring), task, ring, processes=processes, watch=watch)
+    return _open(_reports(batch, task, ring), task, ring, processes=processes, watch=watch)
 
 
 def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | None = None) -> Result:
     """What opened reports say; refused if fewer are valid than the guarantee relies on."""
-    plan, n = task.plan, opened.counts.total
+    plan, n = task.plan, opened.valid
     if n < plan.guarantee.n:
         raise InvalidInput(_too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
     honest = min(n, plan.honest_of(opened.received))
+    counts = plan.protocol.tallied(opened.counts.values, n)
     return Result(
-        plan=plan, counts=opened.counts, estimate=plan.protocol.estimate(opened.counts, guarantee=plan.guarantee),
-        guarantee=plan.guarantee,
-        realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
+        plan=plan, counts=counts, estimate=plan.protocol.estimate(counts, guarantee=plan.guarantee),
+        guarantee=plan.guarantee, realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
         unit=_UNIT if task.hops == 1 else "one report", received=opened.received, rejected=opened.rejected,
-        notes=(*(() if balance is not None else (NO_BUDGET,)), *plan.protocol.notes()),
+        notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,)), *plan.protocol.notes()),
         provenance=Provenance(task=task.id, batch=digest, trust=task.trust, ledger=balance),
     )  # fmt: skip
 
@@ -103,10 +116,10 @@ def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | Non
 # Before anything is opened
 
 
-def _records(batch: Released, ring: KeyRing) -> Records:
+def _reports(batch: Released, task: Task, ring: KeyRing) -> Reports:
     if ring.role != "analyzer":
         raise InvalidInput(f"these are keys of the {ring.role}. Give the analyzer's.")
-    return batch.records(record_length(1))
+    return batch.reports(task.plan.protocol.most_messages)
 
 
 def _check_size(received: int, plan: Plan) -> None:
@@ -128,10 +141,14 @@ def _check_keys(records: Records, plan: Plan) -> None:
         groups = [
             f"{often:,} {'record names' if often == 1 else 'records name'} key {key}" for key, often in found.items()
         ]
+        alone = (
+            f"is protected by epsilon0 = {rounded_up(plan.epsilon0)} only"
+            if math.isfinite(plan.epsilon0)
+            else "is not protected at all"
+        )
         raise InvalidInput(
             f"this batch mixes keys: {', '.join(groups[:-1])} and {groups[-1]}. "
-            "Everybody can see which key a record names, so whoever is alone with a key is protected by "
-            f"epsilon0 = {rounded_up(plan.epsilon0)} only. "
+            f"Everybody can see which key a record names, so whoever is alone with a key {alone}. "
             "Nothing was opened or booked; do not open it with other software either, and tell the shuffler's operator."
         )
 
@@ -144,21 +161,22 @@ class _Fresh:
     ids: NDArray[np.bytes_]
 
 
-def _fresh(records: Records, digest: str, plan: Plan, remembered: Remembered | None) -> _Fresh:
+def _fresh(reports: Reports, digest: str, plan: Plan, remembered: Remembered | None) -> _Fresh:
     """The first of each record, unless it was opened in another batch."""
-    ids = report_ids(records)
+    ids = report_ids(reports.messages)
     places = first_of_each(ids)
     ids = ids[places]
     if remembered is not None:
         new = ~remembered.among(ids, digest)
         places, ids = places[new], ids[new]
-    if len(places) < plan.guarantee.n:
+    whole = max(0, len(places) - reports.extra)  # each record that is not fresh may be of another report
+    if whole < plan.guarantee.n:
         raise InvalidInput(
-            f"only {len(places):,} of the {len(records):,} reports received are neither repeated nor opened before, and the "
+            f"only {whole:,} of the {reports.number:,} reports received are neither repeated nor opened before, and the "
             f"guarantee relies on {plan.guarantee.n:,} honest ones. "
             "Nothing was opened or booked; ask the shuffler's operator how reports came to be repeated."
         )
-    chosen = np.zeros(len(records), dtype=np.bool_)
+    chosen = np.zeros(len(reports.messages), dtype=np.bool_)
     chosen[places] = True
     return _Fresh(chosen, ids)
 
@@ -167,10 +185,11 @@ def _fresh(records: Records, digest: str, plan: Plan, remembered: Remembered | N
 
 
 def _open(
-    records: Records, task: Task, ring: KeyRing, *, only: NDArray[np.bool_] | None = None, processes: int,
+    reports: Reports, task: Task, ring: KeyRing, *, only: NDArray[np.bool_] | None = None, processes: int,
     watch: Watch | None,
 ) -> Opened:  # fmt: skip
     """Open records, each by itself: a bad one is counted and harms no other."""
+    records = reports.messages
     wanted = len(records) if only is None else int(only.sum())
     found: Counter[int | Outcome] = Counter()
     done = 0
@@ -190,13 +209,24 @@ def _open(
             rejected[what] = often
     if wanted < len(records):
         rejected[Outcome.REPORT_REPLAYED] = len(records) - wanted
-    return Opened(received=len(records), counts=Counts(counts), rejected=rejected)
+    return Opened(received=reports.number, counts=Counts(counts), rejected=rejected, extra=reports.extra)
+
+
+def _messages(opened: Opened, plan: Plan) -> tuple[str, ...]:
+    """What is relied on if users send several messages."""
+    if plan.protocol.most_messages == 1:
+        return ()
+    return (
+        f"The {opened.received:,} reports, as the shuffler counted them, have {opened.received + opened.extra:,} messages "
+        f"together, at most {plan.protocol.most_messages} each. Whose a message is cannot be told, so each one that is "
+        "rejected counts as a report that is not valid.",
+    )
 
 
 def _too_few_valid(opened: Opened, needed: int, *, booked: bool) -> str:
     reasons = ", ".join(f"{often:,} {reason}" for reason, often in sorted(opened.rejected.items()))
     return (
-        f"only {opened.counts.total:,} of the {opened.received:,} reports received are valid, and the guarantee relies on "
+        f"only {opened.valid:,} of the {opened.received:,} reports received are valid, and the guarantee relies on "
         f"{needed:,} honest ones (rejected: {reasons or 'none'}). No result is given"
         f"{', but the spend stays booked because the reports were opened' if booked else ''}. "
         "Find out why reports were rejected before you collect again."

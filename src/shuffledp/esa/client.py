@@ -2,7 +2,7 @@
 
 A second randomization of the same value would be a second release, so the report is on disk before the first attempt to send.
 When the shuffler's keys change, the same inner record gets a new wrapping, so the report is still recognized and counted once.
-When its window ended, or the next key changed, before it arrived, the same randomized message is sealed anew: the shuffler says
+When its window ended, or the next key changed, before it arrived, the same randomized messages are sealed anew: the shuffler says
 so only of a report that it does not have and will never take. Nothing on the wire says who, when, or how often.
 
 The shuffler is not trusted: what it announces must be a key that the user has from the analyzer, and however many windows it
@@ -53,12 +53,12 @@ class Announcement:
             )
         return key
 
-    def sealed(self, message: int, task: Task, lists: Sequence[KeyList]) -> bytes:
-        """A message under all layers but the shuffler's own; `lists` are the analyzer's keys and the inner shufflers'.
+    def sealed(self, messages: Sequence[int], task: Task, lists: Sequence[KeyList]) -> bytes:
+        """A user's messages under all layers but the shuffler's own; `lists` are the analyzer's keys and the inner shufflers'.
 
         The innermost layers are for the active keys, the one under the shuffler's for the key it announces.
         """
-        return seal_below(message, task, lists, self.key_in(lists[-1]))
+        return seal_below(messages, task, lists, self.key_in(lists[-1]))
 
     def wrapped(self, inner: bytes, task: Task) -> bytes:
         """The shuffler's own layer around that."""
@@ -106,8 +106,8 @@ class Client:
             found = kept["windows"].get(str(announced.window))
             if found is None:
                 announced.key_in(self._lists[-1])  # refused before anything is randomized
-                pace, message = self._paced(kept), message_of(self.task, value, self.words)
-                found = self._sealed(message, announced, credential)
+                pace, messages = self._paced(kept), messages_of(self.task, value, self.words)
+                found = self._sealed(messages, announced, credential)
                 kept |= pace
                 self._keep(kept, announced.window, found)
             elif credential and not found["sent"] and found["credential"] != _text(credential):
@@ -130,7 +130,7 @@ class Client:
     def moved(self, announced: Announcement, *, window: int) -> bytes | None:
         """What to send now for a report that the shuffler does not have and cannot take for `window` any more.
 
-        The same message, sealed anew if the key is another; nothing new if there is a report for the current window already.
+        The same messages, sealed anew if the key is another; nothing new if there is a report for the current window already.
         """
         with self._alone():
             kept = self._kept()
@@ -141,7 +141,7 @@ class Client:
                     raise InvalidInput("there is no report that could move to this window. Make one first.")
                 found = late
                 if late["key"] != self._key(announced):
-                    found = self._sealed(late["message"], announced, base64.b64decode(late["credential"]))
+                    found = self._sealed(late["messages"], announced, base64.b64decode(late["credential"]))
             del kept["windows"][str(window)]
             self._keep(kept, announced.window, found)
         return _upload(found)
@@ -187,10 +187,10 @@ class Client:
             )
         return {"first": first, "period": period, "fresh": kept["fresh"] + 1}
 
-    def _sealed(self, message: int, announced: Announcement, credential: bytes) -> dict[str, Any]:
-        inner = announced.sealed(message, self.task, self._lists)
+    def _sealed(self, messages: list[int], announced: Announcement, credential: bytes) -> dict[str, Any]:
+        inner = announced.sealed(messages, self.task, self._lists)
         return {
-            "message": message, "key": self._key(announced), "inner": _text(inner),
+            "messages": messages, "key": self._key(announced), "inner": _text(inner),
             "sealed": _text(announced.wrapped(inner, self.task)), "credential": _text(credential), "sent": False,
         }  # fmt: skip
 
@@ -240,9 +240,13 @@ class Client:
             raise InvalidInput(f"cannot write {self._file}: {error.strerror}. Nothing was reported.") from None
 
 
-def message_of(task: Task, value: Any, words: WordSource | None = None) -> int:
-    """One user's message: cleaned, encoded and randomized with the system's randomness."""
-    return int(randomized(task.plan.protocol, [value], words or SystemWords()).messages[0])
+def messages_of(task: Task, value: Any, words: WordSource | None = None) -> list[int]:
+    """One user's messages: cleaned, encoded and randomized with the system's randomness.
+
+    In increasing order, so that not even what is kept tells which of several is true.
+    """
+    protocol = task.plan.protocol
+    return sorted(protocol.of_user(randomized(protocol, [value], words or SystemWords()).messages))
 
 
 def _upload(entry: dict[str, Any]) -> bytes | None:
@@ -259,7 +263,8 @@ def _is_state(found: Any) -> bool:
         if entry["sent"] is True:
             continue
         texts = [base64.b64decode(entry[name], validate=True) for name in ("inner", "sealed", "credential")]
-        whole = texts[0] and texts[1] and type(entry["message"]) is int and type(entry["key"]) is str
+        whole = texts[0] and texts[1] and entry["messages"] and type(entry["key"]) is str
+        whole = whole and all(type(message) is int for message in entry["messages"])
         if entry["sent"] is not False or not whole:
             return False
     return True

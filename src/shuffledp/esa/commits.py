@@ -48,13 +48,21 @@ class Commits:
         self._begun: OrderedDict[Upload, None] = OrderedDict()
         self._arrived = asyncio.Event()
         self._stopping = False
-        self.reports = 0
-        """Reports waiting."""
+        self.reports = self._bytes = 0
+        """Reports waiting, and their bytes."""
 
-    def has_room(self, reports: int) -> bool:
-        """Whether this many more reports may wait."""
-        fits = self.reports + reports <= self._limits.max_waiting_reports
+    def has_room(self, records: Sequence[bytes]) -> bool:
+        """Whether these reports may wait too."""
+        more = sum(map(len, records))
+        fits = self.reports + len(records) <= self._limits.max_waiting_reports
+        fits = fits and self._bytes + more <= self._limits.max_incoming_bytes
         return fits and len(self._queue) < self._limits.max_waiting_uploads
+
+    def _waiting(self, uploads: Sequence[Upload], sign: int) -> None:
+        """Count uploads that begin (1) or end (-1) to wait."""
+        records = [record for upload in uploads for record in upload.records]
+        self.reports += sign * len(records)
+        self._bytes += sign * sum(map(len, records))
 
     def oldest(self) -> float:
         """Seconds that the oldest upload has been waiting; 0 if there is none."""
@@ -71,7 +79,7 @@ class Commits:
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         upload = Upload(task=task, window=window, records=records, done=done, since=time.monotonic())
         self._queue[upload] = None
-        self.reports += len(records)
+        self._waiting([upload], 1)
         self._arrived.set()
         try:
             outcomes: Sequence[Outcome] = await done
@@ -79,7 +87,7 @@ class Commits:
         finally:
             if upload in self._queue:  # nobody is waiting for it any more
                 del self._queue[upload]
-                self.reports -= len(records)
+                self._waiting([upload], -1)
 
     async def watch(self) -> None:
         """Answer whoever has waited too long; looking at the oldest now and then costs less than one timer per upload."""
@@ -139,7 +147,7 @@ class Commits:
                     upload.done.set_exception(error if isinstance(error, StoreUnavailable) else NotWritten())
             return
         finally:
-            self.reports -= sum(len(upload.records) for upload in uploads)
+            self._waiting(uploads, -1)
             for upload in uploads:
                 del self._begun[upload]
         self._shuffler.reached("accept: about to answer")

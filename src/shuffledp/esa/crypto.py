@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.bundle import bundled
 from shuffledp.esa.keys import KeyList, KeyRing, PublicKey, Role, fingerprint
 from shuffledp.esa.wire import LAYER, Header, encode_message, key_id_of
 
@@ -65,13 +66,19 @@ def wrap(inner: bytes, task: "Task", shufflers: Sequence[KeyList]) -> bytes:
     return _layers(inner, task, shufflers)
 
 
-def seal_below(message: int, task: "Task", lists: Sequence[KeyList], last: PublicKey) -> bytes:
-    """What the outermost shuffler passes on: sealed to the analyzer and the inner shufflers, whose keys are `lists`.
+def seal_bundle(messages: Sequence[int], task: "Task", analyzer: KeyList, key: PublicKey | None = None) -> bytes:
+    """What the innermost shuffler takes apart: each message of a report as the analyzer opens it, in increasing order."""
+    sealed = [seal_inner(message, task, analyzer, key) for message in sorted(messages)]
+    return bundled(sealed, task.plan.protocol.most_messages)
+
+
+def seal_below(messages: Sequence[int], task: "Task", lists: Sequence[KeyList], last: PublicKey) -> bytes:
+    """What the outermost shuffler opens: sealed to the analyzer and the inner shufflers, whose keys are `lists`.
 
     All layers are for the active keys, except the outermost of them: that is for `last`, a key of the last list.
     """
-    inner = seal_inner(message, task, lists[0], last if len(lists) == 1 else None)
-    return _layers(inner, task, lists[1:], last)
+    bundle = seal_bundle(messages, task, lists[0], last if len(lists) == 1 else None)
+    return _layers(bundle, task, lists[1:], last)
 
 
 def _layers(record: bytes, task: "Task", shufflers: Sequence[KeyList], last: PublicKey | None = None) -> bytes:

@@ -85,6 +85,12 @@ class Service:
                 "their own. Give the token that it sends, with --forward-token."
             )
         self._shuffler, self._tokens, self._limits = shuffler, tokens, limits or Limits()
+        longest = max(map(shuffler.upload_length, shuffler.tasks), default=0)
+        if longest > self._limits.max_upload_bytes:
+            raise InvalidInput(
+                f"a report of these tasks has {longest:,} bytes, and an upload may have {self._limits.max_upload_bytes:,}. "
+                "Raise --max-upload-bytes."
+            )
         self._rate, self._rate_per_address = (
             None if most is None else Rate(most, clock) for most in (self._limits.rate, self._limits.rate_per_address)
         )
@@ -244,7 +250,7 @@ class Service:
         records = split(body, length)
         if records is None:
             raise HttpProblem(400, "invalid_message", "the body is not a whole number of reports")
-        if not self._commits.has_room(len(records)):
+        if not self._commits.has_room(records):
             raise HttpProblem(429, "busy", "too many reports are waiting", retry_after=1)
         outcomes = await self._commits.add(task_id, window, records)
         if self._rate is not None:  # one sender's garbage must not use up the others' share

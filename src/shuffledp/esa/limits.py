@@ -13,7 +13,9 @@ class Limits:
     """Numbers that an operator may change. Times are in seconds; None is no limit."""
 
     max_upload_bytes: int = _limit(1 << 20, "Bytes of one upload; above that, 413.")
-    max_incoming_bytes: int = _limit(64 << 20, "Bytes of uploads arriving at the same time; above that, 429.")
+    max_incoming_bytes: int = _limit(
+        64 << 20, "Bytes of uploads arriving, or waiting for the disk, at the same time; above that, 429."
+    )
     max_waiting_reports: int = _limit(20_000, "Reports waiting to be written to disk; above that, 429.")
     max_waiting_uploads: int = _limit(2_000, "Uploads waiting to be written to disk; above that, 429.")
     max_connections: int = _limit(4_000, "Connections at the same time; above that, 503.")

@@ -100,7 +100,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         path="/v2/batches/{batch}", method="get", name="fetchBatch", role="analyzer", digest=True,
-        summary="The records of a released batch, all of one length, one after the other; the same bytes every time.",
+        summary="The records of a released batch, all of one length, one after the other; the same bytes every time. "
+        "Where a report may have several messages, the number of reports is before them, in 8 bytes.",
         answer=_OCTETS, schema={}, problems=(_UNAUTHORIZED, (404, "batch_unknown"), (404, "not_found")),
     ),
     Operation(
@@ -168,7 +169,8 @@ def _described(operation: Operation, *, head: bool = False) -> dict[str, Any]:
     if operation.upload:
         found["requestBody"] = {
             "required": True,
-            "description": "Reports of one length, one after the other: each a credential, if one is wanted, and a record.",
+            "description": "Reports of one length, one after the other: each a credential, if one is wanted, and a record. "
+            "The length is the same however many messages a report has.",
             "content": {_OCTETS: {}},
         }
     if operation.role is not None:

@@ -1,8 +1,9 @@
 """The order in which a batch is released: a pseudo-random permutation that a secret of 32 bytes decides.
 
-Reports are sorted by AES-256 of their ids under the secret. Ids are distinct and AES is a permutation of blocks, so the sorted
+Records are sorted by AES-256 of their ids under the secret. Ids are distinct and AES is a permutation of blocks, so the sorted
 order is that of distinct pseudo-random blocks: every order is equally likely, it does not depend on the order of arrival, and
-after a crash the same secret gives the same order again.
+after a crash the same secret gives the same order again. (Whoever puts one record into two bundles makes two equal ids; the same
+bytes then stand side by side.)
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from shuffledp.esa.wire import ID
 
 
 def order(ids: NDArray[np.uint8], secret: bytes) -> NDArray[np.intp]:
-    """Which report comes first, second, ...: row numbers of `ids`, which has 16 bytes per row.
+    """Which record comes first, second, ...: row numbers of `ids`, which has 16 bytes per row.
 
     >>> sorted(order(np.arange(48, dtype=np.uint8).reshape(3, 16), bytes(32)).tolist())
     [0, 1, 2]

@@ -1,10 +1,20 @@
-"""Releasing a batch: its records in the order that `permutation` gives, whatever store they are in."""
+"""Releasing a batch: its records in the order that `permutation` gives, whatever store they are in.
+
+Bundles are taken apart first, and all their messages are permuted together, so that nothing links those of one user. How many
+reports they were is stated before them: nobody could count them afterwards.
+"""
 
 import hashlib
-from typing import Final
+from typing import Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.esa.bundle import COUNT, slots_of
 from shuffledp.esa.permutation import order
-from shuffledp.stores.batch import Batch
+from shuffledp.esa.released import report_ids
+from shuffledp.esa.wire import HEADER, ID, SEALED
+from shuffledp.stores.batch import Batch, Contents
 from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.store import Store
 
@@ -20,11 +30,13 @@ def release(store: Store, batch_id: int, reached: Reached = pass_by) -> Batch:
     """
     contents = store.contents(batch_id)
     if contents is not None:
-        places = order(contents.ids, contents.secret)
+        leaving = _leaving(contents)
+        places = order(leaving.ids, contents.secret)
         reached("release: permuted")
         digest = hashlib.sha256()
         for number, start in enumerate(range(0, len(places), CHUNK)):
-            piece = contents.records[places[start : start + CHUNK]].tobytes()
+            piece = leaving.records[places[start : start + CHUNK]].tobytes()
+            piece = piece if number else leaving.head + piece
             digest.update(piece)
             store.add_piece(batch_id, number, piece)
             reached("release: a piece written")
@@ -33,3 +45,20 @@ def release(store: Store, batch_id: int, reached: Reached = pass_by) -> Batch:
     batch = store.erase(batch_id)
     reached("release: log emptied")
     return batch
+
+
+class _Leaving(NamedTuple):
+    """What is released: first `head`, then the permuted records, whose ids decide their places."""
+
+    head: bytes
+    ids: NDArray[np.uint8]
+    records: NDArray[np.uint8]
+
+
+def _leaving(contents: Contents) -> _Leaving:
+    if slots_of(contents.records.shape[1]) == 1:
+        return _Leaving(b"", contents.ids, contents.records)
+    slots = contents.records.reshape(-1, SEALED)
+    records = slots[slots[:, 1 : HEADER.size].any(axis=1)]  # the others were left empty
+    ids = np.frombuffer(report_ids(records).tobytes(), np.uint8).reshape(-1, ID)
+    return _Leaving(len(contents.ids).to_bytes(COUNT, "big"), ids, records)

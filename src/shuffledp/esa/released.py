@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import IO, Final, Self
+from typing import IO, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.wire import HEADER, ID, SUITE, report_id
+from shuffledp.esa.bundle import COUNT
+from shuffledp.esa.wire import HEADER, ID, SEALED, SUITE, report_id
 
 Records = NDArray[np.uint8]
 """One row for each record."""
@@ -39,9 +40,38 @@ class Released:
 
     def records(self, length: int) -> Records:
         """The records, which all have this length."""
-        if not len(self.content) or len(self.content) % length:
-            raise InvalidInput("this is not a batch: its length is not a whole number of records. Fetch it again.")
-        return self.content.reshape(-1, length)
+        return _cut(self.content, length)
+
+    def reports(self, most_messages: int) -> "Reports":
+        """The sealed messages of reports that have at most so many each."""
+        if most_messages == 1:
+            messages = self.records(SEALED)
+            return Reports(len(messages), messages)
+        stated, messages = int.from_bytes(self.content[:COUNT].tobytes(), "big"), _cut(self.content[COUNT:], SEALED)
+        if not stated <= len(messages) <= stated * most_messages:
+            raise InvalidInput(
+                f"this batch says that {stated:,} reports have {len(messages):,} messages, and each must have 1 to "
+                f"{most_messages}. Nothing was opened or booked; ask the shuffler's operator how this came about."
+            )
+        return Reports(stated, messages)
+
+
+class Reports(NamedTuple):
+    """How many reports a batch is of, and their sealed messages, one row for each. Whose they are cannot be told."""
+
+    number: int
+    messages: Records
+
+    @property
+    def extra(self) -> int:
+        """Messages beyond the first of each report."""
+        return len(self.messages) - self.number
+
+
+def _cut(content: NDArray[np.uint8], length: int) -> Records:
+    if not len(content) or len(content) % length:
+        raise InvalidInput("this is not a batch: its length is not a whole number of records. Fetch it again.")
+    return content.reshape(-1, length)
 
 
 def pieces(records: Records, only: NDArray[np.bool_] | None = None, together: int = TOGETHER) -> Iterator[list[bytes]]:

@@ -11,10 +11,14 @@ from shuffledp.errors import InvalidInput, ShuffledpError
 from shuffledp.esa.address import checked
 from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.keys import KeyList
+from shuffledp.esa.limits import Limits
 from shuffledp.esa.task import Task
 
 _TURNS: Final = 5
 """How often keys or windows may change while a report is sent."""
+
+
+_LARGEST: Final = Limits().max_upload_bytes
 
 
 class NotDelivered(ShuffledpError):  # noqa: N818 - reads as what it is
@@ -30,7 +34,7 @@ class Sender:
         token: what lets one shuffler forward to the next.
         attempts: at one upload before giving up.
         pause: seconds before the second attempt; doubled each time, up to a minute, and jittered.
-        together: reports in one upload.
+        together: reports in one upload, fewer if they would be more than a mebibyte: what a shuffler takes by default.
         at_once: uploads at the same time.
     """
 
@@ -65,7 +69,9 @@ class Sender:
                 async with gate:
                     return await self._upload(web, address, part)
 
-            parts = [records[start : start + self.together] for start in range(0, len(records), self.together)]
+            longest = max(map(len, records), default=1)
+            together = max(1, min(self.together, _LARGEST // longest))
+            parts = [records[start : start + together] for start in range(0, len(records), together)]
             return [outcome for outcomes in await asyncio.gather(*map(upload, parts)) for outcome in outcomes]
 
     async def _upload(self, web: Any, address: str, part: Sequence[bytes]) -> list[Outcome]:

@@ -20,6 +20,7 @@ from typing import Final, Literal, Self
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import Admission
+from shuffledp.esa.bundle import is_bundle
 from shuffledp.esa.keys import KeyList, KeyRing, Role
 from shuffledp.esa.opening import Opener, Openers, open_here
 from shuffledp.esa.release import release
@@ -71,6 +72,7 @@ class Shuffler:
     counters: dict[str, Counter[Outcome]] = field(default_factory=dict)
     _tasks: dict[str, Task] = field(default_factory=dict)
     _hops: dict[str, int] = field(default_factory=dict)
+    _slots: dict[str, int] = field(default_factory=dict)
     _next_keys: dict[str, KeyList] = field(default_factory=dict)
     _since: dict[tuple[str, int], float] = field(default_factory=dict)
 
@@ -92,7 +94,7 @@ class Shuffler:
             raise InvalidInput(f"this store is of hop {known[1]} of the task. Use another store for hop {hop}.")
         if known and json.loads(known[0]) != json.loads(json.dumps(task.document())):
             raise InvalidInput("a task in the store was altered. Restore a backup.")
-        self._hops[task.id] = hop
+        self._hops[task.id], self._slots[task.id] = hop, task.plan.protocol.most_messages
         self.seal_to(task.id, next_keys)
         document = json.dumps(task.document())
         self.store.add_task(task.id, document, hop=hop, key=self._active(task.id), now=self.clock())
@@ -160,7 +162,7 @@ class Shuffler:
 
     def upload_length(self, task_id: str) -> int:
         """Bytes of one report of an upload, its credential included."""
-        return self._credential + record_length(self._hops[task_id] + 1)
+        return self._credential + record_length(self._hops[task_id] + 1, self._slots[task_id])
 
     def accept(self, task_id: str, uploads: Iterable[bytes], window: int | None = None) -> list[Outcome] | Refusal:
         """Open, deduplicate and keep reports; returns the outcome of each. Once this returns, what is accepted is on disk.
@@ -185,10 +187,11 @@ class Shuffler:
         opened = self.opener([sealed[j][before:] for j, _ in admitted], self.ring, task_id, hop)
         self.reached("accept: opened")
         good: list[tuple[int, bytes, bytes]] = []
+        length = record_length(hop, self._slots[task_id])
         for (j, name), inner in zip(admitted, opened, strict=True):
             if not isinstance(inner, bytes):
                 outcome[j] = inner
-            elif len(inner) == record_length(hop) and key_id_of(inner) is not None:
+            elif len(inner) == length and (is_bundle(inner) if hop == 1 else key_id_of(inner) is not None):
                 good.append((j, name, inner))
         return Unsealed(task=task_id, window=window, outcome=outcome, good=good)
 

@@ -4,14 +4,16 @@ The id is bound into the encryption of every report, so a party with another pla
 Keys are not part of a task: they rotate, and a key of one's own would be a way to tag a user.
 """
 
+import math
 import unicodedata
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from shuffledp.core.canonical import LARGEST, canonical, digest
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.honest import honest_reports
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.wire import record_length
 from shuffledp.planning.plan import Plan
 
 VERSION: Final = 2
@@ -36,7 +38,7 @@ class Task:
             erases them.
         release_margin: reports above min_batch that a batch needs before it is released, so that reports that turn out to
             be garbage do not spoil it.
-        allow_same_operator: accept that one party runs two of these: against it the guarantee is then epsilon0.
+        allow_same_operator: accept that one party runs two of these: against it the guarantee is then epsilon0, if there is one.
     """
 
     plan: Plan
@@ -74,7 +76,7 @@ class Task:
             raise InvalidInput("allow_same_operator must be true or false.")
         if self.same_operator and not self.allow_same_operator:
             raise InvalidInput(
-                "shuffler and analyzer, or two shufflers, have the same operator, against whom only epsilon0 would hold. "
+                f"shuffler and analyzer, or two shufflers, have the same operator: against it {self._local.against}. "
                 "Name different ones, or allow the same operator explicitly."
             )
         object.__setattr__(self, "_id", digest(self.document()))
@@ -93,6 +95,11 @@ class Task:
     def hops(self) -> int:
         """Shufflers on the way."""
         return len(self.shufflers)
+
+    @property
+    def report_bytes(self) -> int:
+        """Bytes of what a user sends, whatever the value and however many messages."""
+        return record_length(self.hops + 1, self.plan.protocol.most_messages)
 
     @property
     def release_size(self) -> int:
@@ -143,7 +150,7 @@ class Task:
     @property
     def trust(self) -> str:
         """Who must be trusted for what, in words."""
-        local = rounded_up(self.plan.epsilon0)
+        local = self._local
         share = f"{100 * self.plan.guarantee.n / self.plan.min_batch:.6g} %"
         crowd = (
             f"It assumes that at least {self.plan.guarantee.n:,} of any {self.plan.min_batch:,} reports ({share}) are "
@@ -151,20 +158,37 @@ class Task:
         )
         if self.same_operator:
             return (
-                f"One operator runs more than one part ({_listed((*self.shufflers[::-1], self.analyzer))}): against it only each "
-                f"report's own randomization protects (epsilon0 = {local}). The central guarantee holds against everybody "
-                f"else who sees the result. {crowd}"
+                f"One operator runs more than one part ({_listed((*self.shufflers[::-1], self.analyzer))}): against it "
+                f"{local.against}. The central guarantee holds against everybody else who sees the result. {crowd}"
+            )
+        if self.hops > 1 and self.plan.protocol.most_messages > 1:
+            return (
+                f"{_listed(self.shufflers[::-1])} run {self.hops} shufflers, one after the other, and {self.analyzer} the "
+                f"analyzer. The guarantee holds if {self.shufflers[0]}, who takes apart what each user sends, follows the "
+                f"protocol and does not collude with the analyzer, and those before neither add nor drop nor select "
+                f"reports. Otherwise {local.remains}. {crowd}"
             )
         if self.hops > 1:
             return (
                 f"{_listed(self.shufflers[::-1])} run {self.hops} shufflers, one after the other, and {self.analyzer} the "
                 f"analyzer. The guarantee holds if the first shuffler follows the protocol and does not collude with the "
                 f"analyzer; or if a later one does and those before it neither add nor drop nor select "
-                f"reports. Otherwise epsilon0 = {local} remains. {crowd}"
+                f"reports. Otherwise {local.remains}. {crowd}"
             )
         return (
             f"{self.shufflers[0]} runs the shuffler and {self.analyzer} the analyzer. The guarantee holds if the shuffler "
-            f"follows the protocol and does not collude with the analyzer; otherwise epsilon0 = {local} remains. {crowd}"
+            f"follows the protocol and does not collude with the analyzer; otherwise {local.remains}. {crowd}"
+        )
+
+    @property
+    def _local(self) -> "_Local":
+        """What is left without a shuffler."""
+        epsilon0 = self.plan.epsilon0
+        if not math.isfinite(epsilon0):
+            return _Local("nothing protects what a user sends", "nothing remains")
+        digits = rounded_up(epsilon0)
+        return _Local(
+            f"only each report's own randomization protects (epsilon0 = {digits})", f"epsilon0 = {digits} remains"
         )
 
     @property
@@ -172,6 +196,13 @@ class Task:
         """Whether one party runs two parts."""
         names = [_plain(name) for name in (*self.shufflers, self.analyzer)]
         return len(set(names)) < len(names)
+
+
+class _Local(NamedTuple):
+    """A user's own protection in words: against whoever sees what is sent, and what remains of a guarantee."""
+
+    against: str
+    remains: str
 
 
 def _plain(operator: str) -> str:

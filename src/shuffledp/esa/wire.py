@@ -1,7 +1,8 @@
 """Bytes on the wire: every report of a task has one length, whatever its value.
 
 A record is a 7-byte header (RFC 9458: key id, KEM, KDF, AEAD), the encapsulated key (32 bytes) and the ciphertext with its
-tag. The innermost plaintext is 16 bytes: the message as an 8-byte big-endian number and 8 zero bytes.
+tag. The innermost plaintext is 16 bytes: the message as an 8-byte big-endian number and 8 zero bytes. Each message of a report is
+sealed to the analyzer by itself; `bundle` puts them side by side.
 """
 
 import hashlib
@@ -18,6 +19,8 @@ _SUITE_BYTES: Final = HEADER.pack(0, *SUITE)[1:]
 PAYLOAD: Final = 16
 LAYER: Final = HEADER.size + 32 + 16
 """Bytes that one layer of encryption adds."""
+SEALED: Final = PAYLOAD + LAYER
+"""Bytes of a message that is sealed to the analyzer."""
 ID: Final = 16
 
 
@@ -41,9 +44,9 @@ def key_id_of(record: bytes) -> int | None:
     return record[0] if record[1 : HEADER.size] == _SUITE_BYTES else None
 
 
-def record_length(layers: int) -> int:
-    """Bytes of a report with this number of layers, the analyzer's included."""
-    return PAYLOAD + layers * LAYER
+def record_length(layers: int, slots: int = 1) -> int:
+    """Bytes of a report with this number of layers, the analyzer's included, and room for so many messages."""
+    return slots * SEALED + (layers - 1) * LAYER
 
 
 def encode_message(message: int) -> bytes:

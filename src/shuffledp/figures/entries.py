@@ -1,5 +1,6 @@
 """The entries of a result's estimate, as numbers and as text."""
 
+import heapq
 import math
 import re
 from collections.abc import Sequence
@@ -10,6 +11,9 @@ from shuffledp.core.document import Document
 
 FEW: Final = 60
 """Up to this many entries each gets a line with its name."""
+MANY: Final = 1000
+"""Above so many entries only the largest are shown."""
+_NUMBER: Final = re.compile(r"[\[(]?[-+]?\.?\d")
 _NOT_IN_XML: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -35,22 +39,44 @@ class Written(NamedTuple):
     truth: str | None
 
 
-def entries(result: Document) -> list[Entry]:
-    """All entries, their names cleaned."""
-    estimate = result["estimate"]
-    truth = result["truth"] or [None] * len(estimate["names"])
-    columns = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
+def entries(result: Document, shown: Sequence[int] | None = None) -> list[Entry]:
+    """The entries at these places, or all; their names cleaned."""
+    estimate, truth = result["estimate"], result["truth"]
+    names, values, errors, intervals = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
     return [
-        Entry(printable(name).strip() or "(empty)", value, error, low, high, exact)
-        for name, value, error, (low, high), exact in zip(*columns, truth, strict=True)
-    ]
+        Entry(
+            name=printable(names[j]).strip() or "(empty)", value=values[j], error=errors[j], low=intervals[j][0],
+            high=intervals[j][1], truth=None if truth is None else truth[j],
+        )
+        for j in (range(len(names)) if shown is None else shown)
+    ]  # fmt: skip
+
+
+def largest(values: Sequence[float], count: int) -> list[int]:
+    """The places of the largest, in that order; equals in the order they have.
+
+    >>> largest([1.0, 5.0, 3.0, 5.0], 3)
+    [1, 3, 2]
+    """
+    return heapq.nsmallest(count, range(len(values)), key=lambda j: -values[j])
+
+
+def shown(values: Sequence[float]) -> list[int]:
+    """The places of all, or of the largest if there are too many."""
+    return list(range(len(values))) if len(values) <= MANY else largest(values, MANY)
+
+
+def are_ranked(result: Document) -> bool:
+    """Whether the largest entries say more than all in order: there are very many, or their names are no numbers."""
+    names = result["estimate"]["names"]
+    return len(names) > FEW and (len(names) > MANY or not all(_NUMBER.match(name) for name in names))
 
 
 def written(rows: Sequence[Entry]) -> list[Written]:
     """All with as many decimals as show two digits of the least standard error."""
-    least = min(row.error for row in rows)
-    largest = max(abs(end) for row in rows for end in (row.low, row.high, row.truth or 0))
-    ordinary = least > 1e-9 and largest < 1e12
+    least = min((row.error for row in rows), default=1.0)
+    most = max((abs(end) for row in rows for end in (row.low, row.high, row.truth or 0)), default=0.0)
+    ordinary = least > 1e-9 and most < 1e12
     places = max(0, 1 - math.floor(math.log10(least))) if ordinary else None
     return [
         Written(

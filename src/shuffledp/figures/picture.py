@@ -5,7 +5,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from shuffledp.core.document import Document
-from shuffledp.figures.entries import FEW, Entry, entries, percent, written
+from shuffledp.figures.entries import FEW, Entry, are_ranked, entries, largest, percent, written
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, SKY, canvas
 from shuffledp.results.promise import promise
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 4.8
 """Inches: narrow, so that the letters can still be read when a phone shrinks the picture."""
+_BARS: Final = 30
+"""Of very many entries so many are drawn."""
 _TRUTH: Final = "truth (not private)"
 _METADATA: Final[dict[str, dict[str, Any]]] = {  # nothing that differs between two runs, or names a place elsewhere
     "png": {"Software": "shuffledp"},
@@ -24,14 +26,19 @@ _METADATA: Final[dict[str, dict[str, Any]]] = {  # nothing that differs between 
 
 def picture(result: Document, kind: str = "png", *, transparent: bool = False) -> bytes:
     """The bytes of the picture; made of the result's JSON data alone."""
-    rows = entries(result)
-    with_truth = rows[0].truth is not None
-    lines = len(rows) if len(rows) <= FEW else 11
+    values = result["estimate"]["value"]
+    ranked = are_ranked(result)
+    rows = entries(result, largest(values, _BARS + 1) if ranked else None)
+    with_truth = result["truth"] is not None
+    lines = _BARS + 1 if ranked else len(rows) if len(rows) <= FEW else 11
     height = 1.2 + (0.26 if with_truth else 0.2) * lines + (0.4 if with_truth else 0)
     with canvas(_WIDTH, height, 1, 1) as (figure, axes), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a box is drawn for a letter the font lacks
-        draw = _draw_one if len(rows) == 1 else _draw_few if len(rows) <= FEW else _draw_many
-        draw(axes[0], rows, result["measure"])
+        if ranked:
+            _draw_ranked(axes[0], rows, result["measure"], len(values))
+        else:
+            draw = _draw_one if len(rows) == 1 else _draw_few if len(rows) <= FEW else _draw_many
+            draw(axes[0], rows, result["measure"])
         if with_truth:
             figure.legend(loc="outside lower center", ncols=2)
         together = "simultaneous " if result["estimate"]["simultaneous"] else ""
@@ -62,6 +69,20 @@ def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:
     axis.xaxis.set_major_locator(_few_ticks())
     axis.xaxis.set_major_formatter(lambda x, _: f"{x:,.10g}")
     axis.set_axisbelow(True)
+
+
+def _draw_ranked(axis: "Axes", rows: list[Entry], measure: str, size: int) -> None:
+    """The largest, one line each, and a last line that says how large the others are at most."""
+    *top, next_one = rows
+    _draw_few(axis, top, measure)
+    axis.set_yticks(
+        range(len(rows)), [*(_short(row.name) for row in top), f"{size - len(top):,} others"], parse_math=False
+    )
+    axis.set_ylim(len(rows) - 0.4, -0.6)
+    (text,) = written([next_one])
+    axis.annotate(
+        f"each at most {text.value}", (0, len(top)), (4, 0), textcoords="offset points", va="center", fontsize=8.0
+    )
 
 
 def _draw_many(axis: "Axes", rows: list[Entry], measure: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
-from shuffledp.figures.entries import FEW, Written, entries, percent, printable, written
+from shuffledp.figures.entries import FEW, MANY, Written, are_ranked, entries, percent, printable, shown, written
 from shuffledp.figures.picture import picture
 from shuffledp.figures.style import check_drawing
 from shuffledp.results.promise import promise, shift, stated
@@ -44,7 +44,7 @@ def rendered(result: Document, path: Path) -> bytes:
 
 def page(result: Document) -> str:
     """The whole result as HTML: nothing is loaded, nothing runs."""
-    rows = written(entries(result))
+    rows = written(entries(result, shown(result["estimate"]["value"])))
     drawing = picture(result, "svg", transparent=True)  # the page's ground shows through
     alt, caption = _descriptions(result, rows)
     return _template().render(
@@ -54,7 +54,7 @@ def page(result: Document) -> str:
         alt=alt,
         caption=caption,
         estimates=_estimates(result, rows),
-        folded=len(rows) > FEW,
+        folded=_folded(result, rows),
         derived=_derived(result),
         guarantee=_guarantee(result),
         trust=result["trust"],
@@ -73,13 +73,33 @@ def _descriptions(result: Document, rows: list[Written]) -> tuple[str, str]:
     if len(rows) == 1:
         alt = f"{measure}: {rows[0].value}, {level} interval from {rows[0].low} to {rows[0].high}"
         return alt, f"The point is the estimate, the bar its {level} interval."
-    alt = f"Estimated {measure} in each of {len(rows):,} bins with {level} intervals; the table has the numbers"
-    together = "All intervals hold together" if result["estimate"]["simultaneous"] else "Each interval holds by itself"
-    return alt, f"Estimated {measure} in each bin. {together} with {level}. Noise can make an estimate negative."
+    size = len(result["estimate"]["names"])
+    if are_ranked(result):
+        alt = f"The largest of {size:,} estimates of {measure} with {level} intervals; the table has the numbers"
+        chance = "Among so many, some are large by chance." if size > MANY else ""
+        together = _together(result)
+        return alt, f"The largest estimates of {measure}. {together} with {level}. {chance}".rstrip()
+    alt = f"Estimated {measure} in each of {size:,} bins with {level} intervals; the table has the numbers"
+    return (
+        alt,
+        f"Estimated {measure} in each bin. {_together(result)} with {level}. Noise can make an estimate negative.",
+    )
+
+
+def _together(result: Document) -> str:
+    return "All intervals hold together" if result["estimate"]["simultaneous"] else "Each interval holds by itself"
+
+
+def _folded(result: Document, rows: list[Written]) -> str:
+    """What a long table is folded under; nothing if it is short."""
+    size = len(result["estimate"]["names"])
+    if len(rows) < size:
+        return f"The {len(rows):,} largest of {size:,} bins; the result as JSON has all"
+    return f"All {size:,} bins" if size > FEW else ""
 
 
 def _estimates(result: Document, rows: list[Written]) -> _Table:
-    several, truth = len(rows) > 1, rows[0].truth is not None
+    several, truth = len(rows) != 1, result["truth"] is not None
     header = ["Bin" if several else "Answer", "Estimate", "Standard error", f"{percent(result)} from", "to"]
     return _Table(
         f"Estimated {result['measure']}" if several else result["measure"],
@@ -94,11 +114,13 @@ def _derived(result: Document) -> list[_Table]:
     interval = ["Estimate", "Standard error", f"{level} from", "to"]
     tables = []
     if "projected" in found:
-        rows = [(name, f"{value:,.6g}") for name, value in zip(names, found["projected"], strict=True)]
+        rows = [(names[j], f"{found['projected'][j]:,.6g}") for j in shown(found["projected"])]
         tables.append(_Table("Nearest possible histogram", ["Bin", "Users"], rows))
     for key, caption in (("frequencies", "Shares of users"), ("cumulative", "Cumulative users")):
         if key in found:
-            tables.append(_Table(caption, ["Bin", *interval], _intervals(names, found[key])))
+            tables.append(
+                _Table(caption, ["Bin", *interval], _intervals(names, found[key], shown(found[key]["value"])))
+            )
     if "quantiles" in found:
         rows = [(f"{one['share']:g}", one["bin"], *one["interval"]) for one in found["quantiles"]]
         tables.append(_Table("Quantiles", ["Share of users", "Bin", f"{level} from", "to"], rows))
@@ -108,16 +130,13 @@ def _derived(result: Document) -> list[_Table]:
     if "ranges" in found:
         columns = {key: [one[key] for one in found["ranges"]] for key in ("value", "standard_error", "interval")}
         names = [one["range"] for one in found["ranges"]]
-        tables.append(_Table("Ranges of bins", ["Range", *interval], _intervals(names, columns)))
+        tables.append(_Table("Ranges of bins", ["Range", *interval], _intervals(names, columns, range(len(names)))))
     return tables
 
 
-def _intervals(names: list[str], columns: dict[str, list[Any]]) -> list[tuple[str, ...]]:
-    numbers = zip(*(columns[key] for key in ("value", "standard_error", "interval")), strict=True)
-    return [
-        (name, *(f"{number:,.6g}" for number in (value, error, *ends)))
-        for name, (value, error, ends) in zip(names, numbers, strict=True)
-    ]
+def _intervals(names: list[str], columns: dict[str, list[Any]], places: Sequence[int]) -> list[tuple[str, ...]]:
+    values, errors, intervals = (columns[key] for key in ("value", "standard_error", "interval"))
+    return [(names[j], *(f"{number:,.6g}" for number in (values[j], errors[j], *intervals[j]))) for j in places]
 
 
 def _guarantee(result: Document) -> _Table | None:

@@ -107,6 +107,7 @@ def _row(family: Family, asked: Question, generator: np.random.Generator, runs: 
 
 def _proved(family: Family, asked: Question) -> ShuffleProtocol:
     """What a family proposes; what `plan` could choose is proved as there."""
+    asked = family.compared(asked)
     if isinstance(family, PlannedFamily):
         return certified(asked, family.propose(asked)).protocol
     return family.propose(asked)

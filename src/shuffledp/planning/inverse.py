@@ -6,6 +6,7 @@ from typing import Any
 
 from shuffledp.accounting.account import account
 from shuffledp.core import checks
+from shuffledp.core.honest import reports_expected
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan, ask, certified, plan, promising
 from shuffledp.protocols import registry
@@ -65,7 +66,14 @@ def users_needed(
 
 
 def epsilon_possible(
-    question: str, *, n: int, delta: float, rmse: float, honest_fraction: float = 1.0, **options: Any
+    question: str,
+    *,
+    n: int,
+    delta: float,
+    rmse: float,
+    honest_fraction: float = 1.0,
+    dropout: float = 0.0,
+    **options: Any,
 ) -> Plan:
     """The plan with the smallest epsilon whose forecast error, of what the objective makes small, is at most `rmse`.
 
@@ -74,7 +82,8 @@ def epsilon_possible(
     (True, True)
     """
     squared = _positive(rmse, "rmse") ** 2
-    asked = ask(question, n=n, epsilon=1.0, delta=delta, honest_fraction=honest_fraction, options=options)
+    reports = reports_expected(n, dropout)
+    asked = ask(question, n=reports, epsilon=1.0, delta=delta, honest_fraction=honest_fraction, options=options)
     if squared < 1e-200:
         raise too_small()
     proposals, refusals = list[tuple[float, Deployable]](), list[InvalidInput | NoClaim]()

@@ -18,6 +18,7 @@ from shuffledp.core.canonical import digest
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, Guarantee
+from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols import registry
@@ -116,7 +117,13 @@ class Plan:
         )
         return self.promise() | {
             "local": self._local(),
-            "forecast": {"mean_squared_error": self.mean_squared_error, "rmse": self.rmse, **by_share, **paper},
+            "forecast": {
+                "mean_squared_error": self.mean_squared_error,
+                "rmse": self.rmse,
+                **by_share,
+                **paper,
+                **self.protocol.outlook(self.min_batch),
+            },
         }
 
     def _local(self) -> Document:
@@ -199,6 +206,7 @@ class Plan:
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
             f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
+            *self.protocol.expectations(self.min_batch),
         ]
         if self.protocol.one_by_one:
             for share, error in self.protocol.errors_by_share(self.min_batch).items():
@@ -216,20 +224,28 @@ class Plan:
 
 
 def plan(
-    question: str, *, n: int, epsilon: float, delta: float, honest_fraction: float = 1.0, paper: bool = False, **options: Any
+    question: str, *, n: int, epsilon: float, delta: float, honest_fraction: float = 1.0, dropout: float = 0.0,
+    paper: bool = False, **options: Any,
 ) -> Plan:  # fmt: skip
     """The most accurate protocol for a question to n users at (epsilon, delta).
 
     The options depend on the question: size or labels, low and high for a histogram; low, high and precision for a sum or a
-    mean. Blankets are the smallest that the certified accountant grants. With `paper`, parameters are those of Theorem 3.1
-    and Theorem 4.1.
+    mean. A share of the n users may not answer (dropout), and only a share of those who do may follow the protocol
+    (honest_fraction). Blankets are the smallest that the certified accountant grants. With `paper`, parameters are those of
+    Theorem 3.1 and Theorem 4.1.
 
     >>> plan("histogram", n=100_000, epsilon=0.5, delta=1e-6, size=10).protocol.randomizer.gamma < 0.02
     True
     """
     bound = PAPER_BOUND if paper else "best"
     asked = ask(
-        question, n=n, epsilon=epsilon, delta=delta, honest_fraction=honest_fraction, bound=bound, options=options
+        question,
+        n=reports_expected(n, dropout),
+        epsilon=epsilon,
+        delta=delta,
+        honest_fraction=honest_fraction,
+        bound=bound,
+        options=options,
     )
     families = registry.planned(question)
     plans, refusals = list[Plan](), list[InvalidInput | NoClaim]()

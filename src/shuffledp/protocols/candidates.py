@@ -23,7 +23,7 @@ class Candidates:
     def of(cls, texts: Any, domain: Texts) -> Self:
         """These texts, each once, under the domain's key."""
         found = checked(texts)
-        return cls(found, domain.clean(list(found)).values)
+        return cls(found, domain.read(found))
 
     def held(self, values: NDArray[np.uint64], users: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
         """How many of these values, or of the users who hold them, are each of the texts."""

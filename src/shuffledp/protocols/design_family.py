@@ -2,7 +2,8 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable
+from functools import lru_cache
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
@@ -20,7 +21,7 @@ class DesignFamily(PlannedFamily):
     """The plane, or the space, whose order errs least: chosen by a Gaussian guess of its blanket, then calibrated."""
 
     @abstractmethod
-    def structures(self, question: Question) -> Iterator[AffineSpace]:
+    def structures(self, question: Question) -> Iterable[AffineSpace]:
         """Those that would do."""
 
     @abstractmethod
@@ -30,6 +31,10 @@ class DesignFamily(PlannedFamily):
     @abstractmethod
     def too_many(self, question: Question) -> InvalidInput:
         """The error if no structure would do."""
+
+    def plainly(self, question: Question) -> Question:
+        """A question with the same best order that is quicker to think about, if there is one."""
+        return question
 
     def propose(self, question: Question) -> OneMessage:
         """The best order by a guess; then the least blanket that the accountant grants."""
@@ -54,9 +59,9 @@ class DesignFamily(PlannedFamily):
     def propose_for_error(self, question: Question, cost: float) -> OneMessage:
         """The most blanket with that cost, on the order that is most private by a guess."""
         found = None
-        least = math.inf
-        for structure in self.structures(question):
-            threshold = first_integer(lambda t: self._cost(question, structure, t) > cost, 0, WORD) - 1  # noqa: B023
+        least, plain = math.inf, self.plainly(question)
+        for structure in self.structures(plain):
+            threshold = first_integer(lambda t: self._cost(plain, structure, t) > cost, 0, WORD) - 1  # noqa: B023
             if threshold < 1:
                 continue
             share, overlap, g = float(structure.share), float(structure.overlap), threshold / WORD
@@ -69,6 +74,7 @@ class DesignFamily(PlannedFamily):
 
     def _best(self, question: Question) -> tuple[float, AffineSpace | None]:
         """The least cost that is guessed, and what has it."""
+        question = self.plainly(question)
         mu = gaussian_mu(question.epsilon, question.delta)
 
         def cost(structure: AffineSpace) -> float:
@@ -89,8 +95,10 @@ _MOST_MESSAGES = 1 << 26
 """Half a gigabyte of counts: the planner does not ask for more."""
 
 
-def orders(size: int, least: int = 2) -> Iterator[AffineSpace]:
+@lru_cache(maxsize=64)
+def orders(size: int, least: int = 2) -> tuple[AffineSpace, ...]:
     """Planes and spaces that hold so many values, their orders about 5 % apart: near the best the error hardly changes."""
+    found = []
     for dimension in (2, 3):
         order = float(max(least, math.ceil(round(size ** (1 / dimension), 9))))
         while True:
@@ -98,5 +106,6 @@ def orders(size: int, least: int = 2) -> Iterator[AffineSpace]:
             if structure is None or structure.messages > _MOST_MESSAGES:
                 break
             if structure.values >= size:
-                yield structure
+                found.append(structure)
             order = max(structure.prime + 1, order * 1.05)
+    return tuple(found)

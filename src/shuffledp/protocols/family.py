@@ -42,6 +42,10 @@ class Family(ABC):
     def check(self, question: Question) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse options that make no sense, apart from the other numbers."""
 
+    def compared(self, question: Question) -> Question:
+        """The question as `compare` puts it to this family: with what it must be told, if nothing was said about that."""
+        return question
+
     @abstractmethod
     def propose(self, question: Question) -> ShuffleProtocol:
         """The most accurate protocol that is private enough; raises InvalidInput or NoClaim if there is none."""

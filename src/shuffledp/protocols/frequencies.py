@@ -1,6 +1,6 @@
 """Frequencies of values from any large list by one shuffled message: design response on the affine plane or space."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -44,6 +44,8 @@ class Frequencies(CountedResponse):
     reference: ClassVar[str] = cite("FNNT22")
 
     def __post_init__(self) -> None:
+        if not isinstance(self.randomizer.structure, AffineSpace):
+            raise InvalidInput("frequencies are sent as lines of a plane. Make the plan again with shuffledp plan.")
         if self.listed.size > self.randomizer.symbols:
             raise InvalidInput(
                 f"{self.listed.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger prime."
@@ -118,13 +120,18 @@ class FrequenciesFamily(HistogramQuestion, DesignFamily):
 
     name = "shuffledp, plane"
 
-    def structures(self, question: Question) -> Iterator[AffineSpace]:
+    def structures(self, question: Question) -> Iterable[AffineSpace]:
         """All that hold the values."""
         return orders(listed(question).size)
 
     def build(self, question: Question, randomizer: DesignResponse) -> Frequencies:
         """On the values that were asked for."""
         return Frequencies(randomizer=randomizer, listed=listed(question))
+
+    def plainly(self, question: Question) -> Question:
+        """About as many numbers: a list of texts would be read for every order."""
+        options = {name: question.option(name) for name in ("objective", "share")}
+        return question.at(options=options | {"size": listed(question).size})
 
     def too_many(self, question: Question) -> InvalidInput:
         """They are listed, so they must fit."""

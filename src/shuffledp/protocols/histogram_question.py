@@ -8,22 +8,25 @@ from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import MANY, Counting
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily
-from shuffledp.protocols.options import HIGH, LABELS, LOW, OBJECTIVE, SHARE, SIZE
+from shuffledp.protocols.options import HIGH, LABELS, LOW, MESSAGES_PER_USER, OBJECTIVE, SHARE, SIZE
 from shuffledp.protocols.question import Question
 
 USUAL_SHARE: Final = 0.01
+MOST_MESSAGES: Final = 1001
+"""Per user, on average: one and a thousand dummies."""
 
 
 class HistogramQuestion(PlannedFamily):
     """Histograms."""
 
     questions = ("histogram",)
-    options = (SIZE, LABELS, LOW, HIGH, OBJECTIVE, SHARE)
+    options = (SIZE, LABELS, LOW, HIGH, OBJECTIVE, SHARE, MESSAGES_PER_USER)
 
     def check(self, question: Question) -> None:
         """A histogram needs bins, and one objective."""
         listed(question)
         wanted_share(question)
+        messages_allowed(question)
 
     def cost(self, protocol: Deployable, question: Question) -> float:
         """The total squared error, or the largest of a bin that up to a share of the users hold."""
@@ -45,6 +48,16 @@ def wanted_share(question: Question) -> float | None:
     if objective == "share" or (objective is None and listed(question).size > MANY):
         return USUAL_SHARE
     return None
+
+
+def messages_allowed(question: Question) -> float:
+    """How many messages a user may send on average: one, unless more are allowed."""
+    messages = checks.real(question.option("messages_per_user", 1.0), "messages_per_user")
+    if not 1 <= messages <= MOST_MESSAGES:
+        raise InvalidInput(
+            f"messages_per_user must be from 1 to {MOST_MESSAGES}; got {messages}. Use e.g. 1.25, or leave it out for one."
+        )
+    return messages
 
 
 def checked_share(share: float) -> float:

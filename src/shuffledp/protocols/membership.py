@@ -10,17 +10,11 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate, product_up
 from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core import checks
+from shuffledp.core.estimate import Threshold
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.design import DesignResponse
 
 Reals = NDArray[np.float64]
-
-
-class Threshold(NamedTuple):
-    """Estimates of at least `estimate` are reported; of values that nobody holds, about `false_positives` reach it."""
-
-    estimate: float
-    false_positives: float
 
 
 class Membership(NamedTuple):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
+from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import EncodingWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.deployable import Deployable
@@ -19,6 +20,7 @@ class OneMessage(Deployable):
     """Encode a value as a symbol, randomize the symbol, count the messages."""
 
     __slots__ = ()
+    randomizer: RunnableRandomizer
 
     @abstractmethod
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:

@@ -15,12 +15,12 @@ class Option:
     """
 
     name: str
-    values: Literal["whole", "real", "text", "texts", "lines"]
+    values: Literal["whole", "real", "text", "several", "lines"]
     help: str
 
 
 SIZE: Final = Option("size", "whole", "Number of bins (histogram).")
-LABELS: Final = Option("labels", "texts", "Names of the bins, separated by commas (histogram).")
+LABELS: Final = Option("labels", "several", "Names of the bins, separated by commas (histogram).")
 LOW: Final = Option("low", "real", "Least value (sum, mean [default: 0]; histogram of numbers).")
 HIGH: Final = Option("high", "real", "Greatest value (sum, mean [default: 1]; histogram of numbers).")
 PRECISION: Final = Option("precision", "whole", "Steps of the grid (sum, mean, query) [default: the best].")
@@ -30,5 +30,17 @@ OBJECTIVE: Final = Option(
     "What to make small: total, the error summed over all bins, or share, that of one bin that a share of the users hold "
     "[default: share above 256 bins].",
 )
+MESSAGES_PER_USER: Final = Option(
+    "messages_per_user", "real", "Messages that a user may send on average: dummies beside the true one [default: 1]."
+)
 SHARE: Final = Option("share", "real", "Up to which share of the users a bin's or text's error counts [default: 0.01].")
 CANDIDATES: Final = Option("candidates", "lines", "Texts that will be asked about, one per line (texts).")
+ALPHABET: Final = Option(
+    "alphabet", "text", "The letters that texts are made of (heavy-hitters) [default: any UTF-8, letters being bytes]."
+)
+MAX_LENGTH: Final = Option("max_length", "whole", "Letters of the longest text (heavy-hitters).")
+FALSE_POSITIVES: Final = Option(
+    "false_positives",
+    "real",
+    "Texts that nobody holds and that are found nevertheless, on average (heavy-hitters) [default: 1].",
+)

@@ -176,6 +176,10 @@ class ShuffleProtocol(ABC):
             value=value, standard_error=self.standard_error(value, n), n=n, guarantee=guarantee, names=self.names
         )
 
+    def answered(self, estimate: Estimate) -> Self:  # noqa: ARG002
+        """The same protocol about the entries of an estimate: those it always has, unless it finds out which there are."""
+        return self
+
     def statistics(self, estimate: Estimate) -> "Ranking | None":  # noqa: ARG002
         """What else can be read off an estimate, if anything."""
         return None
@@ -213,6 +217,14 @@ class ShuffleProtocol(ABC):
     def errors_by_share(self, n: int) -> dict[float, float]:  # noqa: ARG002
         """The standard error of the count of a value, by the share of the users who hold it; nothing if that is not asked."""
         return {}
+
+    def outlook(self, n: int) -> dict[str, float]:  # noqa: ARG002
+        """What else can be expected of n users, by name, besides the error."""
+        return {}
+
+    def expectations(self, n: int) -> tuple[str, ...]:  # noqa: ARG002
+        """The same for people, a line each."""
+        return ()
 
     @property
     def one_by_one(self) -> bool:

@@ -7,6 +7,8 @@ list here.
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.baselines.central import Curator, CuratorHistogram, LaplaceSum, NoisySum
 from shuffledp.protocols.baselines.dbitflip import DBitFlip, DBitFlips
+from shuffledp.protocols.baselines.hadamard_response import HadamardResponse, HadamardResponses
+from shuffledp.protocols.baselines.hashed_response import HashedResponse, HashedResponses
 from shuffledp.protocols.baselines.local import LocalResponse, LocalSum
 from shuffledp.protocols.baselines.one_bit_mean import OneBitMean, OneBitMeans, ShuffledOneBitMeans
 from shuffledp.protocols.baselines.rappor import Rappor, Rappors
@@ -17,9 +19,14 @@ from shuffledp.protocols.baselines.sketch import (
     HadamardSketches,
 )
 from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, SplitAndMixes
+from shuffledp.protocols.baselines.subset_selection import SubsetSelection, SubsetSelections
 from shuffledp.protocols.baselines.unary import ManyMessages, UnaryBits
+from shuffledp.protocols.dummies import DummyCounts
+from shuffledp.protocols.dummies_family import DummiesFamily
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
+from shuffledp.protocols.heavy_hitters import HeavyHitters
+from shuffledp.protocols.heavy_hitters_family import HeavyHittersFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
@@ -34,7 +41,9 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         Histogram,
         Summation,
         Frequencies,
+        DummyCounts,
         TextFrequencies,
+        HeavyHitters,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -44,6 +53,9 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         DBitFlip,
         CountMeanSketch,
         HadamardSketch,
+        HashedResponse,
+        HadamardResponse,
+        SubsetSelection,
     )
 }
 FAMILIES: list[Family] = [
@@ -58,14 +70,24 @@ FAMILIES: list[Family] = [
     LocalResponse(),
     *(
         family(shuffled=shuffled)
-        for family in (Rappors, DBitFlips, CountMeanSketches, HadamardSketches)
+        for family in (
+            Rappors,
+            DBitFlips,
+            CountMeanSketches,
+            HadamardSketches,
+            HashedResponses,
+            HadamardResponses,
+            SubsetSelections,
+        )
         for shuffled in (False, True)
     ),
     PaperParameters(SummationFamily()),
     PaperParameters(HistogramFamily()),
     HistogramFamily(),
     FrequenciesFamily(),
+    DummiesFamily(),
     SummationFamily(),
+    HeavyHittersFamily(),
     TextsFamily(),
 ]
 

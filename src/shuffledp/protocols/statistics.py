@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
-from shuffledp.core.estimate import Estimate
+from shuffledp.core.estimate import Estimate, Threshold
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.membership import Membership, Threshold
+from shuffledp.protocols.membership import Membership
 
 if TYPE_CHECKING:
     from shuffledp.protocols.histogram import Histogram
@@ -30,8 +30,8 @@ class Ranking(ABC):
 
     @property
     @abstractmethod
-    def law(self) -> Membership:
-        """Of messages to values."""
+    def law(self) -> Membership | None:
+        """Of messages to values, if it is that simple."""
 
     @property
     def ordered(self) -> "Statistics | None":
@@ -54,6 +54,8 @@ class Ranking(ABC):
 
     def threshold(self, false_positives: float) -> Threshold:
         """The estimate that on average so few values reach by chance, if nobody holds any of them."""
+        if self.law is None:
+            raise InvalidInput("no threshold is known for this plan. Leave out the number of false positives.")
         return self.law.threshold(self.counts.n, len(self.counts.value), false_positives)
 
     def projected(self) -> Reals:
@@ -69,7 +71,7 @@ class Ranked(Ranking):
     """Counts and nothing else."""
 
     counts: Estimate
-    law: Membership
+    law: Membership | None = None
 
 
 def like(counts: Estimate, value: Reals, error: Reals) -> Estimate:
@@ -115,14 +117,14 @@ class Statistics(Ranking):
         value[-1] = self.counts.n  # every user is in some bin: no error there
         return like(self.counts, value, self._error(value, np.arange(1, self.protocol.size + 1)))
 
-    def quantile(self, share: float, confidence: float = 0.95) -> tuple[int, int, int]:
+    def quantile(self, share: float, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[int, int, int]:
         """The bin where `share` of the users is reached, and the least and greatest that the confidence allows.
 
-        The interval inverts the pointwise limits of the distribution function (Woodruff 1952).
+        The interval inverts the limits of the distribution function (Woodruff 1952); simultaneous ones hold for all quantiles.
         """
         wanted = checks.probability(share, "the share of a quantile", "0.5") * self.counts.n
         below = self.cumulative()
-        low, high = below.interval(confidence)
+        low, high = below.interval(confidence, simultaneous=simultaneous)
         return tuple(self._reached(curve, wanted) for curve in (below.value, high, low))  # type: ignore[return-value]
 
     def _reached(self, curve: Reals, wanted: float) -> int:

@@ -1,7 +1,7 @@
 """How many users hold which text, whatever it is: planned for texts that nobody listed."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from shuffledp.domains.texts import Texts
@@ -41,7 +41,7 @@ class TextsFamily(DesignFamily):
             return protocol.mean_squared_error(question.n)
         return protocol.worst_variance(self._share(question), question.n)
 
-    def structures(self, question: Question) -> Iterator[AffineSpace]:
+    def structures(self, question: Question) -> Iterable[AffineSpace]:
         """All that leave room between the candidates; a space only while it is small: it has more messages than it needs."""
         for found in orders(_ROOM * max(_USUAL_CANDIDATES, len(self._candidates(question)))):
             if found.dimension == 2 or found.messages <= _SMALL:

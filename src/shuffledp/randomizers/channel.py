@@ -96,6 +96,11 @@ class ChannelBlanket(Blanket):
         """The ordered triples (x, x', x'') of inputs whose l varies most."""
         return _channel_witnesses(self.rows)
 
+    def agreements(self) -> Sequence[Pair]:
+        """Every input with itself."""
+        floor = self._floor()
+        return [_exact_pair(tuple((u, u, low) for u, low in zip(row, floor, strict=True) if u)) for row in self.rows]
+
     def _floor(self) -> list[fmpq]:
         return [min(column) for column in zip(*self.rows, strict=True)]
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
@@ -20,8 +20,11 @@ from shuffledp.core.document import Document, fields, word
 from shuffledp.core.pair import Pair, held_by_either, pair_of
 from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import with_blanket
-from shuffledp.randomizers.structures import AffineSpace, Structure, structure_of
+from shuffledp.randomizers.structure import Design, Structure, ball
+from shuffledp.randomizers.structures import AffineSpace, structure_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +35,12 @@ class DesignBlanket(Blanket):
     on S_x alone and (-c, 1 + c) on S_x' alone, with mass g (s - o) each, (0, 1 + c) on both with g o, and (0, 1) elsewhere.
     A smaller o is only worse (docs/maths/design.md), so the smallest over all pairs covers them all.
     Legend: s = share, o = overlap, g = given_gamma or 1 / (1 + s (e^eps0 - 1)), eps0 = given_epsilon0 or log(1 + c);
-    triple = the share of messages that belong to three values in general position.
+    triple = the share of messages that belong to three values, some of which exist, or None; any two of them share o.
     """
 
     share: Fraction
     overlap: Fraction
-    triple: Fraction
+    triple: Fraction | None
     name: str
     given_gamma: Fraction | float | None = None
     given_epsilon0: float | None = None
@@ -50,8 +53,8 @@ class DesignBlanket(Blanket):
     def gamma(self) -> arb:
         """The probability of ignoring the value."""
         if self.given_gamma is not None:
-            return _ball(self.given_gamma)
-        return 1 / (1 + _ball(self.share) * self._gain())
+            return ball(self.given_gamma)
+        return 1 / (1 + ball(self.share) * self._gain())
 
     def epsilon0(self) -> arb:
         """The local privacy parameter."""
@@ -79,30 +82,35 @@ class DesignBlanket(Blanket):
     def witnesses(self) -> Sequence[Pair]:
         """All others on x, on x', or on a third value."""
         with ctx.workprec(128):
-            return [*held_by_either(self._atoms()), pair_of(self._third())]
+            third = [] if self.triple is None else [pair_of(self._third(self.triple))]
+            return [*held_by_either(self._atoms()), *third]
 
-    def _third(self) -> list[tuple[arb, arb, arb]]:
+    def agreements(self) -> Sequence[Pair]:
+        """None: where both hold x, two atoms between those of a pair have their sum (docs/maths/mixtures.md)."""
+        return []
+
+    def _third(self, t: Fraction) -> list[tuple[arb, arb, arb]]:
         """The same relative to the law of a third value, whose messages are 1 + c times as likely as the blanket's."""
         g, c, zero, one = self.gamma(), self._gain(), arb(0), arb(1)
-        p, s, o, t = 1 + c, self.share, self.overlap, self.triple
+        p, s, o = 1 + c, self.share, self.overlap
         alone, two, none = s - 2 * o + t, o - t, 1 - 3 * s + 3 * o - t
         atoms = [
             (c, one, one, alone), (-c, p, one, alone), (zero, p, one, two), (zero, one, one, none),
             (c / p, 1 / p, p, two), (-c / p, one, p, two), (zero, one, p, t), (zero, 1 / p, p, alone),
         ]  # fmt: skip
-        return [(difference, second, g * weight * _ball(part)) for difference, second, weight, part in atoms if part]
+        return [(difference, second, g * weight * ball(part)) for difference, second, weight, part in atoms if part]
 
     def _gain(self) -> arb:
         """C = e^eps0 - 1."""
         if self.given_epsilon0 is not None:
             return arb(self.given_epsilon0).expm1()
-        return (1 - self.gamma()) / (self.gamma() * _ball(self.share))
+        return (1 - self.gamma()) / (self.gamma() * ball(self.share))
 
     def _atoms(self) -> list[tuple[arb, arb, arb]]:
         """((mu_x - mu_x') / eta, mu_x' / eta, eta)."""
         g, c, zero, one = self.gamma(), self._gain(), arb(0), arb(1)
         alone, both, neither = (
-            _ball(part) for part in (self.share - self.overlap, self.overlap, 1 - 2 * self.share + self.overlap)
+            ball(part) for part in (self.share - self.overlap, self.overlap, 1 - 2 * self.share + self.overlap)
         )
         atoms = [(c, one, g * alone), (-c, 1 + c, g * alone)]
         if self.overlap:
@@ -132,53 +140,44 @@ class DesignResponse:
             raise InvalidInput(
                 f"a threshold is a whole number from 1 to 2^64; got {self.threshold!r}. It is gamma 2^64."
             )
+        if self.structure.messages > 1 << 32:
+            raise InvalidInput(f"{self.structure.messages:,} messages do not fit 32 bits. Use a smaller structure.")
 
     @classmethod
     def private(cls, structure: Structure, *, gamma: float | None = None, epsilon0: float | None = None) -> Self:
         """With the blanket probability or the local privacy parameter; more blanket rather than less."""
-        if (gamma is None) == (epsilon0 is None):
-            raise InvalidInput("a design response takes either epsilon0 or gamma. Give exactly one of them.")
-        if epsilon0 is not None:
-            local = checks.epsilon(epsilon0, "epsilon0")
-            with ctx.workprec(256):
-                ball = 1 / (1 + _ball(structure.share) * arb(local).expm1())
-                threshold = int((ball * WORD).upper().ceil().unique_fmpz() or WORD)
-        else:
-            numerator, denominator = _share(gamma).as_integer_ratio()
-            threshold = -(-numerator * WORD // denominator)
-        return cls(structure=structure, threshold=min(WORD, max(1, threshold)))
+        return cls(structure=structure, threshold=design_threshold(structure, gamma=gamma, epsilon0=epsilon0))
 
     @staticmethod
-    def family(structure: Structure, parameter: Literal["epsilon0", "gamma"] = "gamma") -> RandomizerFamily:
+    def family(design: Design, parameter: Literal["epsilon0", "gamma"] = "gamma") -> RandomizerFamily:
         """With gamma or epsilon0 left open."""
         if parameter == "gamma":
             return RandomizerFamily(
                 parameter="gamma",
-                blanket=lambda gamma: _blanket(structure, gamma=gamma),
+                blanket=lambda gamma: design_blanket(design, gamma=gamma),
                 low=1e-18,
                 high=1.0,
                 more_private="larger",
             )
         return RandomizerFamily(
             parameter="epsilon0",
-            blanket=lambda epsilon0: _blanket(structure, epsilon0=epsilon0),
+            blanket=lambda epsilon0: design_blanket(design, epsilon0=epsilon0),
             low=0.0,
             high=checks.LARGEST_EPSILON,
             more_private="smaller",
         )
 
     @staticmethod
-    def law(structure: Structure, *, gamma: float | None = None, epsilon0: float | None = None) -> DesignBlanket:
+    def law(design: Design, *, gamma: float | None = None, epsilon0: float | None = None) -> DesignBlanket:
         """The blanket with exactly this gamma or epsilon0, which need not be a multiple of 2^-64: for accounting."""
-        if (gamma is None) == (epsilon0 is None):
-            raise InvalidInput("a design response takes either epsilon0 or gamma. Give exactly one of them.")
+        _exactly_one(gamma, epsilon0)
         if epsilon0 is not None:
-            return _blanket(structure, epsilon0=checks.epsilon(epsilon0, "epsilon0"))
-        return _blanket(structure, gamma=_share(gamma))
+            return design_blanket(design, epsilon0=checks.epsilon(epsilon0, "epsilon0"))
+        return design_blanket(design, gamma=_share(gamma))
 
     def blanket(self) -> DesignBlanket:
         """The privacy blanket, of the very law that runs."""
-        return _blanket(self.structure, gamma=Fraction(self.threshold, WORD))
+        return design_blanket(self.structure, gamma=Fraction(self.threshold, WORD))
 
     @property
     def gamma(self) -> float:
@@ -246,25 +245,47 @@ class DesignResponse:
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """A plane and a space, little and much noise."""
+        """A plane, a space and what they are compared with, little and much noise."""
         return [
             cls.private(AffineSpace(prime=3), gamma=0.2),
             cls.private(AffineSpace(prime=7), epsilon0=1.0),
             cls.private(AffineSpace(prime=2, dimension=3), gamma=0.5),
+            cls.private(Hadamard(order=8), gamma=0.3),
+            cls.private(LocalHashing(prime=5, range=3), gamma=0.2),
         ]
 
 
-def _blanket(
-    structure: Structure, *, gamma: Fraction | float | None = None, epsilon0: float | None = None
+def design_threshold(design: Design, *, gamma: float | None = None, epsilon0: float | None = None) -> int:
+    """The blanket probability in units of 2^-64, for a gamma or an epsilon0: more blanket rather than less."""
+    _exactly_one(gamma, epsilon0)
+    if epsilon0 is not None:
+        local = checks.epsilon(epsilon0, "epsilon0")
+        with ctx.workprec(256):
+            gamma_ball = 1 / (1 + ball(design.share) * arb(local).expm1())
+            threshold = int((gamma_ball * WORD).upper().ceil().unique_fmpz() or WORD)
+    else:
+        numerator, denominator = _share(gamma).as_integer_ratio()
+        threshold = -(-numerator * WORD // denominator)
+    return min(WORD, max(1, threshold))
+
+
+def design_blanket(
+    design: Design, *, gamma: Fraction | float | None = None, epsilon0: float | None = None
 ) -> DesignBlanket:
+    """The blanket of a design response."""
     return DesignBlanket(
-        share=structure.share,
-        overlap=structure.overlap,
-        triple=structure.triple,
-        name=structure.label,
+        share=design.share,
+        overlap=design.overlap,
+        triple=design.triple,
+        name=design.label,
         given_gamma=gamma,
         given_epsilon0=epsilon0,
     )
+
+
+def _exactly_one(gamma: float | None, epsilon0: float | None) -> None:
+    if (gamma is None) == (epsilon0 is None):
+        raise InvalidInput("a design response takes either epsilon0 or gamma. Give exactly one of them.")
 
 
 def _share(gamma: float | None) -> float:
@@ -272,8 +293,3 @@ def _share(gamma: float | None) -> float:
     if not 0 < share <= 1:
         raise InvalidInput(f"gamma must be above 0 and at most 1; got {share}. Usual values are 0.001 to 0.5.")
     return share
-
-
-def _ball(value: Fraction | float) -> arb:
-    fraction = Fraction(value)
-    return arb(fmpq(fraction.numerator, fraction.denominator))

@@ -6,10 +6,12 @@ from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.lattice import LatticeChannel
+from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 
 RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
@@ -20,6 +22,8 @@ RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
     LatticeChannel.kind: LatticeChannel,
     Generic.kind: Generic,
     DesignResponse.kind: DesignResponse,
+    Mixture.kind: Mixture,
+    Dummies.kind: Dummies,
 }
 """To add one, register its class here; tests/conformance/test_randomizers.py judges it."""
 

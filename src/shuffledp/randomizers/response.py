@@ -90,6 +90,10 @@ class ResponseBlanket(Blanket):
                 found.append(pair_of([(gain, arb(1), rest), (-gain, p, rest), (arb(0), 1 / p, p * rest), *fourth]))
             return found
 
+    def agreements(self) -> Sequence[Pair]:
+        """None: where both hold x, two atoms between those of a pair have their sum (docs/maths/mixtures.md)."""
+        return []
+
     def _cell_and_gain(self) -> tuple[arb, arb]:
         """Gamma / k = 1 / (e^eps0 + k - 1), and e^eps0 - 1."""
         if self.given_epsilon0 is not None:

@@ -1,94 +1,24 @@
-"""Designs: which messages belong to which value, so that any two values share equally many."""
+"""The affine plane and space, and every structure of a design response by kind."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.document import Document, fields, whole
 from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.identity import Identity
+from shuffledp.randomizers.local_hashing import LocalHashing
+from shuffledp.randomizers.primes import is_prime, prime_from
+from shuffledp.randomizers.structure import Structure, Wholes
 
-Wholes = NDArray[np.uint32]
 _LOOKUPS_PER_VALUE: Final = 16
 """About as many look-ups take as long as decoding one more value by FFT."""
 _AT_ONCE: Final = 1 << 16
 """Look-ups made together: enough that Python costs little, few enough for the processor's cache."""
-
-
-class Structure(ABC):
-    """A set S_v of messages for every value v, all of one size."""
-
-    __slots__ = ()
-    kind: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def values(self) -> int:
-        """How many values there are."""
-
-    @property
-    @abstractmethod
-    def messages(self) -> int:
-        """How many messages there are."""
-
-    @property
-    @abstractmethod
-    def choices(self) -> int:
-        """How many messages belong to a value."""
-
-    @property
-    def share(self) -> Fraction:
-        """Of all messages, those that belong to a value: s."""
-        return Fraction(self.choices, self.messages)
-
-    @property
-    @abstractmethod
-    def shared(self) -> int:
-        """How many messages belong to two different values, whichever they are."""
-
-    @property
-    def overlap(self) -> Fraction:
-        """Of all messages, those that belong to two different values: o."""
-        return Fraction(self.shared, self.messages)
-
-    @property
-    @abstractmethod
-    def triple(self) -> Fraction:
-        """Of all messages, those that belong to three values of some choice: the fewest possible."""
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """In words."""
-
-    @abstractmethod
-    def member(self, values: NDArray[np.integer], choice: Wholes) -> Wholes:
-        """The messages with these numbers (0 ... choices - 1) that belong to these values."""
-
-    @abstractmethod
-    def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For every value, how many of the counted messages belong to it."""
-
-    @abstractmethod
-    def totals_of(self, counts: NDArray[np.int64], values: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The same for some values only."""
-
-    @property
-    def decoding_memory(self) -> int:
-        """About how many bytes `totals` takes."""
-        return 48 * self.values
-
-    @abstractmethod
-    def document(self) -> Document:
-        """As JSON data."""
-
-    @classmethod
-    @abstractmethod
-    def from_document(cls, document: object) -> Self:
-        """Of a document."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,10 +48,8 @@ class AffineSpace(Structure):
     @classmethod
     def from_order(cls, order: int, dimension: int) -> Self | None:
         """With the least prime from this order on; None if its messages do not fit 32 bits."""
-        while not is_prime(order):
-            order += 1
-        most = 65521 if dimension == 2 else 1621
-        return None if order > most else cls(prime=order, dimension=dimension)
+        prime, most = prime_from(order), 65521 if dimension == 2 else 1621
+        return None if prime > most else cls(prime=prime, dimension=dimension)
 
     @property
     def values(self) -> int:
@@ -225,16 +153,9 @@ def _totals(counts: NDArray[np.int64], dimension: int) -> NDArray[np.int64]:
     return np.asarray(np.rint(found).astype(np.int64) + flat[..., None])
 
 
-def is_prime(number: int) -> bool:
-    """Whether a number below 2^32 is prime, by trial division.
-
-    >>> [number for number in range(20) if is_prime(number)]
-    [2, 3, 5, 7, 11, 13, 17, 19]
-    """
-    return number > 1 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
-
-
-STRUCTURES: Final[dict[str, type[Structure]]] = {AffineSpace.kind: AffineSpace}
+STRUCTURES: Final[dict[str, type[Structure]]] = {
+    kind.kind: kind for kind in (Identity, AffineSpace, Hadamard, LocalHashing)
+}
 
 
 def structure_of(document: object) -> Structure:

@@ -7,7 +7,7 @@ import numpy as np
 
 from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.statistics import Statistics
+from shuffledp.protocols.statistics import Statistics, like
 from shuffledp.results.result import Result
 
 
@@ -15,6 +15,7 @@ def derived(
     result: Result,
     *,
     confidence: float = 0.95,
+    simultaneous: bool = False,
     project: bool = False,
     frequencies: bool = False,
     cdf: bool = False,
@@ -25,7 +26,8 @@ def derived(
 ) -> dict[str, Any]:
     """Only what is asked for; a range is the names of two bins with .. between them.
 
-    With `false_positives` the largest bins, `top` of them at most, are those that reach the threshold for so many.
+    With `simultaneous`, the intervals of a list hold together, as those of the bins do. With `false_positives` the largest
+    bins, `top` of them at most, are those that reach the threshold for so many.
     """
     wanted = bool(
         project or frequencies or cdf or quantiles or top is not None or ranges or false_positives is not None
@@ -48,14 +50,14 @@ def derived(
     if project:
         found["projected"] = statistics.projected().tolist()
     if frequencies:
-        found["frequencies"] = _entries(statistics.frequencies(), confidence)
+        found["frequencies"] = _entries(statistics.frequencies(), confidence, simultaneous)
     if cdf and ordered is not None:
-        found["cumulative"] = _entries(ordered.cumulative(), confidence)
+        found["cumulative"] = _entries(ordered.cumulative(), confidence, simultaneous)
     if quantiles and ordered is not None:
         found["quantiles"] = [
             dict(zip(("share", "bin", "interval"), (share, names[at], [names[low], names[high]]), strict=True))
             for share in quantiles
-            for at, low, high in [ordered.quantile(share, confidence)]
+            for at, low, high in [ordered.quantile(share, confidence, simultaneous=simultaneous)]
         ]
     if top is not None or false_positives is not None:
         largest = statistics.top(len(names) if top is None else top)
@@ -65,20 +67,27 @@ def derived(
             largest = largest[result.estimate.value[largest] >= threshold.estimate]
         found["top"] = [{"bin": names[j], "value": float(result.estimate.value[j])} for j in largest]
     if ranges and ordered is not None:
-        found["ranges"] = [{"range": text} | _range(ordered, names, text, confidence) for text in ranges]
+        counted = _entries(_in_ranges(ordered, names, ranges), confidence, simultaneous)
+        found["ranges"] = [
+            {"range": text} | {key: values[j] for key, values in counted.items()} for j, text in enumerate(ranges)
+        ]
     return found
 
 
-def _range(statistics: Statistics, names: tuple[str, ...], text: str, confidence: float) -> dict[str, Any]:
-    first, dots, last = text.partition("..")
+def _in_ranges(statistics: Statistics, names: tuple[str, ...], ranges: Sequence[str]) -> Estimate:
     bins = {name: j for j, name in enumerate(names)}
-    if not dots or first not in bins or last not in bins:
-        raise InvalidInput(f"{text!r} is not a range of bins. Write the names of two bins with .. between them.")
-    return {key: value[0] for key, value in _entries(statistics.in_range(bins[first], bins[last]), confidence).items()}
+    found = []
+    for text in ranges:
+        first, dots, last = text.partition("..")
+        if not dots or first not in bins or last not in bins:
+            raise InvalidInput(f"{text!r} is not a range of bins. Write the names of two bins with .. between them.")
+        found.append(statistics.in_range(bins[first], bins[last]))
+    value, error = (np.concatenate([getattr(one, part) for one in found]) for part in ("value", "standard_error"))
+    return like(statistics.counts, value, error)
 
 
-def _entries(estimate: Estimate, confidence: float) -> dict[str, list[Any]]:
-    low, high = estimate.interval(confidence)
+def _entries(estimate: Estimate, confidence: float, simultaneous: bool) -> dict[str, list[Any]]:
+    low, high = estimate.interval(confidence, simultaneous=simultaneous)
     return {
         "value": estimate.value.tolist(),
         "standard_error": estimate.standard_error.tolist(),

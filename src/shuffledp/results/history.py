@@ -72,7 +72,7 @@ class History:
         release = Release(
             data=digest, plan=result.plan.sha256, epsilon=promise.epsilon, delta=promise.delta, unit=promise.adjacency,
             when=datetime.now(UTC).isoformat(timespec="seconds"),
-            spend=Spend.of(result.plan) if promise == result.plan.guarantee else None,
+            spend=result.spend,
         )  # fmt: skip
         before, unreadable = self._of(digest)
         notes = [_warning(release, before)] if before else []

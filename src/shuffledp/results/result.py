@@ -14,6 +14,7 @@ from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.planning.plan import Plan
+from shuffledp.planning.spend import Spend
 from shuffledp.results.balance import Balance
 
 
@@ -87,6 +88,11 @@ class Result:
         return product_up(self.plan.epsilon0, self.rows_per_person)
 
     @property
+    def spend(self) -> Spend | None:
+        """What the answer costs, for the accountant; None if it promises something else than its plan."""
+        return Spend.of(self.plan) if self.guarantee == self.plan.guarantee else None
+
+    @property
     def n(self) -> int:
         """Number of valid reports."""
         return self.estimate.n
@@ -117,6 +123,7 @@ class Result:
                 "interval": np.stack([low, high], axis=1).tolist(),
                 "confidence": confidence,
                 "simultaneous": simultaneous,
+                "threshold": None if self.estimate.threshold is None else self.estimate.threshold._asdict(),
             },
             "guarantee": self._guarantee(),
             "n": self.n,
@@ -126,6 +133,7 @@ class Result:
             "truth": None if self.truth is None else self.truth.tolist(),
             "max_shift_per_false_report": self.max_shift,
             "plan": self.plan.sha256,
+            "spend": None if self.spend is None else asdict(self.spend),
             **origin,
             "notes": list(self.notes),
         }

@@ -1,0 +1,94 @@
+"""Data frames: of pandas, polars, Arrow, or anything else that shows its columns to Arrow.
+
+Only the columns that are asked for are converted, by the libraries' own code: no value passes through Python by itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shuffledp.engines.table import ROWS
+from shuffledp.engines.tabular import Tabular, arrow
+from shuffledp.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def is_frame(data: Any) -> bool:
+    """Whether this is a table, with named columns, and not one column of values."""
+    if isinstance(data, np.ndarray):
+        return data.dtype.names is not None
+    names = ("collect_schema", "columns", "column_names", "__dataframe__")
+    return isinstance(data, Mapping) or any(hasattr(data, name) for name in names)
+
+
+class Frame(Tabular):
+    """A table in memory.
+
+    Args:
+        data: a data frame, an Arrow table, a structured array, or a dict of columns.
+    """
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: Any) -> None:
+        self._data = (
+            data.collect() if hasattr(data, "collect_schema") and hasattr(data, "collect") else data
+        )  # lazy ones
+
+    @property
+    def name(self) -> str:
+        """It has none."""
+        return "the table"
+
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        data = self._data
+        if isinstance(data, np.ndarray):
+            return list(data.dtype.names or ())
+        names = data.keys() if isinstance(data, Mapping) else getattr(data, "column_names", None)
+        if names is None:
+            names = data.columns if hasattr(data, "columns") else data.__dataframe__().column_names()
+        found = list(names() if callable(names) else names)
+        if not all(isinstance(name, str) for name in found):
+            raise InvalidInput("the table has columns whose names are not texts. Name them.")
+        return found
+
+    def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
+        """Pieces of a bounded size."""
+        table = self._arrow(list(dict.fromkeys(columns)))
+        done = 0
+        for batch in table.to_batches(max_chunksize=ROWS):
+            done += batch.num_rows
+            yield batch, done / table.num_rows
+
+    def _arrow(self, columns: list[str]) -> Any:
+        """These columns as an Arrow table. What goes wrong may quote a cell, so only its kind is told."""
+        pa = arrow()
+        failure = ""
+        try:
+            return _converted(pa, self._data, columns)
+        except Exception as error:
+            failure = type(error).__name__
+        raise InvalidInput(
+            f"the table cannot be read ({failure}): columns of different lengths or of mixed types. Make its columns plain ones."
+        )
+
+
+def _converted(pa: Any, data: Any, columns: list[str]) -> Any:
+    if isinstance(data, Mapping | np.ndarray):
+        return pa.table({name: _column(pa, data[name]) for name in columns})
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        chosen = data.select(columns)
+        return pa.Table.from_batches([chosen]) if isinstance(chosen, pa.RecordBatch) else chosen.unify_dictionaries()
+    if hasattr(data, "dtypes") and hasattr(data, "iloc"):  # pandas: NaN is missing
+        return pa.Table.from_pandas(data[columns], preserve_index=False)
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.table(data).select(columns).unify_dictionaries()
+    return pa.interchange.from_dataframe(data).select(columns).unify_dictionaries()
+
+
+def _column(pa: Any, values: Any) -> Any:
+    return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, from_pandas=True)

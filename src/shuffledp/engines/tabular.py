@@ -1,0 +1,63 @@
+"""Tables of people, wherever they are: rows in their order, columns by name."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shuffledp.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Tabular(ABC):
+    """One row per report."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """For errors."""
+
+    @property
+    def untyped(self) -> bool:
+        """Whether all cells are texts."""
+        return False
+
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
+        """Batches with these columns, each with the share of the table read so far."""
+
+    def column(self, name: str, *, any_case: bool = False) -> str:
+        """The one column of that name, as the table spells it.
+
+        Errors show no other name: in a file without a header they are somebody's values.
+        """
+        present = Counter(self.columns())
+        same = [other for other in present if other == name] or [
+            other for other in present if any_case and other.lower() == name.lower()
+        ]
+        if not same:
+            raise InvalidInput(
+                f"{self.name} has no column {name!r} among its {len(present)}. Check the name, and that there is a header."
+            )
+        if len(same) > 1 or present[same[0]] > 1:
+            raise InvalidInput(f"{self.name} has several columns called {name!r}. Rename them.")
+        return same[0]
+
+
+def arrow() -> Any:
+    """The pyarrow package, or how to get it."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise InvalidInput(
+            "reading files and tables needs pyarrow, which is not installed. Install shuffledp[run]."
+        ) from None
+    return pa

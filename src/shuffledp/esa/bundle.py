@@ -1,0 +1,40 @@
+"""Bundles: the sealed messages of one report, side by side, which the shuffler next to the analyzer takes apart.
+
+A bundle has a slot for each message that a user may send. What is left is zeros, so all bundles of a task have one length.
+Where users send one message there is one slot, and the bundle is just the sealed message.
+
+The shuffler sees how many slots are in use. That number does not depend on the user's value, and the sum over all users can be
+seen in the batch anyway. The messages are sealed in increasing order, so their places say nothing about which one is true.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from shuffledp.errors import InvalidInput
+from shuffledp.esa.wire import SEALED, key_id_of, split
+
+COUNT: Final = 8
+"""Bytes in which a batch of bundles states, before its records, the number of reports."""
+
+
+def bundled(sealed: Sequence[bytes], slots: int) -> bytes:
+    """The sealed messages of a report in this number of slots."""
+    if not 1 <= len(sealed) <= slots:
+        raise InvalidInput(f"a report of this task has 1 to {slots} messages; got {len(sealed)}. Check the protocol.")
+    return b"".join(sealed).ljust(slots * SEALED, b"\0")
+
+
+def is_bundle(data: bytes) -> bool:
+    """Whether slots in use come first, each with a record of our suite, all of them for one key and no two the same."""
+    in_use = -(-len(data.rstrip(b"\0")) // SEALED)  # no header is all zeros
+    records = split(data[: in_use * SEALED], SEALED) or []
+    keys = {key_id_of(record) for record in records}
+    return len(keys) == 1 and None not in keys and len(set(records)) == len(records)
+
+
+def slots_of(length: int) -> int:
+    """How many slots a kept record of this length has; 1 if it is passed on as it is.
+
+    No number of slots has the length of a record with layers for further shufflers.
+    """
+    return max(1, length // SEALED) if length % SEALED == 0 else 1

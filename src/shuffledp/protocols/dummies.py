@@ -1,0 +1,194 @@
+"""Counts by a true message and a few dummies beside it: almost a curator's accuracy for a little more traffic."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.counts import Counts
+from shuffledp.core.document import Document, fields
+from shuffledp.core.estimate import Estimate
+from shuffledp.core.population import Population
+from shuffledp.core.ragged import Ragged
+from shuffledp.core.words import WordSource
+from shuffledp.domains.labels import Labels
+from shuffledp.domains.listed import Listed
+from shuffledp.domains.registry import from_document as domain_of
+from shuffledp.domains.whole_numbers import WholeNumbers
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.deployable import Deployable
+from shuffledp.protocols.statistics import Ranked, Ranking
+from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.identity import Identity
+from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.references import cite
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DummyCounts(Counting, Deployable):
+    """How many users hold each value of a list.
+
+    Formula: with T_v the messages that belong to v and D the number of messages less that of users, (T_v - n p0 - D s) / (1 - p0)
+    is unbiased; its variance is ((n - f) p0 (1 - p0) + n d s (1 - s)) / (1 - p0)^2 if f of the n users hold v.
+    Legend: s = share, o = overlap of the structure, p0 = o / s, d = dummies per user on average.
+    Subtracting the dummies that were sent, not those expected, takes n d s^2 off the variance (docs/maths/dummies.md).
+    Reference: LWY22 (hashing with dummies), GGKPV21; docs/maths/dummies.md for what is sent here and its privacy.
+    """
+
+    randomizer: Dummies
+    listed: Listed
+    kind = "counts-with-dummies"
+    reference: ClassVar[str] = cite("LWY22")
+
+    def __post_init__(self) -> None:
+        if self.listed.size > self.randomizer.symbols:
+            raise InvalidInput(
+                f"{self.listed.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger structure."
+            )
+
+    @property
+    def domain(self) -> Listed:
+        """What each symbol stands for."""
+        return self.listed
+
+    def sentence(self) -> str:
+        """What one user does."""
+        return f"each user {self.randomizer.sentence()}"
+
+    # What a user sends
+
+    @property
+    def messages_per_user(self) -> float:
+        """The true one and the dummies."""
+        return 1 + self.randomizer.dummies
+
+    @property
+    def most_messages(self) -> int:
+        """The true one and the most dummies."""
+        return 1 + self.randomizer.most
+
+    @property
+    def bits(self) -> int:
+        """Of as many messages as a user sends on average."""
+        return math.ceil(self.messages_per_user * (self.alphabet - 1).bit_length())
+
+    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Ragged:
+        """The messages of each user."""
+        return self.randomizer.randomize(values, words, first_row=first_row)
+
+    def of_user(self, messages: Ragged) -> list[int]:
+        """Sorted, so that their order does not tell which is the true one."""
+        return sorted(messages.of_row(0).tolist())
+
+    # What they add up to
+
+    @property
+    def counters(self) -> int:
+        """One for each message, and one for the users."""
+        return self.alphabet + 1
+
+    def joined(self, parts: Sequence[Ragged]) -> Ragged:
+        """Their rows one after the other."""
+        return Ragged(np.concatenate([part.values for part in parts]), np.concatenate([part.each for part in parts]))
+
+    def count(self, messages: Ragged) -> Counts:
+        """How often each message occurs, and how many users there are."""
+        return self._counts(Counts.of(messages.values, self.alphabet).values, len(messages))
+
+    def tallied(self, often: NDArray[np.int64], users: int) -> Counts:
+        """At least one message for each user, and no more than a user sends at most."""
+        counts = Counts(often)
+        if counts.size != self.alphabet or not users <= counts.total <= users * self.most_messages:
+            raise InvalidInput("so many users cannot have sent these messages. They belong to another protocol.")
+        return self._counts(often, users)
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The last counter."""
+        return int(counts[-1])
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """All values at once."""
+        if counts.ndim > 1:
+            return np.stack([self.debias(row, n) for row in counts])
+        often = counts[:-1]
+        totals = self.randomizer.structure.totals(often)[: self.listed.size]
+        return self._unbiased(totals, n, np.asarray(often.sum() - n))
+
+    def statistics(self, estimate: Estimate) -> Ranking:
+        """Shares and the most frequent values."""
+        return Ranked(estimate)
+
+    # How far off that is
+
+    def variance(self, users: Reals, n: int) -> Reals:
+        """The exact variance of each value's estimate when that many of the n users hold it."""
+        p0, s = self._chances()
+        noise = n * self.randomizer.dummies * s * (1 - s)
+        return np.asarray(((n - users) * p0 * (1 - p0) + noise) / (1 - p0) ** 2)
+
+    def mean_squared_error(self, n: int) -> float:
+        """Summed over all values: the same for every dataset of n users."""
+        p0, s = self._chances()
+        size = self.listed.size
+        noise = n * self.randomizer.dummies * s * (1 - s)
+        return ((size - 1) * n * p0 * (1 - p0) + size * noise) / (1 - p0) ** 2
+
+    def expected_error(self, population: Population) -> float:
+        """The same for every dataset."""
+        return self.mean_squared_error(population.n)
+
+    def max_shift(self, n: int) -> float:  # noqa: ARG002
+        """A liar may send the most messages, all of which belong to a value."""
+        return self.most_messages / (1 - self._chances()[0])
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Exact in law for values with messages of their own; else each count is (not their dependence through shared ones)."""
+        p0, s = self._chances()
+        held, n = np.tile(self.held(population), (runs, 1)), population.n
+        dummies = generator.poisson(n * self.randomizer.dummies, (runs, 1))
+        if p0 == 0:
+            messages = self.randomizer.messages
+            found = generator.multinomial(dummies[:, 0], np.full(messages, 1 / messages))[:, : self.listed.size]
+        else:
+            found = generator.binomial(dummies, s, held.shape)
+        return self._unbiased(held + generator.binomial(n - held, p0) + found, n, dummies)
+
+    # As data
+
+    def document(self) -> Document:
+        """Randomizer and domain."""
+        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Of dummies and a list of values."""
+        found = fields(document, cls.kind, domain=domain_of, randomizer=Dummies.from_document)
+        if not isinstance(found["domain"], Listed):
+            raise InvalidInput("counts are of a list of values. Make the plan again with shuffledp plan.")
+        return cls(randomizer=found["randomizer"], listed=found["domain"])
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Values with messages of their own, a plane that is not filled, and a space."""
+        return [
+            cls(randomizer=Dummies(structure=Identity(size=3), dummies=0.5), listed=Labels(("red", "green", "blue"))),
+            cls(randomizer=Dummies(structure=AffineSpace(prime=5), dummies=1.5), listed=WholeNumbers(17)),
+            cls(randomizer=Dummies(structure=AffineSpace(prime=2, dimension=3), dummies=0.2), listed=WholeNumbers(7)),
+        ]
+
+    def _counts(self, often: NDArray[np.int64], users: int) -> Counts:
+        return Counts(np.append(often, np.int64(users)))
+
+    def _unbiased(self, totals: NDArray[np.int64], n: int, dummies: NDArray[np.int64]) -> Reals:
+        p0, s = self._chances()
+        return np.asarray((totals - n * p0 - dummies * s) / (1 - p0))
+
+    def _chances(self) -> tuple[float, float]:
+        structure = self.randomizer.structure
+        return structure.shared / structure.choices, float(structure.share)

@@ -1,0 +1,167 @@
+"""Mixtures of questions: the law is exact, the claim above the truth, and every part's coins are its own."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from oracles.enumeration import true_delta
+from shuffledp import Channel, InvalidInput, KeyedWords, Laplace, RandomizedResponse
+from shuffledp.accounting.account import account, bound_named, calibrate
+from shuffledp.core.words import CHOICE, PART, RESPONSE, Lane, choose_below
+from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.lattice import LatticeChannel
+from shuffledp.randomizers.mixture import Mixture, MixtureBlanket
+from shuffledp.randomizers.structures import AffineSpace
+
+COIN = RandomizedResponse(size=2, gamma=Fraction(1, 4))
+THREE = RandomizedResponse(size=3, gamma=Fraction(1, 2))
+PLANE = DesignResponse.private(AffineSpace(prime=2), gamma=0.3)
+SKEW = LatticeChannel.of(Channel([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6], [0.3, 0.3, 0.4]]))
+HOLES = LatticeChannel.of(Channel([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
+SMALL = [
+    Mixture(weights=(1, 1), parts=(COIN, COIN)),
+    Mixture(weights=(1, 3), parts=(COIN, THREE)),
+    Mixture(weights=(2, 3), parts=(COIN, PLANE)),
+    Mixture(weights=(1, 1), parts=(COIN, SKEW)),
+    Mixture(weights=(2, 1), parts=(HOLES, COIN)),
+]
+
+
+def rows_of(randomizer: Any) -> list[list[float]]:
+    messages = np.arange(randomizer.messages)
+    return [randomizer.probability(messages, symbol).tolist() for symbol in range(randomizer.symbols)]
+
+
+@pytest.mark.parametrize(
+    ("mixture", "n"), [(mixture, n) for mixture in SMALL for n in (1, 2, 3) if n < 3 or mixture.symbols < 7], ids=str
+)
+def test_the_truth_over_all_datasets_is_inside_the_enclosure(mixture: Mixture, n: int) -> None:
+    """People may agree in a question: all pairs of inputs are among them."""
+    for epsilon in (0.1, 0.6):
+        truth = true_delta(rows_of(mixture), n, epsilon)
+        claim = bound_named("best").claim(mixture.blanket(), n=n, epsilon=epsilon, side="both")
+        assert math.exp(claim.log_delta.lower) <= truth * (1 + 1e-9)
+        assert truth <= math.exp(claim.log_delta.upper) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("mixture", SMALL, ids=str)
+def test_the_claim_is_that_of_the_whole_matrix(mixture: Mixture) -> None:
+    """As one channel, whose every pair of inputs is looked at."""
+    whole = Channel(rows_of(mixture))
+    for n in (1, 7, 300):
+        expected = bound_named("numeric").claim(whole.blanket(), n=n, epsilon=0.4, side="upper").log_delta.upper
+        found = bound_named("numeric").claim(mixture.blanket(), n=n, epsilon=0.4, side="upper").log_delta.upper
+        assert found == pytest.approx(expected, abs=2e-6)
+
+
+def test_a_weight_ten_percent_off_is_caught() -> None:
+    """One user alone: the bound is exact there. A part that leaks more must not be said to be drawn less often."""
+    right = Mixture(weights=(1, 3), parts=(COIN, THREE))
+    truth = true_delta(rows_of(right), 1, 0.3)
+    for shares, accepted in (((0.25, 0.75), True), ((0.225, 0.775), False)):
+        blanket = MixtureBlanket.of([Fraction(share) for share in shares], [COIN.blanket(), THREE.blanket()])
+        claim = bound_named("numeric").claim(blanket, n=1, epsilon=0.3, side="upper")
+        assert (truth <= math.exp(claim.log_delta.upper) * (1 + 1e-9)) == accepted
+
+
+def test_inputs_that_agree_in_a_question_are_looked_at() -> None:
+    """Where symmetry does not rule them out: all pairs of a channel, and each input with itself."""
+    blanket = Mixture(weights=(1, 1), parts=(COIN, SKEW)).blanket()
+    pairs = len(SKEW.blanket().pairs())
+    assert len(blanket.pairs()) == pairs + SKEW.symbols
+
+
+def test_parts_of_one_law_cost_what_one_of_them_costs() -> None:
+    """Which question a user answers is public randomness of the message: it is free."""
+    eight = Mixture(weights=(1,) * 8, parts=(PLANE,) * 8)
+    for n in (10, 1000):
+        assert account(eight, n=n, delta=1e-6).epsilon == account(PLANE, n=n, delta=1e-6).epsilon
+    family = DesignResponse.family(AffineSpace(prime=101))
+    together = Mixture.family((1, 2), (family, family))
+    numbers: dict[str, Any] = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6}
+    assert calibrate(together, **numbers) == calibrate(family, **numbers)
+
+
+def test_different_parts_are_calibrated_together() -> None:
+    small, large = (DesignResponse.family(AffineSpace(prime=prime)) for prime in (23, 101))
+    numbers: dict[str, Any] = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6}
+    gamma = calibrate(Mixture.family((1, 1), (small, large)), **numbers)
+    assert calibrate(small, **numbers) < gamma < calibrate(large, **numbers)
+
+
+class Watched:
+    """Words that remember what was asked of them."""
+
+    def __init__(self) -> None:
+        self.source = KeyedWords.seeded(5)
+        self.lanes: set[Lane] = set()
+        self.private = False
+
+    def stream(self, first_row: int, count: int, lane: Lane) -> NDArray[np.uint8]:
+        self.lanes.add(lane)
+        return self.source.stream(first_row, count, lane)
+
+    def blocks(self, rows: NDArray[np.uint64], draw: int) -> NDArray[np.uint64]:
+        return self.source.blocks(rows, draw)
+
+
+def test_which_question_is_drawn_from_words_that_no_part_uses() -> None:
+    words = Watched()
+    PLANE.randomize(np.zeros(1000, dtype=np.int64), words, first_row=0)
+    assert words.lanes == {RESPONSE, CHOICE}
+    Mixture(weights=(1, 1), parts=(PLANE, PLANE)).randomize(np.zeros((1000, 2), dtype=np.int64), words, first_row=0)
+    assert words.lanes == {RESPONSE, CHOICE, PART}
+
+
+def test_rejected_draws_of_questions_and_of_messages_are_different_words() -> None:
+    """A bound just above 2^31 rejects half of all draws."""
+    bound, words = (1 << 31) + 1, KeyedWords.seeded(1)
+    first = choose_below(bound, 1000, words, first_row=0)
+    second = choose_below(bound, 1000, words, first_row=0, lane=PART)
+    assert (first != second).all()
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.2
+
+
+def test_a_user_answers_a_question_with_the_answer_to_that_question() -> None:
+    """With hardly any blanket, whatever the number of questions."""
+    parts = tuple(RandomizedResponse.of_threshold(size=size, threshold=1) for size in (7, 7, 300))
+    mixture = Mixture(weights=(1, 5, 2), parts=parts)
+    symbols = np.random.default_rng(3).integers(0, [7, 7, 300], size=(20_000, 3))
+    messages = mixture.randomize(symbols, KeyedWords.seeded(2), first_row=10).astype(np.int64)
+    part = np.searchsorted(mixture.offsets[1:], messages, side="right")
+    assert (messages - np.array(mixture.offsets)[part] == symbols[np.arange(20_000), part]).all()
+    assert np.bincount(part) / 20_000 == pytest.approx([1 / 8, 5 / 8, 2 / 8], abs=0.02)
+    numbered = mixture.randomize(symbols @ np.array([2100, 300, 1]), KeyedWords.seeded(2), first_row=10)
+    assert (numbered == messages).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (lambda: Mixture(weights=(), parts=()), "as many weights"),
+        (lambda: Mixture(weights=(1,), parts=(COIN, COIN)), "as many weights"),
+        (lambda: Mixture(weights=(0, 1), parts=(COIN, COIN)), "at least 1"),
+        (lambda: Mixture(weights=(1 << 32, 1), parts=(COIN, COIN)), "2\\^32 in all"),
+        (lambda: Mixture(weights=(1,), parts=(Laplace(epsilon0=1.0),)), "randomizers that run"),  # type: ignore[arg-type]
+        (lambda: Mixture(weights=(1,), parts=(SMALL[0],)), "no mixtures"),
+        (lambda: Mixture.from_document({"kind": "mixture", "weights": [1], "parts": [SMALL[0].document()]}), "no mixtures"),
+        (
+            lambda: Mixture(weights=(1, 1), parts=(DesignResponse.private(AffineSpace(prime=60013), gamma=0.5),) * 2),
+            "do not fit 32 bits",
+        ),
+        (
+            lambda: Mixture.family((1, 1), (RandomizedResponse.family(size=2), DesignResponse.family(AffineSpace(prime=2)))),
+            "one parameter together",
+        ),
+        (lambda: SMALL[0].randomize(np.zeros((5, 3), dtype=int), KeyedWords.seeded(1), first_row=0), "a column for each"),
+        (lambda: SMALL[0].randomize(np.full((5, 2), 2), KeyedWords.seeded(1), first_row=0), "outside 0..1"),
+        (lambda: MixtureBlanket.of([Fraction(1)], [Laplace(epsilon0=1.0).blanket()]).pairs(), "one of several questions"),
+    ],
+)  # fmt: skip
+def test_bad_input(wrong: Any, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        wrong()
