@@ -292,6 +292,32 @@ def test_through_the_service() -> None:
     assert result.guarantee is not None
 
 
+def test_a_message_is_a_line_through_the_point_of_the_level_that_was_drawn() -> None:
+    """As docs/wire.md has it, with hardly any blanket."""
+    q = 101
+    protocol = HeavyHitters.of(
+        DesignResponse(structure=AffineSpace(prime=q), threshold=1), SMALL.domain, step=2, key=KEY
+    )
+    messages = protocol.randomize(spelled(ALL), KeyedWords.seeded(2), first_row=0).astype(np.int64)
+    part, line = np.divmod(messages, q * (q + 1))
+    direction, offset = np.divmod(line, q)
+    prefixes = dataclasses.replace(SMALL, points=q * q)
+    point = prefixes.all_points(prefixes.pieces(spelled(ALL)))[np.arange(len(ALL)), part]
+    u, w = np.divmod(point, q)
+    assert (offset == np.where(direction == q, u, (w - direction * u) % q)).all()
+    assert set(part.tolist()) == set(range(6))
+
+
+def test_messages_under_a_fixed_key_never_change() -> None:
+    """Reports of a collection that runs must mean the same to the analyzer of tomorrow."""
+    protocol = HeavyHitters.of(DesignResponse.private(AffineSpace(prime=101), gamma=0.2), SMALL.domain, step=2, key=KEY)
+    messages = protocol.randomize(spelled(ALL * 20), KeyedWords(bytes(range(32)), private=True), first_row=7)
+    assert (
+        hashlib.sha256(messages.astype("<u4").tobytes()).hexdigest()
+        == "c8267504bb3366bb979e952ddeda38b936db04f15228138b632f7b25e756eaf8"
+    )
+
+
 LETTERS, BYTES = Spelled(alphabet="abc", max_length=3), Spelled(max_length=3)
 
 
