@@ -16,6 +16,7 @@ from shuffledp.arithmetic.balls import log_down
 from shuffledp.core import checks
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.display import drawn, paragraphs
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
@@ -197,6 +198,13 @@ class Plan:
             self.protocol.randomizer.blanket(), n=self.guarantee.n, epsilon=self.guarantee.epsilon, side="upper"
         )
         return claim.regime is None and claim.log_delta.upper <= log_down(self.guarantee.delta)
+
+    def _repr_html_(self) -> str:
+        return paragraphs(*self.explain().splitlines())
+
+    def plot(self) -> Any:
+        """A picture of what becomes of epsilon if fewer reports come, or more."""
+        return drawn(self)
 
     def explain(self) -> str:
         """The plan in words."""

@@ -26,8 +26,8 @@ def derived(
 ) -> dict[str, Any]:
     """Only what is asked for; a range is the names of two bins with .. between them.
 
-    With `simultaneous`, the intervals of a list hold together, as those of the bins do.
-    With `false_positives` the largest bins, `top` of them at most, are those that reach the threshold for so many.
+    With `simultaneous`, the intervals of a list hold together, as those of the bins do. With `false_positives` the largest
+    bins, `top` of them at most, are those that reach the threshold for so many.
     """
     wanted = bool(
         project or frequencies or cdf or quantiles or top is not None or ranges or false_positives is not None
