@@ -18,6 +18,7 @@ from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population
+from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
@@ -123,7 +124,7 @@ class ShuffleProtocol(ABC):
             return parts[0]
         if isinstance(parts[0], tuple):
             return tuple(np.concatenate(some) for some in zip(*parts, strict=True))
-        return np.concatenate(parts)
+        return Ragged.joined(parts) if isinstance(parts[0], Ragged) else np.concatenate(parts)
 
     # What they add up to
 
