@@ -96,9 +96,11 @@ def _row(family: Family, asked: Question, generator: np.random.Generator, runs: 
     simulated, note = None, ""
     if runs:
         try:
-            simulated = math.sqrt(_simulated(protocol, asked.n, generator, runs))
+            squared = _simulated(protocol, asked.n, generator, runs)
         except (InvalidInput, ValueError, MemoryError):  # numpy cannot draw numbers that large
             note = "too large to simulate"
+        else:
+            simulated = None if squared is None else math.sqrt(squared)
     return replace(
         row, reference=protocol.reference, messages=protocol.messages_per_user, bits=protocol.bits,
         epsilon0=protocol.epsilon0, rmse=protocol.rmse(asked.n), simulated=simulated, note=note,
@@ -113,10 +115,12 @@ def _proved(family: Family, asked: Question) -> ShuffleProtocol:
     return family.propose(asked)
 
 
-def _simulated(protocol: ShuffleProtocol, n: int, generator: np.random.Generator, runs: int) -> float:
-    """The squared error of runs at the worst data, fewer of them if each is costly."""
+def _simulated(protocol: ShuffleProtocol, n: int, generator: np.random.Generator, runs: int) -> float | None:
+    """The squared error of runs at the worst data, fewer of them if each is costly; None if nothing is asked about yet."""
     worst, cells = protocol.worst(n), protocol.cells_per_run
     truth = protocol.expected(worst)
+    if not len(truth):
+        return None
     runs = max(100, min(runs, _MOST // cells))
     total, done = 0.0, 0
     while done < runs:
