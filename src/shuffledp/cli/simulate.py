@@ -13,6 +13,7 @@ from shuffledp.cli.progress import progress
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.population import read_population
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.question import spoken
 from shuffledp.results.rehearsal import rehearse
 from shuffledp.results.simulation import simulate
 
@@ -53,7 +54,7 @@ def simulate_command(
         runs = {} if whole is None else {"whole_runs": whole.document()}
         click.echo(json.dumps(found.document() | runs, indent=2, allow_nan=False))
         return
-    click.echo(f"{found.n:,} users, {found.trials:,} simulated runs of a {found.question}")
+    click.echo(f"{found.n:,} users, {found.trials:,} simulated runs of {spoken(found.question)}")
     several = f" ({len(found.bias):,} entries together)" if len(found.bias) > 1 else ""
     click.echo(
         f"root mean squared error{several}: {found.rmse:.6g} (forecast for these data: {found.expected_rmse:.6g})"
