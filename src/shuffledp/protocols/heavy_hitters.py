@@ -24,7 +24,7 @@ from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.prefixes import TABLES, Points, Prefixes
 from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.reach import SURELY, Reach
-from shuffledp.protocols.statistics import Ranked, Ranking
+from shuffledp.protocols.statistics import Ranking, Selected
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.structures import AffineSpace
@@ -170,7 +170,7 @@ class HeavyHitters(OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent ones."""
-        return Ranked(estimate, self.law)
+        return Selected(estimate, None if self.candidates is None else self.law)
 
     # How far off they are
 
