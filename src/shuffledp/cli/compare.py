@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def compare_command(question: str, simulate: bool, plot: Path | None, as_json: b
         click.echo(_table(rows, simulate))
 
 
-def _table(rows: list[Candidate], simulate: bool) -> str:
+def _table(rows: Sequence[Candidate], simulate: bool) -> str:
     header = ["protocol", "users trust", "messages", "bits", "epsilon0", "rmse", *(["simulated"] if simulate else [])]
     cells = []
     for row in rows:

@@ -17,7 +17,7 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.spelled import Spelled
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.counting import by_share
+from shuffledp.protocols.counting import by_share, lines_by_share
 from shuffledp.protocols.discovery import Tables, discover
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
@@ -189,11 +189,6 @@ class HeavyHitters(OneMessage):
         """Of a text that nobody holds, and of some that more and more users do."""
         return by_share(self.law.variance, n)
 
-    @property
-    def one_by_one(self) -> bool:
-        """The error of one text matters."""
-        return True
-
     def outlook(self, n: int) -> dict[str, float]:
         """From how many users on a text is found, and how many are that nobody holds."""
         users = self.reach(n).users()
@@ -207,7 +202,8 @@ class HeavyHitters(OneMessage):
             if users is None
             else f"a text that at least {users:,.0f} users hold ({100 * users / n:.3g} %) is found with probability {SURELY}"
         )
-        return (found, f"texts found that nobody holds: {self.false_positives:g} on average")
+        false = f"texts found that nobody holds: {self.false_positives:g} on average"
+        return (found, false, *lines_by_share("text", self.errors_by_share(n)))
 
     def worst(self, n: int) -> Population:
         """Everybody holds the same text, a candidate if there are any."""

@@ -31,7 +31,7 @@ class Ranking(ABC):
     @property
     @abstractmethod
     def law(self) -> Membership | None:
-        """Of messages to values, if a message belongs to a value or not."""
+        """Of messages to values, if it is that simple."""
 
     @property
     def ordered(self) -> "Statistics | None":
@@ -55,9 +55,7 @@ class Ranking(ABC):
     def threshold(self, false_positives: float) -> Threshold:
         """The estimate that on average so few values reach by chance, if nobody holds any of them."""
         if self.law is None:
-            raise InvalidInput(
-                "a threshold for false positives is for plans of one message per user. Ask for the top instead."
-            )
+            raise InvalidInput("no threshold is known for this plan. Leave out the number of false positives.")
         return self.law.threshold(self.counts.n, len(self.counts.value), false_positives)
 
     def projected(self) -> Reals:
