@@ -27,6 +27,7 @@ from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.prefixes import TABLES, Prefixes
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.results.rehearsal import rehearse
 
 KEY = "5a" * 16
 SMALL = Prefixes(domain=Spelled(alphabet="abc", max_length=5), step=2, key=KEY, points=49)
@@ -235,8 +236,11 @@ def test_on_the_command_line(
     assert "\x1b" not in done.stdout
     assert "found: estimates of at least" in done.stdout
     assert "Found: estimates of at least" in Path("page.html").read_text(encoding="utf-8")
-    done = called("simulate plan.json --truth truth.csv --trials 200 --seed 1")
+    done = called("simulate plan.json --truth truth.csv --trials 200 --seed 1 --whole-runs 2 --json")
     assert done.returncode == 0, done.stderr
+    runs = json.loads(done.stdout)["whole_runs"]
+    assert (runs["runs"], runs["frequent"], runs["found"]) == (2, 2, 1.0)
+    assert 0 < runs["stated_false_positives"] <= 1
 
 
 def test_nothing_found_is_an_answer_too(anything: Plan) -> None:
@@ -267,6 +271,13 @@ def test_simulated_answers_are_about_the_texts_of_the_table(anything: Plan) -> N
     assert found.mean(axis=0) == pytest.approx([1000, 2000], rel=0.02)
     squared = np.square(found - [1000, 2000]).sum(axis=1).mean()
     assert squared == pytest.approx(anything.protocol.expected_error(population), rel=0.1)
+
+
+def test_whole_runs_are_of_plans_that_find_their_answers() -> None:
+    listed = plan("histogram", n=100, epsilon=4.0, delta=1e-3, size=3)
+    for users, why in ((100, "lists what it estimates"), (10**8, "at most 10,000,000 users")):
+        with pytest.raises(InvalidInput, match=why):
+            rehearse(listed, Population(values=np.array([1]), users=np.array([users])), runs=1, seed=1)
 
 
 def test_through_the_service() -> None:

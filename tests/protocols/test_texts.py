@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
+from oracles.documented import schema, validate
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, announced, prepared, released, serving
 from oracles.process import called
 from oracles.server import running
@@ -21,6 +22,7 @@ from shuffledp.esa.client import Client
 from shuffledp.esa.ledger import Ledger
 from shuffledp.esa.opened import OpenedBefore
 from shuffledp.esa.task import Task
+from shuffledp.planning.compare import compare
 from shuffledp.planning.plan import certified
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.text_frequencies import TextFrequencies
@@ -231,6 +233,13 @@ def test_simulations_are_about_candidates(tmp_path: Path, small: Plan) -> None:
     assert "which ones to ask about" in called("simulate plan.json --truth truth.csv", cwd=tmp_path).stderr
 
 
+def test_a_comparison_simulates_what_is_asked_about() -> None:
+    asked: dict[str, Any] = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "runs": 2000, "seed": 1}
+    (row,) = compare("texts", **asked, candidates=["tea"])
+    assert row.simulated == pytest.approx(row.rmse, rel=0.1)
+    assert compare("texts", **asked)[0].simulated is None
+
+
 # The service
 
 
@@ -269,6 +278,7 @@ def test_asking_again_of_a_batch_spends_nothing(tmp_path: Path) -> None:
 
 def test_texts_through_a_server(tmp_path: Path, task: Task) -> None:
     """A client, clients from a file, the analyzer's command with candidates: counted, ranked and drawn."""
+    validate(task.document(), schema("Task"))
     folder = prepared(tmp_path, task, SHUFFLER)
     people = ["tea"] * 50 + [f"drink {j}" for j in range(20)]
     (folder / "people.csv").write_text("drink\n" + "\n".join(people))

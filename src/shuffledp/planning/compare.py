@@ -146,9 +146,11 @@ def _row(family: Family, asked: Question, generator: np.random.Generator, runs: 
     simulated, note = None, ""
     if runs:
         try:
-            simulated = math.sqrt(_simulated(protocol, asked.n, share, generator, runs))
+            squared = _simulated(protocol, asked.n, share, generator, runs)
         except (InvalidInput, ValueError, MemoryError):  # numpy cannot draw numbers that large
             note = "too large to simulate"
+        else:
+            simulated = None if squared is None else math.sqrt(squared)
     return replace(
         row, reference=protocol.reference, messages=protocol.messages_per_user, bits=protocol.bits,
         epsilon0=protocol.epsilon0, rmse=_rmse(protocol, asked.n, share), simulated=simulated, note=note,
@@ -172,12 +174,14 @@ def _rmse(protocol: ShuffleProtocol, n: int, share: float | None) -> float:
 
 def _simulated(
     protocol: ShuffleProtocol, n: int, share: float | None, generator: np.random.Generator, runs: int
-) -> float:
-    """The squared error of runs at the worst data, fewer of them if each is costly."""
+) -> float | None:
+    """The squared error of runs at the worst data, fewer of them if each is costly; None if nothing is asked about yet."""
     one = share is not None and isinstance(protocol, Counting)
     worst = protocol.worst_share(share, n) if one else protocol.worst(n)  # type: ignore[attr-defined]
     cells, entries = protocol.cells_per_run, slice(0, 1) if one else slice(None)
     truth = protocol.expected(worst)[entries]
+    if not len(truth):
+        return None
     runs = max(100, min(runs, _MOST // cells))
     total, done = 0.0, 0
     while done < runs:

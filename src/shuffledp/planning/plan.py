@@ -25,7 +25,7 @@ from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols import registry
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily
-from shuffledp.protocols.question import Question
+from shuffledp.protocols.question import Question, spoken
 
 VERSION: Final = 3
 """Of the file: since 3 it holds the documents of protocol, domain and randomizer."""
@@ -280,7 +280,7 @@ def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
                 sorted({q for f in registry.FAMILIES for o in f.options if o.name == name for q in f.questions})
             )
             whose = f"it is for {others}" if others else "no question does"
-            raise InvalidInput(f"a {question} has no {name}: {whose}. Leave it out.")
+            raise InvalidInput(f"{spoken(question)} has no {name}: {whose}. Leave it out.")
     asked = Question(name=question, options=given, **numbers)
     for family in families:
         family.check(asked)

@@ -74,6 +74,11 @@ class DummyCounts(Counting, Deployable):
         """The true one and the most dummies."""
         return 1 + self.randomizer.most
 
+    def fewest_messages(self, users: int) -> int:
+        """A Poisson number of mean m is below m - t with a probability of at most e^(-t^2 / 2m)."""
+        mean = users * self.randomizer.dummies
+        return users + max(0, math.floor(mean - math.sqrt(2 * mean * math.log(1e12))))
+
     @property
     def bits(self) -> int:
         """Of as many messages as a user sends on average."""

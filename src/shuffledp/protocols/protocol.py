@@ -22,6 +22,7 @@ from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.question import spoken
 
 if TYPE_CHECKING:
     from shuffledp.protocols.statistics import Ranking
@@ -83,7 +84,9 @@ class ShuffleProtocol(ABC):
         of the same counts.
         """
         if candidates is not None:
-            raise InvalidInput(f"a {self.question} is about what the plan lists, not about candidates. Leave them out.")
+            raise InvalidInput(
+                f"{spoken(self.question)} is about what the plan lists, not about candidates. Leave them out."
+            )
         return self
 
     def notes(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.question import spoken
 from shuffledp.protocols.statistics import Statistics, like
 from shuffledp.results.result import Result
 
@@ -36,7 +37,7 @@ def derived(
     if statistics is None:
         if wanted:
             raise InvalidInput(
-                f"a {result.plan.question} is one number, and nothing is derived from it. Plan a histogram."
+                f"{spoken(result.plan.question)} is one number, and nothing is derived from it. Plan a histogram."
             )
         return {}
     names = result.names
