@@ -303,4 +303,6 @@ def test_texts_through_a_server(tmp_path: Path, task: Task) -> None:
     assert found["estimate"]["names"] == ["milk", "tea", "water"]
     assert [one["bin"] for one in found["derived"]["top"]] == ["tea"]
     assert abs(found["estimate"]["value"][1] - 51) < 6 * found["estimate"]["standard_error"][1]
-    assert "tea" in (folder / "page.html").read_text()
+    page = (folder / "page.html").read_text()
+    assert "tea" in page
+    assert f"Bins of at least {found['derived']['threshold']['estimate']:,.6g}; if nobody were in any of all 3" in page
