@@ -2,6 +2,7 @@
 
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.document import Document
@@ -49,6 +50,10 @@ class CountedResponse(Counting, OneMessage):
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
         """Clean values are symbols already; nothing is random here."""
         return values
+
+    def worst_variance(self, share: float, n: int) -> float:
+        """As above, where who holds other values does not matter."""
+        return float(self.variance(np.array([0.0, share * n]), n).max())
 
     def expected_error(self, population: Population) -> float:
         """The same for every dataset."""

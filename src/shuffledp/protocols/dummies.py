@@ -145,6 +145,10 @@ class DummyCounts(Counting, Deployable):
 
     # How far off that is
 
+    def worst_variance(self, share: float, n: int) -> float:
+        """As above, where who holds other values does not matter."""
+        return float(self.variance(np.array([0.0, share * n]), n).max())
+
     def variance(self, users: Reals, n: int) -> Reals:
         """The exact variance of each value's estimate when that many of the n users hold it."""
         p0, s = self._chances()

@@ -115,7 +115,7 @@ class Dummies:
     """A uniform message of those that belong to the value, and about `dummies` uniform messages of all.
 
     >>> Dummies(structure=Identity(size=10_000), dummies=0.43).most
-    26
+    25
     """
 
     kind: ClassVar[str] = "dummies"
