@@ -189,8 +189,8 @@ class ShuffleProtocol(ABC):
         """The same protocol about the entries of an estimate: those it always has, unless it finds out which there are."""
         return self
 
-    def statistics(self, estimate: Estimate) -> "Ranking | None":  # noqa: ARG002
-        """What else can be read off an estimate, if anything."""
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> "Ranking | None":  # noqa: ARG002
+        """What else can be read off an estimate, and the counts that it is of, if anything."""
         return None
 
     # How far off that is
