@@ -71,12 +71,14 @@ def compare(
     generator = np.random.default_rng(seed)
     found = []
     for family in registry.families(question):
+        if not family.answers(asked):
+            continue
         if only is not None and family.name not in only:
             continue
         if progress is not None:
             progress(family.name)
         found.append(_row(family, asked, generator, runs))
-    floors = (family.error_floor(asked) for family in registry.planned(question))
+    floors = (family.error_floor(asked) for family in registry.answering(asked))
     found += [
         Candidate(
             name="lower bound", trust="the shuffler", reference=floor.reference, accounted_by="proof", messages=1,

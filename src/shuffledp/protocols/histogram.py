@@ -12,6 +12,7 @@ from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD
+from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
@@ -118,6 +119,10 @@ class Histogram(CountedResponse):
             cls(RandomizedResponse(size=3, gamma=0.2), Labels(("red", "green", "blue"))),
             cls(RandomizedResponse(size=5, gamma=0.5), Intervals(5, -1.0, 4.0)),
             cls(RandomizedResponse(size=2, gamma=0.01)),
+            cls(
+                RandomizedResponse(size=6, gamma=0.1),
+                CrossTable((("sex", Labels(("f", "m"))),), Labels(("no", "perhaps", "yes"))),
+            ),
         ]
 
     def _chances(self) -> tuple[float, float, float]:

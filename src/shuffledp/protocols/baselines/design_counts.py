@@ -19,7 +19,7 @@ from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust
-from shuffledp.protocols.options import SIZE
+from shuffledp.protocols.options import BY, SIZE
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.design import DesignBlanket, DesignResponse, design_blanket, design_threshold
 from shuffledp.randomizers.generic import Generic
@@ -113,7 +113,7 @@ class DesignFamily(Family):
 
     name: str
     trust: Trust
-    questions, options = ("histogram",), (SIZE,)
+    questions, options = ("histogram",), (SIZE, BY)
 
     def __init__(self, *, shuffled: bool) -> None:
         self._shuffled = shuffled
