@@ -23,6 +23,7 @@ from shuffledp.protocols.bins import listed
 from shuffledp.protocols.blanket_family import BlanketFamily
 from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.histogram_question import HistogramQuestion
+from shuffledp.protocols.margins import margins
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Statistics
 from shuffledp.randomizers.response import RandomizedResponse
@@ -88,6 +89,10 @@ class Histogram(CountedResponse):
     def statistics(self, estimate: Estimate) -> Statistics:
         """Frequencies, ranges, quantiles, ..."""
         return Statistics(self, estimate)
+
+    def also(self, estimate: Estimate) -> dict[str, Estimate]:
+        """Of a table: its margins, and the shares within groups."""
+        return margins(self.listed, self.statistics(estimate)) if isinstance(self.listed, CrossTable) else {}
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """1 / (1 - gamma): one message more or less."""
