@@ -266,6 +266,14 @@ test("another task, another version or an edited plan is refused", async () => {
 test("a plan whose protocol this client does not know is refused", async () => {
   for (const protocol of [
     { kind: "plane" },
+    { kind: "grouped-summation" },
+    {
+      domain: {
+        kind: "cross-table",
+        by: [{ kind: "group", column: "sex", labels: ["f", "m"] }],
+        value: { kind: "labels", labels: ["a", "b"] },
+      },
+    },
     { total: "sum" },
     { domain: { kind: "labels", labels: ["a", "b"] } },
     { domain: { kind: "reals", low: 0, high: 1 } },

@@ -48,4 +48,6 @@ def simulate_command(
         return
     click.echo(f"{found.n:,} users, {found.trials:,} simulated runs of a {found.question}")
     click.echo(f"root mean squared error: {found.rmse:.6g} (forecast for these data: {found.expected_rmse:.6g})")
+    if found.refused:
+        click.echo(f"entries without a number, because of too few users: {100 * found.refused:.2f} %")
     click.echo(f"95 % intervals that hold the truth: {100 * found.coverage:.2f} %")

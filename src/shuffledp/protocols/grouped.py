@@ -15,6 +15,7 @@ from shuffledp.core.population import Population
 from shuffledp.core.ratio import SURE, Ratios
 from shuffledp.core.words import WordSource
 from shuffledp.domains.grouped_reals import GroupedReals
+from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
@@ -48,11 +49,11 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedSummation(OneMessage):
-    """The number of users of each group and the sum of their values, sent as one of G (r + 1) symbols; read as means or sums.
+    """A histogram of pairs of a group and a grid point, read as the mean or the sum of each group.
 
-    Formula: a user of group g at x = (value - low) / (high - low) in [0, 1] holds the symbol (g, J), J = floor(x r) +
-    Bernoulli(frac(x r)), and sends it by randomized response. For weights w = a + b j / r on the symbols of one group, 0 on the
-    others, (sum of w over messages - n g e1) / (1 - g) is unbiased for a N + b X. Its covariance with weights w' is
+    Formula: a user of group u at x = (value - low) / (high - low) in [0, 1] holds the symbol (u, J), J = floor(x r) +
+    Bernoulli(frac(x r)), and sends it by randomized response on G (r + 1) symbols. For weights w = a + b j / r on the symbols
+    of one group, the histogram's estimate of the sum of w is unbiased for a N + b X. Its covariance with that of w' is
     (n (g e11 - g^2 e1 e1') + (1 - g) (b b' R + g (a a' N + (a b' + a' b) X + b b' S) - g (e1 (a' N + b' X) + e1' (a N + b X))))
     / (1 - g)^2, with e1 = (a + b / 2) / G and e11 = (a a' + (a b' + a' b) / 2 + b b' (2 r + 1) / (6 r)) / G.
     Legend: g = gamma of the law that is sampled, r = precision, G = groups, N = users of the group, X = sum of x, S = sum of x^2,
@@ -118,8 +119,13 @@ class GroupedSummation(OneMessage):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All users, then all sums."""
-        return tuple(f"{what} of {name}" for what in ("users", "sum") for name in self.domain.group_names)
+        """Groups and points of the grid."""
+        points = (
+            Intervals(self.precision, self.domain.value.low, self.domain.value.high).edges
+            if self.precision > 1
+            else (self.domain.value.low, self.domain.value.high)
+        )
+        return tuple(f"{name}, {point!r}" for name in self.domain.group_names for point in map(float, points))
 
     def sentence(self) -> str:
         """Rounding and randomized response in words."""
@@ -143,12 +149,8 @@ class GroupedSummation(OneMessage):
         return symbols
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
-        """Users and sums of x, group by group."""
-        g, r = self.gamma, self.precision
-        joint = counts.reshape(*counts.shape[:-1], self.groups, r + 1)
-        users = (joint.sum(axis=-1) - n * g / self.groups) / (1 - g)
-        sums = (joint @ np.arange(r + 1) / r - n * g / (2 * self.groups)) / (1 - g)
-        return np.concatenate([users, sums], axis=-1)
+        """The unbiased histogram of pairs, of which a rounded value counts in two by parts."""
+        return Histogram(self.randomizer).debias(counts, n)
 
     # Errors
 
@@ -164,14 +166,23 @@ class GroupedSummation(OneMessage):
         crossed = mean * (c * users + d * total) + other_mean * (a * users + b * total)
         return np.asarray((blanket + (1 - g) * (b * d * rounding + g * held - g * crossed)) / (1 - g) ** 2)
 
-    def at_worst(self, users: Reals, total: Reals) -> Moments:
-        """The largest that squares and rounding can be for so many users with such a sum."""
-        return Moments(users, total, total, users / (4 * self.precision**2))
+    def at_worst(self, users: Reals, total: Reals, rounded: Reals) -> Moments:
+        """With the most rounding that is possible: the squares of rounded values, which are known, are those of x and that."""
+        rounding = users / (4 * self.precision**2)
+        return Moments(users, total, rounded - rounding, rounding)
+
+    def sums(self, value: Reals) -> tuple[Reals, Reals, Reals]:
+        """Users, sums of x and sums of squares of rounded values, group by group, of a histogram of pairs."""
+        points = np.arange(self.precision + 1) / self.precision
+        joint = value.reshape(*value.shape[:-1], self.groups, self.precision + 1)
+        return joint.sum(axis=-1), joint @ points, joint @ points**2
 
     def variances(self, value: Reals, n: int) -> tuple[Reals, Reals, Reals]:
-        """Of the sums, of sums and users, of the users: at most, from the estimates themselves. One run per row."""
-        users = np.clip(value[..., : self.groups], 0, n)
-        moments = self.at_worst(users, np.clip(value[..., self.groups :], 0, users))
+        """Of the sums, of sums and users, of the users: at the most rounding, from the estimates. One run per row."""
+        users, total, rounded = self.sums(value)
+        users = np.clip(users, 0, n)
+        total = np.clip(total, 0, users)
+        moments = self.at_worst(users, total, np.clip(rounded, total**2 / np.maximum(users, 1e-300), total))
         sums, counts = (0.0, 1.0), (1.0, 0.0)
         return (
             self.covariance(sums, sums, moments, n),
@@ -180,9 +191,9 @@ class GroupedSummation(OneMessage):
         )
 
     def standard_error(self, value: Reals, n: int) -> Reals:
-        """At the worst rounding."""
-        sums, _, users = self.variances(value, n)
-        return np.asarray(np.sqrt(np.concatenate([users, sums], axis=-1)))
+        """As if every value were rounded at random to all points that it is ever rounded to."""
+        chance = (1 - self.gamma) * np.clip(value, 0, n) / n + self.gamma / self.randomizer.size
+        return np.asarray(np.sqrt(n * chance * (1 - chance)) / (1 - self.gamma))
 
     def moments_of(self, population: Population) -> Moments:
         """Of every group, exactly."""
@@ -194,26 +205,25 @@ class GroupedSummation(OneMessage):
         return Moments(*found)
 
     def expected_error(self, population: Population) -> float:
-        """Of users and sums, over all groups."""
-        moments = self.moments_of(population)
-        return sum(float(self.covariance(one, one, moments, population.n).sum()) for one in ((1.0, 0.0), (0.0, 1.0)))
+        """Of all pairs: a message misses its expectation by 1 less the sum of the squares of all messages' chances."""
+        g, scaled = self.gamma, self.domain.value.share(population.values["value"]) * self.precision
+        f = scaled - np.floor(scaled)
+        alike = (1 - g) ** 2 * (1 - 2 * f * (1 - f)) + g * (2 - g) / self.randomizer.size
+        return float((1 - alike) @ population.users / (1 - g) ** 2)
 
     def mean_squared_error(self, n: int) -> float:
-        """Everybody in one group at the worst value."""
+        """Everybody between two points of the grid."""
         return self.expected_error(self.worst(n))
 
     def worst(self, n: int) -> Population:
-        """In the last step of the grid: x = (r - 1 + f) / r with f = (1 + g (2 (r - 1) - r / G)) / (2 (1 - g)), at most 1."""
-        g, r = self.gamma, self.precision
-        f = min(1.0, (1 + g * (2 * (r - 1) - r / self.groups)) / (2 * (1 - g)))
-        range_ = self.domain.value
-        at = min(range_.high, range_.low + (r - 1 + f) / r * range_.span)
-        return Population(values=np.array([(0, at)], dtype=self.domain.dtype), users=np.array([n]))
+        """Everybody between two points of the grid."""
+        middle = self.domain.value.low + self.domain.value.span / (2 * self.precision)
+        return Population(values=np.array([(0, middle)], dtype=self.domain.dtype), users=np.array([n]))
 
     @property
     def error_scope(self) -> str:
         """The error is summed."""
-        return "of users and sums of all groups, a sum being that of values between 0 and 1"
+        return "over all pairs of a group and a point of the grid"
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """1 / (1 - gamma): one message more or less."""
@@ -224,7 +234,7 @@ class GroupedSummation(OneMessage):
     def read(self, estimate: Estimate) -> Estimate:
         """The mean of each group, or no number where it has too few users; or its sum."""
         names, range_ = self.domain.group_names, self.domain.value
-        users, sums = estimate.value[..., : self.groups], estimate.value[..., self.groups :]
+        users, sums, _ = self.sums(estimate.value)
         variances = self.variances(estimate.value, estimate.n)
         if self.averages:
             return Ratios.between(
@@ -239,7 +249,7 @@ class GroupedSummation(OneMessage):
 
     def read_exactly(self, answer: Reals) -> Reals:
         """Of the exact answer; NaN for a group without users."""
-        users, sums, range_ = answer[: self.groups], answer[self.groups :], self.domain.value
+        (users, sums, _), range_ = self.sums(answer), self.domain.value
         if not self.averages:
             return range_.low * users + range_.span * sums
         return np.where(users > 0, range_.low + range_.span * sums / np.where(users > 0, users, 1.0), np.nan)
@@ -270,10 +280,11 @@ class GroupedSummation(OneMessage):
 
     def also(self, estimate: Estimate) -> dict[str, Estimate]:
         """How many users each group has."""
-        users, error = estimate.value[: self.groups], estimate.standard_error[: self.groups]
+        users, _, _ = self.sums(estimate.value)
+        _, _, variance = self.variances(estimate.value, estimate.n)
         return {
             "users": Estimate(
-                value=users, standard_error=error, n=estimate.n, guarantee=estimate.guarantee, names=self.domain.group_names
+                value=users, standard_error=np.sqrt(variance), n=estimate.n, guarantee=estimate.guarantee, names=self.domain.group_names
             )
         }  # fmt: skip
 
@@ -284,10 +295,12 @@ class GroupedSummation(OneMessage):
         """
         users, low, span = np.array(share * n), self.domain.value.low, self.domain.value.span
         if not self.averages:
-            ends = (self.at_worst(users, x * users) for x in (0.0, 1.0))
+            ends = (self.at_worst(users, x * users, x * users) for x in (0.0, 1.0))
             weights = (low, span)
             return max(float(self.covariance(weights, weights, moments, n)) for moments in ends)
-        found = [self.covariance((-m, 1.0), (-m, 1.0), self.at_worst(users, m * users), n) for m in (0.0, 0.5)]
+        found = [
+            self.covariance((-m, 1.0), (-m, 1.0), self.at_worst(users, m * users, m * users), n) for m in (0.0, 0.5)
+        ]
         return span**2 * float(max(found)) / (share * n) ** 2
 
     def errors_by_share(self, n: int) -> dict[float, float]:
@@ -296,7 +309,7 @@ class GroupedSummation(OneMessage):
 
     def smallest(self, n: int) -> float:
         """About how many users a group needs for its mean to have a number."""
-        nobody = self.at_worst(np.array(0.0), np.array(0.0))
+        nobody = Moments(*np.zeros(4))
         return SURE * math.sqrt(float(self.covariance((1.0, 0.0), (1.0, 0.0), nobody, n)))
 
     def outlook(self, n: int) -> dict[str, float]:
@@ -322,7 +335,7 @@ class GroupedSummation(OneMessage):
         scaled, users = self.domain.value.share(values["value"]) * r, population.users
         floor = np.minimum(np.floor(scaled), r - 1)
         up = generator.binomial(users, scaled - floor, size=(runs, len(users)))
-        at = values["group"].astype(np.int64) * (r + 1) + floor.astype(np.int64)
+        at = self._steps(values) + values["group"]
         rounded = np.zeros((self.randomizer.size, runs), dtype=np.int64)
         np.add.at(rounded, at, (users - up).T)  # several values may share a grid point
         np.add.at(rounded, at + 1, up.T)
@@ -334,29 +347,42 @@ class GroupedSummation(OneMessage):
         return self.randomizer.size
 
     def truth(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Users and exact sums of values, group by group."""
-        found = np.array([Fraction(0)] * (2 * self.groups), dtype=object)
+        """Users and exact sums of their values, step by step of the grid of each group."""
+        steps = self.groups * self.precision
+        found = np.array([Fraction(0)] * (2 * steps), dtype=object)
         if len(values):
-            order = np.argsort(values["group"], kind="stable")
-            groups, starts = np.unique(values["group"][order], return_index=True)
-            for group, part in zip(groups, np.split(values["value"][order], starts[1:]), strict=True):
-                found[int(group)], found[self.groups + int(group)] = Fraction(len(part)), exact_sum(part)
+            at = self._steps(values)
+            order = np.argsort(at, kind="stable")
+            places, starts = np.unique(at[order], return_index=True)
+            for place, part in zip(places.tolist(), np.split(values["value"][order], starts[1:]), strict=True):
+                found[place], found[steps + place] = Fraction(len(part)), exact_sum(part)
         return found
 
     def truth_of(self, population: Population) -> NDArray[Any]:
-        """Users and exact sums of values, group by group."""
-        found = np.array([Fraction(0)] * (2 * self.groups), dtype=object)
-        for (group, value), often in zip(population.values.tolist(), population.users.tolist(), strict=True):
-            found[group] += often
-            found[self.groups + group] += Fraction(value) * often
+        """Users and exact sums of their values, step by step of the grid of each group."""
+        steps = self.groups * self.precision
+        found = np.array([Fraction(0)] * (2 * steps), dtype=object)
+        values = zip(self._steps(population.values).tolist(), population.values["value"].tolist(), strict=True)
+        for (place, value), often in zip(values, population.users.tolist(), strict=True):
+            found[place] += often
+            found[steps + place] += Fraction(value) * often
         return found
 
     def true_answer(self, truth: NDArray[Any]) -> Reals:
-        """Users and sums of x."""
-        users, sums = truth[: self.groups], truth[self.groups :]
-        low, high = Fraction(self.domain.value.low), Fraction(self.domain.value.high)
-        return np.array([*users, *((total - low * count) / (high - low) for total, count in zip(sums, users, strict=True))],
-                        dtype=np.float64)  # fmt: skip
+        """The histogram that rounding gives on average."""
+        r, low, span = self.precision, Fraction(self.domain.value.low), self.domain.value.span
+        users, sums = truth.reshape(2, self.groups, r)
+        up = (sums - low * users) * r / Fraction(span) - users * np.arange(r)
+        found = np.zeros((self.groups, r + 1), dtype=object)
+        found[:, :-1] += users - up
+        found[:, 1:] += up
+        return found.ravel().astype(np.float64)
+
+    def _steps(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """The steps of all grids, counted through, that values are in."""
+        scaled = self.domain.value.share(values["value"]) * self.precision
+        floor = np.minimum(np.floor(scaled), self.precision - 1).astype(np.int64)
+        return np.asarray(values["group"].astype(np.int64) * self.precision + floor)
 
     # As data
 
