@@ -15,7 +15,6 @@ from shuffledp.core.population import Population
 from shuffledp.core.ratio import SURE, Ratios
 from shuffledp.core.words import WordSource
 from shuffledp.domains.grouped_reals import GroupedReals
-from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
@@ -120,12 +119,8 @@ class GroupedSummation(OneMessage):
     @property
     def names(self) -> tuple[str, ...]:
         """Groups and points of the grid."""
-        points = (
-            Intervals(self.precision, self.domain.value.low, self.domain.value.high).edges
-            if self.precision > 1
-            else (self.domain.value.low, self.domain.value.high)
-        )
-        return tuple(f"{name}, {point!r}" for name in self.domain.group_names for point in map(float, points))
+        points = np.linspace(self.domain.value.low, self.domain.value.high, self.precision + 1).tolist()
+        return tuple(f"{name}, {point!r}" for name in self.domain.group_names for point in points)
 
     def sentence(self) -> str:
         """Rounding and randomized response in words."""
@@ -282,11 +277,11 @@ class GroupedSummation(OneMessage):
         """How many users each group has."""
         users, _, _ = self.sums(estimate.value)
         _, _, variance = self.variances(estimate.value, estimate.n)
-        return {
-            "users": Estimate(
-                value=users, standard_error=np.sqrt(variance), n=estimate.n, guarantee=estimate.guarantee, names=self.domain.group_names
-            )
-        }  # fmt: skip
+        names = self.domain.group_names
+        found = Estimate(
+            value=users, standard_error=np.sqrt(variance), n=estimate.n, guarantee=estimate.guarantee, names=names
+        )
+        return {"users": found}
 
     def group_variance(self, share: float, n: int) -> float:
         """The largest variance of the mean of a group that a share of the n users are in, or of its sum.
