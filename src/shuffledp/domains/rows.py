@@ -132,7 +132,11 @@ class Rows(Domain):
                     raise _in_column(column, error) from None
                 taken, found[j] = True, replace(found[j], **{name: cell})
             if refused is not None and not taken:
-                raise refused
+                if name == "outside":
+                    raise refused
+                raise InvalidInput(
+                    f"none of the columns {_listed(self.columns)} has {cells[0]!r}. Use a value that one of them has."
+                )
         return found
 
     def _cells(self, text: str) -> list[str | None]:
@@ -172,10 +176,6 @@ def _columns(raw: Any, columns: Sequence[Column], first_row: int | None) -> list
         fields = _struct(raw, names)
         if fields is not None:
             return fields
-    elif isinstance(raw, np.ndarray) and raw.dtype.names is not None:
-        if set(raw.dtype.names) >= set(names):
-            return [raw[name] for name in names]
-        raise refusal(shape, np.ones(len(raw), dtype=np.bool_), first_row, "Fix the rows")
     elif any(isinstance(row, Mapping) for row in raw):
         bad = np.array([row is not None and not (isinstance(row, Mapping) and {*names} <= row.keys()) for row in raw])
         if bad.any():

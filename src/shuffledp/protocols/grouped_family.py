@@ -8,7 +8,7 @@ from shuffledp.protocols.blanket_family import BlanketFamily
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.grouping import groups
-from shuffledp.protocols.histogram_question import USUAL_SHARE, checked_share
+from shuffledp.protocols.histogram_question import checked_share
 from shuffledp.protocols.options import BY, HIGH, LOW, PRECISION, SHARE
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.summation import span
@@ -66,10 +66,8 @@ def domain(question: Question) -> GroupedReals:
 
 
 def share(question: Question) -> float:
-    """Of the users: a group that holds at least this share errs by no more than is forecast."""
-    found = checked_share(question.option("share", USUAL_SHARE))
+    """Of the users: the grid is the best for groups that hold so many; half of an even share, if nothing was said."""
+    found = checked_share(question.option("share", 0.5 / domain(question).groups))
     if not found * question.n >= 1:
-        raise InvalidInput(
-            f"a share of {found:g} is less than one of {question.n:,} users. Use a larger one, e.g. 0.01."
-        )
+        raise InvalidInput(f"a share of {found:g} is less than one of {question.n:,} users. Use a larger one.")
     return found
