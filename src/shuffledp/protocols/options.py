@@ -43,8 +43,8 @@ MESSAGES_PER_USER: Final = Option(
 SHARE: Final = Option(
     "share",
     "real",
-    "Up to which share of the users a bin's or text's error counts [default: 0.01]; with --by, that of a group whose mean is to be "
-    "the best [default: half of an even share].",
+    "Up to which share of the users a bin's or text's error counts [default: 0.01]; with --by, that of a group whose mean is to "
+    "be best [default: half of an even share].",
 )
 CANDIDATES: Final = Option("candidates", "lines", "Texts that will be asked about, one per line (texts).")
 ALPHABET: Final = Option(
