@@ -12,9 +12,11 @@ from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.core import checks
 from shuffledp.core.honest import people_to_ask, reports_expected
 from shuffledp.errors import InvalidInput
+from shuffledp.planning.bought import bought
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.plan import Plan, plan
 from shuffledp.protocols import registry
+from shuffledp.protocols.question import spoken
 
 
 @click.command("plan", cls=QuestionCommand)
@@ -51,7 +53,8 @@ def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_j
     """
     if out is not None:
         check_place(out)
-    found = _solved(question, given_options(given), paper)
+    asked = given_options(given)
+    found = _solved(question, dict(asked), paper)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)
@@ -59,6 +62,9 @@ def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_j
         click.echo(text)
         return
     click.echo(found.explain())
+    if found.protocol.messages_per_user > 1:
+        options = {option.name for option in registry.options()} | {"honest_fraction"}
+        click.echo(bought(found, question, **{name: value for name, value in asked.items() if name in options}))
     dropout = given.get("dropout")
     if dropout is not None:
         click.echo(
@@ -89,6 +95,6 @@ def _solved(question: str, given: dict[str, Any], paper: bool) -> Plan:
         return epsilon_possible(question, rmse=target, **given)
     if rmse is not None and not averages:
         raise InvalidInput(
-            f"more users do not make the error of a {question} smaller, only its share of n. Use --rmse-share."
+            f"more users do not make the error of {spoken(question)} smaller, only its share of n. Use --rmse-share."
         )
     return users_needed(question, rmse_share=rmse if share is None else share, **given)

@@ -216,9 +216,9 @@ class GroupedSummation(OneMessage):
         return Population(values=np.array([(0, middle)], dtype=self.domain.dtype), users=np.array([n]))
 
     @property
-    def error_scope(self) -> str:
-        """The error is summed."""
-        return "over all pairs of a group and a point of the grid"
+    def errors_are_bounds(self) -> bool:
+        """At the most rounding."""
+        return True
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """1 / (1 - gamma): one message more or less."""

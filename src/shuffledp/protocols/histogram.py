@@ -24,6 +24,7 @@ from shuffledp.protocols.blanket_family import BlanketFamily
 from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.histogram_question import HistogramQuestion
 from shuffledp.protocols.margins import margins
+from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Statistics
 from shuffledp.randomizers.response import RandomizedResponse
@@ -62,6 +63,12 @@ class Histogram(CountedResponse):
     def size(self) -> int:
         """Number of bins."""
         return self.randomizer.size
+
+    @property
+    def law(self) -> Membership:
+        """Of messages to bins: each belongs to one."""
+        q1, q0, _ = self._chances()
+        return Membership(q1, q0)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """The unbiased histogram for counts of messages."""

@@ -48,7 +48,9 @@ SHARE: Final = Option(
 )
 CANDIDATES: Final = Option("candidates", "lines", "Texts that will be asked about, one per line (texts).")
 ALPHABET: Final = Option(
-    "alphabet", "text", "The letters that texts are made of (heavy-hitters) [default: any UTF-8, letters being bytes]."
+    "alphabet",
+    "text",
+    "The letters that texts are made of, e.g. a-z (heavy-hitters) [default: any UTF-8, letters being bytes].",
 )
 MAX_LENGTH: Final = Option("max_length", "whole", "Letters of the longest text (heavy-hitters).")
 FALSE_POSITIVES: Final = Option(

@@ -33,7 +33,7 @@ from shuffledp.protocols.histogram import Histogram, HistogramFamily
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.protocols.question import Question
+from shuffledp.protocols.question import Question, spoken
 from shuffledp.protocols.summation import Summation, SummationFamily
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.protocols.texts_family import TextsFamily
@@ -131,7 +131,7 @@ def answering(question: Question) -> list[PlannedFamily]:
     """Those of them that can answer this very question, with its options; refused if there is none."""
     found = [family for family in planned(question.name) if family.answers(question)]
     if not found:
-        raise InvalidInput(f"a {question.name} is not answered by group. Leave out by.")
+        raise InvalidInput(f"{spoken(question.name)} is not answered by group. Leave out by.")
     return found
 
 
