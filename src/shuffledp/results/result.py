@@ -158,9 +158,9 @@ class Result:
         names = [self.names[j] for j in known]
         values, lows, highs = (part[known].tolist() for part in (value, low, high))
         rows = [
-            [self.names[j], *("-" if math.isnan(number) else f"{number:,.6g}" for number in (value[j], error[j], low[j], high[j]))]
+            [self.names[j], *("-" if math.isnan(part[j]) else f"{part[j]:,.6g}" for part in (value, error, low, high))]
             for j in chosen
-        ]  # fmt: skip
+        ]
         refused = [f"{name}: {why}" for name, why in self.estimate.refused.items()]
         bound = ", at most" if self.plan.protocol.errors_are_bounds else ""
         promise = "no guarantee" if self.guarantee is None else str(self.guarantee)
