@@ -14,7 +14,7 @@ from shuffledp.protocols import registry
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, PlannedFamily, Trust
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.protocols.question import Question
+from shuffledp.protocols.question import Question, spoken
 
 RUNS = 100_000
 _AT_ONCE = 1 << 21
@@ -116,9 +116,13 @@ def compare(
     asked = ask(question, n=n, epsilon=epsilon, delta=delta, options=options)
     generator = np.random.default_rng(seed)
     found = []
-    for family in registry.families(question):
-        if not family.answers(asked):
-            continue
+    families = [family for family in registry.families(question) if family.answers(asked)]
+    if len(families) == 1 and "by" in asked.options:
+        raise InvalidInput(
+            f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says how far "
+            "off it is."
+        )
+    for family in families:
         if only is not None and family.name not in only:
             continue
         if progress is not None:

@@ -143,8 +143,8 @@ class Statistics(Ranking):
     def part_and_whole(self, part: Reals, part_bins: int, whole: Reals, whole_bins: int) -> tuple[Reals, Reals, Reals]:
         """The variances of the counts of sets of bins and of larger sets that hold them, and in the middle their covariance.
 
-        Formula: with a user's message in the part with probability p, in the whole with probability q, the covariance is the
-        sum over users of p (1 - q); both are 1 - g higher by holding a value there than g s / K, s being the number of bins.
+        Formula: if a user's message is in the part with probability p and in the whole with probability q, the covariance is
+        the sum over users of p (1 - q) / (1 - g)^2. Each is g s / K for s bins, and 1 - g more for users who hold one of them.
         """
         n, g = self.counts.n, self.protocol.gamma
         p, q = (g * bins / self.protocol.size for bins in (part_bins, whole_bins))
