@@ -17,6 +17,7 @@ from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.ratio import Ratios
 from shuffledp.domains.cross_table import CrossTable
+from shuffledp.figures.report import page
 from shuffledp.planning.compare import compare
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.protocols.grouped import GroupedSummation
@@ -195,6 +196,9 @@ def test_a_group_that_is_too_small_gets_a_reason_instead_of_a_number() -> None:
         assert abs(estimate["value"][j] - mean) < 6 * estimate["standard_error"][j] < 0.5
         low, high = estimate["interval"][j]
         assert low < estimate["value"][j] < high
+    for shown in (page(document), result._repr_html_()):
+        assert "HA: too few users to say" in shown
+        assert ">nan<" not in shown
     users = document["also"]["users"]
     assert users["value"] == pytest.approx([50_000, 30_000, 20_000, 0], abs=600)
     assert 0 < document["max_shift_per_false_report"] < 40 / 15_000
