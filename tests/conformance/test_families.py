@@ -32,6 +32,8 @@ def asked(family: Family, name: str, **changes: Any) -> Question:
     given: dict[str, Any] = {"size": 4} if "size" in known else {}
     given |= {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
     given |= {"alphabet": "ab", "max_length": 4} if "max_length" in known else {}
+    if not family.answers(Question(name=name, options=given, n=1, epsilon=1.0, delta=0.1)):
+        given["by"] = {"group": ["a", "b", "c"]}
     numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
     return family.compared(Question(name=name, options=given, **numbers))
 
@@ -47,6 +49,7 @@ def check_proposal(family: Family, name: str) -> None:
         assert len(found.names) == question.options["size"]
     if "low" in question.options:
         document = found.domain.document()
+        document = document["value"] if "by" in question.options else document
         assert (document["low"], document["high"]) == (question.options["low"], question.options["high"])
     assert found.mean_squared_error(question.n) > 0
     if family.trust == "nobody":

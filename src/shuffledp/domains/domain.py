@@ -100,6 +100,11 @@ class Domain(ABC):
         """Texts that are values even if they look like "missing"."""
         return ()
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Columns of a table that belong to a value, beside the one that is named when the table is read."""
+        return ()
+
     @abstractmethod
     def document(self) -> Document:
         """JSON data from which `from_document` builds the same domain."""

@@ -28,6 +28,8 @@ def _kind(name: str, **members: Schema) -> Schema:
 
 TEXT: Final[Schema] = {"type": "string"}
 NUMBER: Final[Schema] = {"type": "number"}
+_LABELS: Final[Schema] = {"type": "array", "items": TEXT, "uniqueItems": True, "minItems": 2}
+_GROUPS: Final[Schema] = {"type": "array", "items": ref("Group"), "minItems": 1}
 _RANGE: Final[dict[str, Schema]] = {"low": NUMBER, "high": NUMBER}
 _THRESHOLD: Final[Schema] = {"type": "string", "pattern": "^[1-9][0-9]{0,19}$", "description": "An integer of 64 bits."}
 _KEY: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -35,12 +37,15 @@ _AFFINE: Final = _kind("affine", prime=whole(2, 65521), dimension={"enum": [2, 3
 DOCUMENTS: Final[dict[str, Schema]] = {
     "Domain": {
         "oneOf": [
-            _kind("labels", labels={"type": "array", "items": TEXT, "uniqueItems": True, "minItems": 2}),
+            _kind("labels", labels=_LABELS),
             _kind("whole-numbers", size=whole(2, 2**32)),
             _kind("intervals", size=whole(2, 2**32), **_RANGE),
             _kind("reals", **_RANGE),
+            _kind("cross-table", by=_GROUPS, value=ref("Domain")),
+            _kind("grouped-reals", by=_GROUPS, value=ref("Domain")),
         ]
     },
+    "Group": _kind("group", column=TEXT, labels=_LABELS),
     "Texts": _kind("texts", key=_KEY),
     "Spelled": _kind("spelled", alphabet=TEXT, max_length=whole(1)),
     "Randomizer": _kind("response", size=whole(2, 2**32), threshold=_THRESHOLD),
@@ -62,7 +67,7 @@ DOCUMENTS: Final[dict[str, Schema]] = {
                 _kind(
                     name, total={"enum": ["sum", "mean", "query"]}, domain=ref("Domain"), randomizer=ref("Randomizer")
                 )
-                for name in ("summation", "one-bit-mean")
+                for name in ("summation", "grouped-summation", "one-bit-mean")
             ),
             _kind("frequencies", domain=ref("Domain"), randomizer=ref("Design")),
             _kind("text-frequencies", domain=ref("Texts"), randomizer=ref("Design")),
