@@ -8,7 +8,7 @@ export interface KeyList {
 
 /** What a value is encoded and randomized by. */
 export interface Protocol {
-  kind: "histogram" | "summation";
+  kind: "histogram" | "frequencies" | "text-frequencies" | "summation";
   /** What is made of the values of a summation. */
   total?: "sum" | "mean" | "query";
   /** The values that it takes. */
@@ -16,8 +16,11 @@ export interface Protocol {
     | { kind: "labels"; labels: string[] }
     | { kind: "whole-numbers"; size: number }
     | { kind: "intervals"; size: number; low: number; high: number }
-    | { kind: "reals"; low: number; high: number };
-  /** Number of messages: bins or grid points. */
+    | { kind: "reals"; low: number; high: number }
+    | { kind: "texts"; key: string };
+  /** Which messages belong to a value, in frequencies and text-frequencies: lines or planes through a point. */
+  structure?: { prime: number; dimension: 2 | 3; points: number; choices: number };
+  /** Number of messages: bins, grid points, lines or planes. */
   size: number;
   /** The probability of a random answer, in units of 2^-64. */
   threshold: bigint;
@@ -39,7 +42,11 @@ export interface Task {
 
 /** Where random words come from; the system's unless told. */
 export interface Words {
+  /** A uniform byte. */
   byte(lane: 0 | 1): number;
+  /** A uniform number of 32 bits, for frequencies. */
+  word(lane: 2): number;
+  /** Two uniform numbers of 64 bits. */
   block(draw: number): [bigint, bigint];
 }
 
@@ -106,6 +113,7 @@ export class ShuffledpError extends Error {
 
 export class SystemWords implements Words {
   byte(lane: 0 | 1): number;
+  word(lane: 2): number;
   block(draw: number): [bigint, bigint];
 }
 
@@ -139,4 +147,4 @@ export function verifyTask(document: unknown, id: string): Promise<Task>;
 export function readProtocol(document: unknown): Protocol;
 
 /** The message for a value: a pure function of the value and the words. */
-export function randomized(protocol: Protocol, value: string | number, words?: Words): number;
+export function randomized(protocol: Protocol, value: string | number, words?: Words): Promise<number>;

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from golden.make_vectors import RecordingWords, made, randomized
+from golden.make_vectors import RecordingWords, made, on_plane, randomized
 from oracles.node import CLIENT, node
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, prepared
 from oracles.result import analyzed
 from oracles.server import running
 from shuffledp import plan
+from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.esa.task import Task
+from shuffledp.randomizers.primes import prime_from
 
 REPORTS = 1000
 LABELS = ["no", "yes", "don't know", "Größe 😀"]
@@ -43,6 +45,12 @@ def test_it_randomizes_as_python_does_whatever_the_protocol_and_the_value() -> N
             protocol = made(name, size, random.uniform(0.01, 0.99), low=low, high=high)
             value = (low, high, float(random.uniform(low, high)))[j % 3]
         cases.append(randomized(protocol, value, RecordingWords(j, {}, {})))
+    for j in range(500):
+        dimension = int(random.integers(2, 4))
+        prime = prime_from(int(2 ** random.uniform(0.1, 15.9 if dimension == 2 else 10.6)))
+        size = int(random.integers(2, prime**dimension, endpoint=True))
+        protocol = on_plane(prime, dimension, random.uniform(0.01, 0.99), WholeNumbers(size))
+        cases.append(randomized(protocol, int(random.integers(size)), RecordingWords(j, {}, {})))
     done = node("test/randomize.js", given="\n".join(map(json.dumps, cases)))
     assert done.returncode == 0, done.stderr
     assert [json.loads(line) for line in done.stdout.splitlines()] == [

@@ -110,7 +110,13 @@ def check_description(protocol: ShuffleProtocol) -> None:
     assert len(set(protocol.names)) == entries
     assert estimate.value.shape == estimate.standard_error.shape == (entries,)
     assert protocol.expected(population).shape == (entries,)
-    for text in (protocol.question, protocol.measure, protocol.sentence(), protocol.reference, protocol.error_scope):
+    for text in (
+        protocol.question,
+        protocol.measure,
+        protocol.sentence(),
+        protocol.reference,
+        *protocol.expectations(N),
+    ):
         assert text == text.strip()
         assert text
     assert protocol.messages_per_user >= 1

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from oracles.chatty import Chatty, batch_of, chatty_task
-from oracles.parties import ANALYZER, SHUFFLER, announced, released, serving
+from oracles.parties import ANALYZER, EIGHT, SHUFFLER, announced, released, sealed, serving
 from shuffledp import InvalidInput
 from shuffledp.core.outcome import Outcome
 from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.bundle import bundled, is_bundle, slots_of
+from shuffledp.esa.bundle import bundled, compact, is_bundle, is_compact
 from shuffledp.esa.client import Client, messages_of
 from shuffledp.esa.commits import Commits
 from shuffledp.esa.crypto import seal_bundle, seal_inner, unseal, wrap
@@ -72,9 +72,12 @@ def test_where_users_send_one_message_nothing_has_changed() -> None:
     record = seal_inner(5, TASK, ANALYZER.public())
     assert bundled([record], 1) == record
     assert is_bundle(record)
-    assert [slots_of(length) for length in (71, 126, 181, 236, 291)] == [1] * 5
-    layered = [record_length(1 + more, slots) for slots in range(2, 400) for more in (1, 2, 3)]
-    assert {slots_of(length) for length in layered} == {1}  # with a layer above it, a bundle is passed on whole
+    assert serving(EIGHT).accept(EIGHT.id, [sealed(1, EIGHT)]) == ["accepted"]
+    lengths = [record_length(layers, slots) for slots in range(1, 400) for layers in (1, 2, 3, 4)]
+    assert not any(map(is_compact, lengths))  # with a layer above it, a bundle is passed on whole
+    for count in (1, 2, 3):
+        kept = compact(seal_bundle(range(count), TASK, ANALYZER.public()))
+        assert (len(kept), kept[0], is_compact(len(kept))) == (count * 71 + 1, 0, True)
 
 
 def test_the_places_of_messages_do_not_tell_which_one_is_true() -> None:

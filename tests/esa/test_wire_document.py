@@ -36,10 +36,13 @@ class RecordedWords:
     """Those of a vector."""
 
     def __init__(self, vector: dict[str, Any]) -> None:
-        self._bytes, self._blocks = vector["bytes"], vector["blocks"]
+        self._bytes, self._blocks, self._words = vector["bytes"], vector["blocks"], vector.get("words", {})
 
     def byte(self, lane: int) -> int:
         return int(self._bytes[str(lane)])
+
+    def word(self, lane: int) -> int:
+        return int(self._words[str(lane)], 16)
 
     def block(self, draw: int) -> tuple[int, int]:
         first, second = self._blocks[str(draw)]

@@ -132,7 +132,7 @@ export class Client {
     }
     if (report) return { report, fresh: false };
     pace(entries, served.task.window, this.#now());
-    const made = await this.#sealed(randomized(served.task.protocol, value, this.#words), served);
+    const made = await this.#sealed(await randomized(served.task.protocol, value, this.#words), served);
     keep(entries, made);
     return { report: made, fresh: true };
   }

@@ -8,6 +8,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { protocol: document, value, ...recorded } = JSON.parse(line);
   const words = new RecordedWords(recorded);
   const protocol = readProtocol(document);
-  const symbol = encode(protocol, value, words);
+  const symbol = await encode(protocol, value, words);
   console.log(JSON.stringify([symbol, randomize(protocol, symbol, words)]));
 }

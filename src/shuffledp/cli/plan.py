@@ -12,6 +12,7 @@ from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.core import checks
 from shuffledp.core.honest import people_to_ask, reports_expected
 from shuffledp.errors import InvalidInput
+from shuffledp.planning.bought import bought
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.plan import Plan, plan
 from shuffledp.protocols import registry
@@ -51,7 +52,8 @@ def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_j
     """
     if out is not None:
         check_place(out)
-    found = _solved(question, given_options(given), paper)
+    asked = given_options(given)
+    found = _solved(question, dict(asked), paper)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)
@@ -59,6 +61,9 @@ def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_j
         click.echo(text)
         return
     click.echo(found.explain())
+    if found.protocol.messages_per_user > 1:
+        options = {option.name for option in registry.options()} | {"honest_fraction"}
+        click.echo(bought(found, question, **{name: value for name, value in asked.items() if name in options}))
     dropout = given.get("dropout")
     if dropout is not None:
         click.echo(

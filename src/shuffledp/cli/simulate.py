@@ -47,5 +47,8 @@ def simulate_command(
         click.echo(json.dumps(found.document(), indent=2, allow_nan=False))
         return
     click.echo(f"{found.n:,} users, {found.trials:,} simulated runs of a {found.question}")
-    click.echo(f"root mean squared error: {found.rmse:.6g} (forecast for these data: {found.expected_rmse:.6g})")
+    several = f" ({len(found.bias):,} entries together)" if len(found.bias) > 1 else ""
+    click.echo(
+        f"root mean squared error{several}: {found.rmse:.6g} (forecast for these data: {found.expected_rmse:.6g})"
+    )
     click.echo(f"95 % intervals that hold the truth: {100 * found.coverage:.2f} %")

@@ -10,6 +10,12 @@ ADJACENCY: Final = "replace-one"
 SETTING: Final = f"{ADJACENCY} neighbours, number of users public"
 """The same in a few words, for tables."""
 
+NOTHING_LOCAL: Final = (
+    "THERE IS NO LOCAL GUARANTEE: whoever sees the messages of one user before they are shuffled, such as a shuffler and an "
+    "analyzer who collude, may learn the value"
+)
+"""Where users rely on others' dummies alone."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:

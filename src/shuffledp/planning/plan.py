@@ -17,7 +17,7 @@ from shuffledp.core import checks
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
-from shuffledp.core.guarantee import ADJACENCY, Guarantee
+from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
 from shuffledp.errors import InvalidInput, NoClaim
@@ -87,7 +87,7 @@ class Plan:
         check_memory(
             self.protocol.memory,
             f"counting the {self.protocol.counters:,} different messages of this plan",
-            "Use a machine with more, or plan for fewer values or a smaller share",
+            "Use a machine with more, or plan for fewer values",
         )
 
     def honest_of(self, reports: int) -> int:
@@ -205,13 +205,10 @@ class Plan:
             f"{self.question} of {self.min_batch:,} users",
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
-            f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
             *self.protocol.expectations(self.min_batch),
         ]
-        if self.protocol.one_by_one:
-            for share, error in self.protocol.errors_by_share(self.min_batch).items():
-                who = f"{100 * share:g} % of the users hold" if share else "nobody holds"
-                lines.append(f"standard error of one that {who}: {error:.6g}")
+        if math.isinf(self.epsilon0):
+            lines.append(NOTHING_LOCAL)
         if self.paper_error is not None:
             lines.append(
                 f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
@@ -96,6 +97,14 @@ class DummyCounts(Counting, Deployable):
         """How often each message occurs, and how many users there are."""
         return self._counts(Counts.of(messages.values, self.alphabet).values, len(messages))
 
+    def add(self, counts: NDArray[np.int64], messages: Ragged) -> None:
+        """In place where messages are fewer than counters."""
+        if len(messages.values) < self.alphabet:
+            np.add.at(counts, checks.symbols(messages.values, self.alphabet).astype(np.intp), 1)
+            counts[-1] += len(messages)
+        else:
+            super().add(counts, messages)
+
     def tallied(self, often: NDArray[np.int64], users: int) -> Counts:
         """At least one message for each user, and no more than a user sends at most."""
         counts = Counts(often)
@@ -106,6 +115,11 @@ class DummyCounts(Counting, Deployable):
     def reports(self, counts: NDArray[np.int64]) -> int:
         """The last counter."""
         return int(counts[-1])
+
+    @property
+    def decoding_memory(self) -> int:
+        """Of all values of the structure at once."""
+        return self.randomizer.structure.decoding_memory
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """All values at once."""

@@ -170,7 +170,7 @@ class HeavyHitters(OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent ones."""
-        return Ranked(estimate)
+        return Ranked(estimate, self.law)
 
     # How far off they are
 
@@ -178,21 +178,21 @@ class HeavyHitters(OneMessage):
         """Of one text at the worst data: nobody holds it, or everybody does."""
         return float(self.law.variance(np.array([0.0, n]), n).max())
 
-    @property
-    def error_scope(self) -> str:
-        """Of one."""
-        return "of one text at the worst data"
-
     def reach(self, n: int) -> Reach:
         """How frequent a text of n users must be to be found."""
         return Reach(
-            law=self.law, levels=self._levels, pieces=len(self.prefixes.next_pieces()), points=self.part.symbols, n=n,
+            law=self.law, levels=self._levels, pieces=len(self.prefixes.next_pieces(0)), points=self.part.symbols, n=n,
             allowed=self.false_positives,
         )  # fmt: skip
 
     def errors_by_share(self, n: int) -> dict[float, float]:
         """Of a text that nobody holds, and of some that more and more users do."""
         return by_share(self.law.variance, n)
+
+    @property
+    def one_by_one(self) -> bool:
+        """The error of one text matters."""
+        return True
 
     def outlook(self, n: int) -> dict[str, float]:
         """From how many users on a text is found, and how many are that nobody holds."""

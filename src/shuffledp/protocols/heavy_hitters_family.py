@@ -9,7 +9,7 @@ from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
 from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core.words import WORD
-from shuffledp.domains.spelled import Spelled
+from shuffledp.domains.spelled import Spelled, letters_of
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily, too_small
@@ -108,7 +108,10 @@ def _spelled(question: Question) -> Spelled:
     length = question.option("max_length")
     if length is None:
         raise InvalidInput("heavy hitters need the length of the longest text. Add --max-length, e.g. 12.")
-    return Spelled(alphabet=question.option("alphabet", ""), max_length=length)
+    alphabet = question.option("alphabet", "")
+    if not isinstance(alphabet, str):
+        raise InvalidInput("an alphabet is a text of its letters. Write e.g. a-z.")
+    return Spelled(alphabet=letters_of(alphabet), max_length=length)
 
 
 def _allowed(question: Question) -> float:

@@ -35,6 +35,13 @@ class HistogramQuestion(PlannedFamily):
             return protocol.mean_squared_error(question.n)
         return protocol.worst_variance(share, question.n)
 
+    def objective(self, question: Question) -> str:
+        """Over all bins, or of one."""
+        share = wanted_share(question)
+        if share is None:
+            return "expected error (root mean square, over all bins)"
+        return f"standard error of a bin that at most {100 * share:g} % of the users hold"
+
 
 def wanted_share(question: Question) -> float | None:
     """The share of users up to which a bin's error counts; None if the total over all bins does."""

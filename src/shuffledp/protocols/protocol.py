@@ -167,6 +167,11 @@ class ShuffleProtocol(ABC):
     def standard_error(self, value: Reals, n: int) -> Reals:
         """The standard deviation of each entry of such estimates, estimated from themselves; one run per row."""
 
+    @property
+    def errors_are_bounds(self) -> bool:
+        """Whether standard errors are those at the worst data, so that the true ones may be smaller."""
+        return False
+
     def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
         """What the counts of a batch say."""
         if counts.size != self.counters:
@@ -227,19 +232,9 @@ class ShuffleProtocol(ABC):
         """What else can be expected of n users, by name, besides the error."""
         return {}
 
-    def expectations(self, n: int) -> tuple[str, ...]:  # noqa: ARG002
-        """The same for people, a line each."""
-        return ()
-
-    @property
-    def one_by_one(self) -> bool:
-        """Whether the error of one entry matters more than that of all together, because there are many or any."""
-        return False
-
-    @property
-    def error_scope(self) -> str:
-        """What the mean squared error is a sum or a maximum over."""
-        return "at the worst data"
+    def expectations(self, n: int) -> tuple[str, ...]:
+        """What people should expect of n users, a line each: how far off one entry is, before all together."""
+        return (f"expected error: at most {self.rmse(n):.6g} (root mean square, at the worst data)",)
 
     def paper_error(self, n: int) -> float | None:  # noqa: ARG002
         """The paper's bound on the mean squared error of this protocol, if it has one."""

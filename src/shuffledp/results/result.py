@@ -123,6 +123,7 @@ class Result:
                 "interval": np.stack([low, high], axis=1).tolist(),
                 "confidence": confidence,
                 "simultaneous": simultaneous,
+                "standard_error_is_a_bound": self.plan.protocol.errors_are_bounds,
                 "threshold": None if self.estimate.threshold is None else self.estimate.threshold._asdict(),
             },
             "guarantee": self._guarantee(),
