@@ -33,6 +33,16 @@ class Curve(Ranking):
     protocol: "Distribution"
     counts: Estimate
 
+    @property
+    def law(self) -> None:
+        """A message belongs to several edges."""
+        return
+
+    @property
+    def curve(self) -> "Curve":
+        """Quantiles and ranges."""
+        return self
+
     def top(self, count: int) -> NDArray[np.intp]:  # noqa: ARG002
         """Refused: counts below an edge have no largest."""
         raise InvalidInput("a distribution has no largest bins. Plan a histogram, or ask for quantiles or ranges.")
