@@ -166,7 +166,7 @@ class Distribution(OneMessage):
         more at some edge on the way: about twice the tail at one edge, for either side (docs/maths/distributions.md).
         """
         z = -NormalDist().inv_cdf((1 - _CONFIDENCE) / (4 * len(QUARTILES)))
-        return z * float(np.sqrt(max(map(self.rank_variance, QUARTILES)) / n))
+        return min(1.0, z * float(np.sqrt(max(map(self.rank_variance, QUARTILES)) / n)))
 
     def outlook(self, n: int) -> dict[str, float]:
         """How far off the quartiles are, as shares of the users."""
