@@ -1,6 +1,6 @@
 """The distribution of a number: how many users are below each edge of a grid, by one message about one level of a tree."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, ClassVar, Final, Self
@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, several, whole
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -96,14 +97,16 @@ class Distribution(OneMessage):
 
     def sentence(self) -> str:
         """Draw a level, respond."""
-        sizes = ", ".join(f"{size:,}" for size in self.tree.sizes)
+        sizes = _listed(f"{size:,}" for size in self.tree.sizes)
         if self.tree.levels == 1:
             return f"each user takes the interval of the number, one of {sizes}, and {self._responses[0].sentence()}"
-        shares = ", ".join(f"{100 * self.randomizer.share(t):.3g} %" for t in range(self.tree.levels))
-        liars = ", ".join(f"{part.gamma_as_run:.3g}" for part in self._responses)
+        shares = _listed(f"{self.randomizer.share(t):.3g}" for t in range(self.tree.levels))
+        gammas = _listed(f"{part.gamma_as_run:.3g}" for part in self._responses)
+        local = rounded_up(self.epsilon0 or 0.0)
         return (
-            f"each user draws one of {self.tree.levels} grids, of {sizes} intervals (drawn by {shares} of the users), "
-            f"and sends a uniformly random interval of it with probability {liars}, otherwise the one that the number is in"
+            f"each user draws one of {self.tree.levels} grids of {sizes} intervals, with probability {shares}, and sends a "
+            f"uniformly random interval of it with probability {gammas}, otherwise the one of the number "
+            f"(local epsilon0 = {local})"
         )
 
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
@@ -308,3 +311,9 @@ class Distribution(OneMessage):
         noise = tree.around([np.full(size, g / (4 * size * w * (1 - g) ** 2)) for w, g, size in law], 1)
         tilt = tree.around([np.full(size, g / (2 * size * (1 - g))) for _, g, size in law], -1)
         return each, most, noise, tilt
+
+
+def _listed(texts: Iterable[str]) -> str:
+    """A, b and c."""
+    *first, last = texts
+    return f"{', '.join(first)} and {last}" if first else last
