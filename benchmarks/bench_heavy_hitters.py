@@ -53,7 +53,9 @@ def through_files(planned: Plan, texts: list[str], folder: Path) -> Result:
     path = folder / "people.csv"
     if not path.exists():
         with path.open("w", newline="") as file:
-            csv.writer(file).writerows([("word",), *((text,) for text in texts)])
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows(
+                [("word",), *((text,) for text in texts)]
+            )  # "null" is a word
 
     protocol: Any = replace(planned.protocol, key=secrets.token_hex(16))  # type: ignore[type-var]
     return run_file(replace(planned, protocol=protocol), path, column="word", policy=Policy())

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import math
+import random
+from collections import Counter
 from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -12,6 +14,7 @@ import httpx
 import numpy as np
 import pytest
 
+from oracles import independent
 from oracles.chatty import Chatty, batch_of, chatty_task
 from oracles.parties import ANALYZER, EIGHT, SHUFFLER, announced, released, sealed, serving
 from shuffledp import InvalidInput
@@ -121,6 +124,22 @@ def test_what_is_no_bundle_is_refused(what: str) -> None:
     bad = wrap(spoiled()[what], TASK, [SHUFFLER.public()])
     assert shuffler.accept(TASK.id, [report(1), bad, report(2, 3)]) == ["accepted", "invalid_message", "accepted"]
     assert shuffler.store.open_batch(TASK.id).count == 2
+
+
+def test_whatever_is_changed_in_a_bundle_two_readers_agree_on_what_is_one() -> None:
+    chance = random.Random(11)
+    records = [seal_inner(message, TASK, ANALYZER.public()) for message in range(4)]
+    agreed = Counter[bool]()
+    for _ in range(3000):
+        parts = chance.choices([*records, bytes(71)], k=chance.randint(0, 4))
+        data = bytearray(b"".join(parts).ljust(chance.choice((213, 213, 213, 142, 284)), b"\0"))
+        for _ in range(chance.choice((0, 0, 0, 1, 2))):
+            place = chance.choice((0, 1, 2, 71, 73, 142, 212, chance.randrange(len(data))))
+            data[place % len(data)] = chance.choice((0, 1, 0x20, 255))
+        found = independent.taken_apart(bytes(data), 3) is not None
+        assert (len(data) == 213 and is_bundle(bytes(data))) == found
+        agreed[found] += 1
+    assert min(agreed.values()) > 300
 
 
 def test_a_bundle_for_another_key_than_the_announced_is_not_taken() -> None:

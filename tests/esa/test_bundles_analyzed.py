@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from oracles.chatty import Chatty, batch_of, chatty_task
-from oracles.parties import ANALYZER, EIGHT, SHUFFLER, prepared
+from oracles.parties import ANALYZER, EIGHT, PARTIES, SHUFFLER, prepared
 from oracles.process import called
 from oracles.server import running
-from shuffledp import InvalidInput, KeyedWords
+from shuffledp import InvalidInput, KeyedWords, plan
 from shuffledp.esa.analyzer import NO_BUDGET, analyze, open_batch
 from shuffledp.esa.crypto import seal_inner
 from shuffledp.esa.ledger import LedgerEntry
@@ -68,6 +69,23 @@ def test_a_number_of_reports_that_cannot_be_is_refused_unopened(
 ) -> None:
     with pytest.raises(InvalidInput, match=f"{why}.*Nothing was opened or booked"):
         analyze(batch_of(sealed(messages), stated), TASK, ANALYZER, ledger=ledger)
+    assert ledger.entries == []
+
+
+def test_where_dummies_are_missing_nothing_is_opened(ledger: Any) -> None:
+    """Clients that send none, or somebody who lets only those through who send none, expose everybody."""
+    dummies = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16, messages_per_user=2)
+    task = Task(plan=dummies, window=60, max_age=600, **PARTIES)
+    fewest = dummies.protocol.fewest_messages(1000)
+    mean = 1000 * (dummies.protocol.messages_per_user - 1)
+    assert poisson.cdf(fewest - 1001, mean) < 1e-12 < poisson.cdf(fewest - 1000 + mean / 20, mean)
+    one = [seal_inner(j % 16, task, ANALYZER.public()) for j in range(1000)]
+    beside = [seal_inner(j % 16, task, ANALYZER.public()) for j in range(fewest - 1000)]
+    assert analyze(batch_of([*one, *beside], 1000), task, ANALYZER, ledger=ledger).n == 1000
+    ledger.entries.clear()
+    for few in (beside[1:], []):
+        with pytest.raises(InvalidInput, match=rf"send at least {len(beside)}: what should hide .* Nothing was opened"):
+            analyze(batch_of([*one, *few], 1000), task, ANALYZER, ledger=ledger)
     assert ledger.entries == []
 
 

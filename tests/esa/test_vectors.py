@@ -19,7 +19,9 @@ from shuffledp.esa.keys import KeyRing, PrivateKey, fingerprint
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, record_length, report_id
 from shuffledp.protocols import registry
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.one_message import OneMessage
+from shuffledp.randomizers.poisson import capped_poisson
 
 VECTORS = json.loads(resources.files("shuffledp.esa").joinpath("vectors.json").read_text(encoding="utf-8"))
 
@@ -104,6 +106,17 @@ def test_every_layer_opens_to_the_one_inside() -> None:
             assert report_id(record).hex() == layer["report_id"]
         assert decode_message(bytes.fromhex(case["layers"][0]["plaintext"]), 2**32) == case["message"]
     assert hops == {1, 2, 3}
+
+
+def test_dummies_from_recorded_words() -> None:
+    for case in VECTORS["dummies"]:
+        protocol, words = registry.from_document(case["protocol"]), RecordedWords(case)
+        assert isinstance(protocol, Deployable)
+        values = protocol.domain.clean([case["value"]]).values
+        assert protocol.of_user(protocol.randomize(values, words, first_row=0)) == case["messages"]
+        assert words.used_up
+    for law in VECTORS["poisson"]:
+        assert [f"{step:032x}" for step in capped_poisson(law["dummies"]).thresholds] == law["thresholds"]
 
 
 def test_bundles_are_taken_or_refused() -> None:

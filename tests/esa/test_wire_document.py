@@ -153,6 +153,13 @@ def test_vectors_of_sealing() -> None:
             assert inside == bytes.fromhex(layer["plaintext"])
 
 
+def test_vectors_of_dummies() -> None:
+    for vector in VECTORS["poisson"]:
+        assert [f"{step:032x}" for step in independent.thresholds(vector["dummies"])] == vector["thresholds"]
+    for vector in VECTORS["dummies"]:
+        assert independent.sent(vector["protocol"], vector["value"], RecordedWords(vector)) == vector["messages"]
+
+
 def test_vectors_of_bundles() -> None:
     for vector in VECTORS["bundles"]:
         records = [bytes.fromhex(part["record"]) for part in vector["sealed"]]

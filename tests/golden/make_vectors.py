@@ -21,7 +21,7 @@ import shuffledp.esa
 from shuffledp import plan
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.core.words import CHOICE, Bytes, KeyedWords, Lane, Words
+from shuffledp.core.words import CHOICE, DUMMY_DRAW, Bytes, KeyedWords, Lane, Words
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
@@ -34,6 +34,7 @@ from shuffledp.esa.keys import KeyList, PublicKey, Role
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import SEALED, Header, encode_message, report_id
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.frequencies import Frequencies
 from shuffledp.protocols.histogram import HistogramFamily
 from shuffledp.protocols.one_message import OneMessage
@@ -41,7 +42,11 @@ from shuffledp.protocols.question import Question
 from shuffledp.protocols.summation import SummationFamily
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.identity import Identity
+from shuffledp.randomizers.poisson import capped_poisson
 from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.randomizers.structure import Structure
 from shuffledp.randomizers.structures import AffineSpace
 
 PATH = Path(shuffledp.esa.__file__).with_name("vectors.json")
@@ -53,6 +58,14 @@ ABOUT = {
         "a value under a plan's protocol is encoded as `symbol` and sent as `message`, when the words are these: `bytes` has the "
         "byte of each lane (0: randomized response, 1: rounding), `blocks` the two 64-bit words of each draw, in hexadecimal; "
         "`words`, for frequencies, has the 32-bit word of lane 2 (which of the value's messages)"
+    ),
+    "poisson": (
+        "so many `dummies` on average are at most k with a probability of `thresholds`[k] / 2^128 (in hexadecimal), and never "
+        "more than there are thresholds"
+    ),
+    "dummies": (
+        "the `messages` for a value under a protocol with dummies, in increasing order, when the words are these: as above, the "
+        "byte of lane 4 and draw 2^35 for the number, draws from 2^35 + j 2^20 for dummy j = 1, 2, ..."
     ),
     "refused": "a value that the protocol has no message for",
     "sealing": (
@@ -242,6 +255,55 @@ def randomization() -> list[dict[str, Any]]:
     return cases
 
 
+def sent(protocol: DummyCounts, value: int, words: RecordingWords) -> dict[str, Any]:
+    """The messages for a value, true and dummies, and the words that this took."""
+    values = protocol.domain.clean([value]).values
+    return {
+        "protocol": protocol.document(), "value": value,
+        "messages": protocol.of_user(protocol.randomize(values, words, first_row=0)),
+        "bytes": words.bytes, "words": words.words, "blocks": words.blocks_,
+    }  # fmt: skip
+
+
+def dummies() -> list[dict[str, Any]]:
+    """On lists and structures; few and many of them, every branch."""
+    structures = (
+        Identity(size=4),
+        Identity(size=3_000_000_000),
+        AffineSpace(prime=5),
+        AffineSpace(prime=3, dimension=3),
+    )
+    cases: list[dict[str, Any]] = []
+
+    def add(structure: Structure, rate: float, lanes: dict[int, int], draws: dict[int, tuple[int, int]]) -> None:
+        randomizer = Dummies(structure=structure, dummies=rate)
+        protocol = DummyCounts(randomizer=randomizer, listed=WholeNumbers(min(structure.values, 1000)))
+        cases.append(sent(protocol, len(cases) % protocol.listed.size, RecordingWords(len(cases), lanes, draws)))
+
+    for structure in structures:
+        for rate in (1e-9, 0.25, 1.5, 6.0):
+            add(structure, rate, {}, {})
+    # the first byte settles nothing: up to 120 bits more do, and the last 8 of the first word do not count
+    for rate in (0.25, 6.0):
+        thresholds = capped_poisson(rate).thresholds
+        for threshold in (thresholds[0], thresholds[1], thresholds[3], thresholds[-1]):
+            for near in (threshold - 1, threshold):
+                high, low = divmod(near, 1 << 64)
+                first = (high % (1 << 56)) << 8 | 0xAB
+                add(structures[0], rate, {4: high >> 56}, {DUMMY_DRAW: (first, low)})
+    add(structures[0], 20.0, {4: 255}, {DUMMY_DRAW: ((1 << 64) - 1, (1 << 64) - 1)})
+    # a dummy is rejected
+    first = DUMMY_DRAW + (1 << 20)
+    add(structures[1], 6.0, {4: 10}, {first: (0, 0), first + 1: (0, 1), first + 2: (0, 2)})
+    return cases
+
+
+def poisson() -> list[dict[str, Any]]:
+    """How many dummies a user sends, for some averages."""
+    laws = [capped_poisson(rate) for rate in (1e-9, 0.00682509, 0.25, 1.5, 20.0)]
+    return [{"dummies": law.mean, "thresholds": [f"{t:032x}" for t in law.thresholds]} for law in laws]
+
+
 def refused() -> list[dict[str, Any]]:
     """Values that are not of the domain."""
     labels = made("histogram", 3, 0.4, labels=("no", "yes", "maybe"))
@@ -393,6 +455,8 @@ def vectors() -> dict[str, Any]:
         "tasks": [{"document": task.document(), "id": task.id} for task in tasks()],
         "keys": keys(),
         "randomization": randomization(),
+        "poisson": poisson(),
+        "dummies": dummies(),
         "refused": refused(),
         "sealing": sealing(),
         "bundles": bundles(),

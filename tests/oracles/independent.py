@@ -9,7 +9,7 @@ import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any, Protocol
 
 import httpx
@@ -96,9 +96,8 @@ def checked(task: dict[str, Any], task_id: str) -> dict[str, Any]:
 
 def messages(protocol: Mapping[str, Any]) -> int:
     """How many messages there are."""
-    if protocol["randomizer"]["kind"] == "design":
-        return int(protocol["randomizer"]["structure"]["prime"] * directions(protocol))
-    return int(protocol["randomizer"]["size"])
+    structure = protocol["randomizer"].get("structure", protocol["randomizer"])
+    return int(structure["prime"] * directions(protocol) if "prime" in structure else structure["size"])
 
 
 def directions(protocol: Mapping[str, Any]) -> int:
@@ -268,7 +267,7 @@ def _grid_point(size: int, value: float, low: float, high: float, words: Words) 
 
 def truth(protocol: Mapping[str, Any], place: int, words: Words) -> int:
     """A true message: the symbol itself, or a line or plane through the point."""
-    if protocol["randomizer"]["kind"] != "design":
+    if "prime" not in protocol["randomizer"].get("structure", {}):
         return place
     many, x, draw = directions(protocol), words.word(2), 2**33
     while x * many % 2**32 < 2**32 % many:
@@ -282,6 +281,36 @@ def truth(protocol: Mapping[str, Any], place: int, words: Words) -> int:
     if d < q * q:
         return int(q * d + (w - d1 * u - d2 * v) % q)
     return int(q * d + ((v - (d - q * q) * u) % q if d < q * q + q else u))
+
+
+def thresholds(mean: float) -> list[int]:
+    """t(0), ..., t(c - 1) of a number of dummies."""
+    with localcontext(prec=1200):
+        chance, found = (-Decimal(mean)).exp(), list[int]()
+        below = chance
+        while 1 - below >= Decimal(2) ** -120:
+            found.append(int(below * 2**128))
+            chance *= Decimal(mean) / len(found)
+            below += chance
+    return found
+
+
+def sent(protocol: Mapping[str, Any], value: Any, words: Words) -> list[int]:
+    """The messages of a user who sends dummies; lane 4 and draws from 2^35 are those of the dummies."""
+    byte, steps = words.byte(4), thresholds(protocol["randomizer"]["dummies"])
+    number = 0
+    if byte >= steps[0] >> 120:
+        first, second = words.block(2**35)
+        x = byte << 120 | first >> 8 << 64 | second
+        number = sum(step <= x for step in steps)
+    beside = [_below(messages(protocol), words, 2**35 + j * 2**20) for j in range(1, number + 1)]
+    return sorted([truth(protocol, symbol(protocol, value, words), words), *beside])
+
+
+def _below(size: int, words: Words, draw: int) -> int:
+    while (product := words.block(draw)[1] % 2**32 * size) % 2**32 < 2**32 % size:
+        draw += 1
+    return product >> 32
 
 
 def response(protocol: Mapping[str, Any], symbol: int, words: Words) -> int:

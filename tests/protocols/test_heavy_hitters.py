@@ -27,6 +27,8 @@ from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.prefixes import TABLES, Prefixes
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.results.derived import derived
+from shuffledp.results.rehearsal import rehearse
 
 KEY = "5a" * 16
 SMALL = Prefixes(domain=Spelled(alphabet="abc", max_length=5), step=2, key=KEY, points=49)
@@ -210,6 +212,10 @@ def test_any_utf8_from_memory_and_files(anything: Plan, people: list[str], tmp_p
     assert memory.truth is not None
     assert memory.truth[:4].tolist() == list(TEXTS.values())
     assert (np.diff(memory.estimate.value) <= 0).all()
+    assert len(derived(memory, top=500)["top"]) == len(memory.names)
+    for wrong in ({"project": True}, {"cdf": True}, {"top": 0}, {"false_positives": 1.0}):
+        with pytest.raises(InvalidInput):
+            derived(memory, **wrong)
     document = json.loads(json.dumps(memory.document()))["estimate"]
     assert document["threshold"]["estimate"] <= min(document["value"])
     assert 0 < document["threshold"]["false_positives"] <= 1
@@ -235,8 +241,11 @@ def test_on_the_command_line(
     assert "\x1b" not in done.stdout
     assert "found: estimates of at least" in done.stdout
     assert "Found: estimates of at least" in Path("page.html").read_text(encoding="utf-8")
-    done = called("simulate plan.json --truth truth.csv --trials 200 --seed 1")
+    done = called("simulate plan.json --truth truth.csv --trials 200 --seed 1 --whole-runs 2 --json")
     assert done.returncode == 0, done.stderr
+    runs = json.loads(done.stdout)["whole_runs"]
+    assert (runs["runs"], runs["frequent"], runs["found"]) == (2, 2, 1.0)
+    assert 0 < runs["stated_false_positives"] <= 1
 
 
 def test_nothing_found_is_an_answer_too(anything: Plan) -> None:
@@ -269,6 +278,13 @@ def test_simulated_answers_are_about_the_texts_of_the_table(anything: Plan) -> N
     assert squared == pytest.approx(anything.protocol.expected_error(population), rel=0.1)
 
 
+def test_whole_runs_are_of_plans_that_find_their_answers() -> None:
+    listed = plan("histogram", n=100, epsilon=4.0, delta=1e-3, size=3)
+    for users, why in ((100, "lists what it estimates"), (10**8, "at most 10,000,000 users")):
+        with pytest.raises(InvalidInput, match=why):
+            rehearse(listed, Population(values=np.array([1]), users=np.array([users])), runs=1, seed=1)
+
+
 def test_through_the_service() -> None:
     """Sealed reports, a shuffler, a released batch: the analyzer finds the texts."""
     texts = {"abba": 500, "ba": 300, "": 150, "bbbb": 50}
@@ -290,6 +306,32 @@ def test_through_the_service() -> None:
         assert abs(value - texts.get(name, 0)) < 6 * error
     assert result.estimate.threshold is not None
     assert result.guarantee is not None
+
+
+def test_a_message_is_a_line_through_the_point_of_the_level_that_was_drawn() -> None:
+    """As docs/wire.md has it, with hardly any blanket."""
+    q = 101
+    protocol = HeavyHitters.of(
+        DesignResponse(structure=AffineSpace(prime=q), threshold=1), SMALL.domain, step=2, key=KEY
+    )
+    messages = protocol.randomize(spelled(ALL), KeyedWords.seeded(2), first_row=0).astype(np.int64)
+    part, line = np.divmod(messages, q * (q + 1))
+    direction, offset = np.divmod(line, q)
+    prefixes = dataclasses.replace(SMALL, points=q * q)
+    point = prefixes.all_points(prefixes.pieces(spelled(ALL)))[np.arange(len(ALL)), part]
+    u, w = np.divmod(point, q)
+    assert (offset == np.where(direction == q, u, (w - direction * u) % q)).all()
+    assert set(part.tolist()) == set(range(6))
+
+
+def test_messages_under_a_fixed_key_never_change() -> None:
+    """Reports of a collection that runs must mean the same to the analyzer of tomorrow."""
+    protocol = HeavyHitters.of(DesignResponse.private(AffineSpace(prime=101), gamma=0.2), SMALL.domain, step=2, key=KEY)
+    messages = protocol.randomize(spelled(ALL * 20), KeyedWords(bytes(range(32)), private=True), first_row=7)
+    assert (
+        hashlib.sha256(messages.astype("<u4").tobytes()).hexdigest()
+        == "c8267504bb3366bb979e952ddeda38b936db04f15228138b632f7b25e756eaf8"
+    )
 
 
 LETTERS, BYTES = Spelled(alphabet="abc", max_length=3), Spelled(max_length=3)

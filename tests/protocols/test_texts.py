@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
+from oracles.documented import schema, validate
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, announced, prepared, released, serving
 from oracles.process import called
 from oracles.server import running
@@ -21,6 +22,7 @@ from shuffledp.esa.client import Client
 from shuffledp.esa.ledger import Ledger
 from shuffledp.esa.opened import OpenedBefore
 from shuffledp.esa.task import Task
+from shuffledp.planning.compare import compare
 from shuffledp.planning.plan import certified
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.text_frequencies import TextFrequencies
@@ -51,7 +53,7 @@ def test_a_million_users_are_as_accurate_as_known() -> None:
     assert errors[0.0] <= 29
     assert errors[0.01] <= 38
     assert found.document()["forecast"]["by_share"][0] == {"share": 0.0, "standard_error": errors[0.0]}
-    assert f"standard error of one that 1 % of the users hold: {errors[0.01]:.6g}" in found.explain()
+    assert f"one text that 1 % of the users hold errs by about {errors[0.01]:.6g}" in found.explain()
     assert found.protocol.randomizer.symbols >= 2**20
     assert Plan.from_document(json.loads(json.dumps(found.document()))) == found
 
@@ -68,7 +70,7 @@ def test_more_candidates_have_more_points_and_too_many_are_refused(monkeypatch: 
     found = plan("texts", n=10**4, epsilon=1.0, delta=1e-6, candidates=candidates)
     assert found.protocol.randomizer.symbols >= 16 * 100_000
     assert found.protocol.names == tuple(candidates)
-    monkeypatch.setattr("shuffledp.protocols.design_family._MOST_MESSAGES", 1_500_000)
+    monkeypatch.setattr("shuffledp.protocols.texts_family._ROOM", 1000)
     with pytest.raises(InvalidInput, match="100,000 candidates are too many for a plane that fits in memory"):
         plan("texts", n=10**4, epsilon=1.0, delta=1e-6, candidates=candidates)
 
@@ -231,6 +233,13 @@ def test_simulations_are_about_candidates(tmp_path: Path, small: Plan) -> None:
     assert "which ones to ask about" in called("simulate plan.json --truth truth.csv", cwd=tmp_path).stderr
 
 
+def test_a_comparison_simulates_what_is_asked_about() -> None:
+    asked: dict[str, Any] = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "runs": 2000, "seed": 1}
+    (row,) = compare("texts", **asked, candidates=["tea"])
+    assert row.simulated == pytest.approx(row.rmse, rel=0.1)
+    assert compare("texts", **asked)[0].simulated is None
+
+
 # The service
 
 
@@ -269,6 +278,7 @@ def test_asking_again_of_a_batch_spends_nothing(tmp_path: Path) -> None:
 
 def test_texts_through_a_server(tmp_path: Path, task: Task) -> None:
     """A client, clients from a file, the analyzer's command with candidates: counted, ranked and drawn."""
+    validate(task.document(), schema("Task"))
     folder = prepared(tmp_path, task, SHUFFLER)
     people = ["tea"] * 50 + [f"drink {j}" for j in range(20)]
     (folder / "people.csv").write_text("drink\n" + "\n".join(people))
@@ -293,4 +303,6 @@ def test_texts_through_a_server(tmp_path: Path, task: Task) -> None:
     assert found["estimate"]["names"] == ["milk", "tea", "water"]
     assert [one["bin"] for one in found["derived"]["top"]] == ["tea"]
     assert abs(found["estimate"]["value"][1] - 51) < 6 * found["estimate"]["standard_error"][1]
-    assert "tea" in (folder / "page.html").read_text()
+    page = (folder / "page.html").read_text()
+    assert "tea" in page
+    assert f"Bins of at least {found['derived']['threshold']['estimate']:,.6g}; if nobody were in any of all 3" in page

@@ -97,7 +97,7 @@ test("a report that could not be delivered waits, and is what the next submit se
   shuffler.answers = [undefined, ...Array(8).fill(lost)];
   await assert.rejects(client.submit("b"), { kind: "not_delivered" });
   const waits = (await kept()).windows[1];
-  assert.deepEqual(Object.keys(waits), ["message", "inner", "key"]);
+  assert.deepEqual(Object.keys(waits), ["messages", "inner", "key"]);
   assert.deepEqual(await client.submit("c"), { window: 1, earlier: true });
   assert.deepEqual(await shuffler.opened(), [1]);
   assert.equal(words.made, 1);
@@ -356,7 +356,7 @@ test("a storage that fails or is damaged means that nothing is reported", async 
     "{}",
     "[]",
     '{"first":null,"fresh":1,"windows":{}}',
-    '{"first":0,"period":0,"fresh":1,"windows":{"1":{"message":1}}}',
+    '{"first":0,"period":0,"fresh":1,"windows":{"1":{"messages":[1]}}}',
   ]) {
     await storage.set(name, text);
     await assert.rejects(client.submit("a"), { kind: "storage" });

@@ -16,6 +16,7 @@ from shuffledp.planning.bought import bought
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.plan import Plan, plan
 from shuffledp.protocols import registry
+from shuffledp.protocols.question import spoken
 
 
 @click.command("plan", cls=QuestionCommand)
@@ -64,6 +65,8 @@ def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_j
     if found.protocol.messages_per_user > 1:
         options = {option.name for option in registry.options()} | {"honest_fraction"}
         click.echo(bought(found, question, **{name: value for name, value in asked.items() if name in options}))
+    elif asked.get("messages_per_user", 1) > 1:
+        click.echo("so few messages more than one per user would not make the error smaller")
     dropout = given.get("dropout")
     if dropout is not None:
         click.echo(
@@ -94,6 +97,6 @@ def _solved(question: str, given: dict[str, Any], paper: bool) -> Plan:
         return epsilon_possible(question, rmse=target, **given)
     if rmse is not None and not averages:
         raise InvalidInput(
-            f"more users do not make the error of a {question} smaller, only its share of n. Use --rmse-share."
+            f"more users do not make the error of {spoken(question)} smaller, only its share of n. Use --rmse-share."
         )
     return users_needed(question, rmse_share=rmse if share is None else share, **given)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.display import paragraphs
 
 ADJACENCY: Final = "replace-one"
 """Neighbouring datasets differ in one user's value; the number of users is public."""
@@ -42,6 +43,9 @@ class Guarantee:
             f"{claim(self.epsilon, self.delta)} after shuffling {self.n:,} reports "
             f"({self.adjacency} neighbours, number of users public; proved by the {self.bound} bound)"
         )
+
+    def _repr_html_(self) -> str:
+        return paragraphs(str(self))
 
 
 def claim(epsilon: float, delta: float) -> str:

@@ -296,7 +296,6 @@ _SCHEMAS: Final[dict[str, Any]] = {
             _object({"kind": {"const": "whole-numbers"}, "size": _whole(2, 2**32)}, closed=True),
             _object({"kind": {"const": "intervals"}, "size": _whole(2, 2**32)} | _RANGE, closed=True),
             _object({"kind": {"const": "reals"}} | _RANGE, closed=True),
-            _object({"kind": {"const": "texts"}, "key": {"type": "string", "pattern": "^[0-9a-f]{32}$"}}, closed=True),
         ]
     },
     "Randomizer": _object(
@@ -312,14 +311,15 @@ _SCHEMAS: Final[dict[str, Any]] = {
         },
         closed=True,
     ),
+    "Texts": _object({"kind": {"const": "texts"}, "key": {"type": "string", "pattern": "^[0-9a-f]{32}$"}}, closed=True),
     "Protocol": {
         "oneOf": [
             _object(
-                {
-                    "kind": {"enum": ["frequencies", "text-frequencies"]},
-                    "domain": _schema("Domain"),
-                    "randomizer": _schema("Design"),
-                },
+                {"kind": {"const": "text-frequencies"}, "domain": _schema("Texts"), "randomizer": _schema("Design")},
+                closed=True,
+            ),
+            _object(
+                {"kind": {"const": "frequencies"}, "domain": _schema("Domain"), "randomizer": _schema("Design")},
                 closed=True,
             ),
             _object(

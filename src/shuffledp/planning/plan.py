@@ -16,6 +16,7 @@ from shuffledp.arithmetic.balls import log_down
 from shuffledp.core import checks
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.display import drawn, paragraphs
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
@@ -24,7 +25,7 @@ from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols import registry
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily
-from shuffledp.protocols.question import Question
+from shuffledp.protocols.question import Question, spoken
 
 VERSION: Final = 3
 """Of the file: since 3 it holds the documents of protocol, domain and randomizer."""
@@ -198,6 +199,13 @@ class Plan:
         )
         return claim.regime is None and claim.log_delta.upper <= log_down(self.guarantee.delta)
 
+    def _repr_html_(self) -> str:
+        return paragraphs(*self.explain().splitlines())
+
+    def plot(self) -> Any:
+        """A picture of what becomes of epsilon if fewer reports come, or more."""
+        return drawn(self)
+
     def explain(self) -> str:
         """The plan in words."""
         half = max(1, self.guarantee.n // 2)
@@ -272,7 +280,7 @@ def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
                 sorted({q for f in registry.FAMILIES for o in f.options if o.name == name for q in f.questions})
             )
             whose = f"it is for {others}" if others else "no question does"
-            raise InvalidInput(f"a {question} has no {name}: {whose}. Leave it out.")
+            raise InvalidInput(f"{spoken(question)} has no {name}: {whose}. Leave it out.")
     asked = Question(name=question, options=given, **numbers)
     for family in families:
         family.check(asked)

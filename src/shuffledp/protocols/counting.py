@@ -68,6 +68,23 @@ class Counting(ShuffleProtocol):
         """The largest variance of a value's estimate that up to a share of the n users hold: it is linear in how many do."""
         return float(self.variance(np.array([0.0, share * n]), n).max())
 
+    @property
+    def nearest(self) -> int:
+        """Another value than the first, whose holders disturb the first one's estimate most."""
+        return 1
+
+    def two_held(self, users: int, n: int) -> Population:
+        """So many of the n users hold the first value, the others the one that disturbs it most."""
+        return Population(values=np.array([0, self.nearest]), users=np.array([users, n - users]))
+
+    def worst_share(self, share: float, n: int) -> Population:
+        """Such data, with up to that share of the users holding the first value, at which its estimate is furthest off."""
+        found = (self.two_held(users, n) for users in (0, round(share * n)))
+        return max(found, key=self._first_variance)
+
+    def _first_variance(self, population: Population) -> float:
+        return float(self.variance(self.held(population).astype(np.float64), population.n)[0])
+
     def errors_by_share(self, n: int) -> dict[float, float]:
         """Of a value that nobody holds, and of some that more and more users do."""
         return by_share(self.variance, n)

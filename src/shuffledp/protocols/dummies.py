@@ -1,6 +1,7 @@
 """Counts by a true message and a few dummies beside it: almost a curator's accuracy for a little more traffic."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -73,6 +74,11 @@ class DummyCounts(Counting, Deployable):
         """The true one and the most dummies."""
         return 1 + self.randomizer.most
 
+    def fewest_messages(self, users: int) -> int:
+        """A Poisson number of mean m is below m - t with a probability of at most e^(-t^2 / 2m)."""
+        mean = users * self.randomizer.dummies
+        return users + max(0, math.floor(mean - math.sqrt(2 * mean * math.log(1e12))))
+
     @property
     def bits(self) -> int:
         """Of as many messages as a user sends on average."""
@@ -93,6 +99,10 @@ class DummyCounts(Counting, Deployable):
         """One for each message, and one for the users."""
         return self.alphabet + 1
 
+    def joined(self, parts: Sequence[Ragged]) -> Ragged:
+        """Their rows one after the other."""
+        return Ragged(np.concatenate([part.values for part in parts]), np.concatenate([part.each for part in parts]))
+
     def count(self, messages: Ragged) -> Counts:
         """How often each message occurs, and how many users there are."""
         return self._counts(Counts.of(messages.values, self.alphabet).values, len(messages))
@@ -103,7 +113,7 @@ class DummyCounts(Counting, Deployable):
             np.add.at(counts, checks.symbols(messages.values, self.alphabet).astype(np.intp), 1)
             counts[-1] += len(messages)
         else:
-            super().add(counts, messages)
+            counts += self.count(messages).values
 
     def tallied(self, often: NDArray[np.int64], users: int) -> Counts:
         """At least one message for each user, and no more than a user sends at most."""

@@ -53,6 +53,10 @@ class HeavyHittersFamily(PlannedFamily):
         reach = protocol.reach(question.n)
         return (reach.users() * max(1.0, reach.sharing() / reach.allowed)) ** 2
 
+    def objective(self, question: Question) -> str:  # noqa: ARG002
+        """Users, not an error."""
+        return "users from whom on a text is found"
+
     def propose(self, question: Question) -> HeavyHitters:
         """The best shape by a Gaussian guess of its blanket; then the least blanket that the accountant grants."""
         if question.bound != "best":

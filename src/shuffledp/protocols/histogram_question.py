@@ -28,6 +28,10 @@ class HistogramQuestion(PlannedFamily):
         wanted_share(question)
         messages_allowed(question)
 
+    def judged_share(self, question: Question) -> float | None:
+        """As asked."""
+        return wanted_share(question)
+
     def cost(self, protocol: Deployable, question: Question) -> float:
         """The total squared error, or the largest of a bin that up to a share of the users hold."""
         share = wanted_share(question)

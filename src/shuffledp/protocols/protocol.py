@@ -18,9 +18,11 @@ from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population
+from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.question import spoken
 
 if TYPE_CHECKING:
     from shuffledp.protocols.statistics import Ranking
@@ -87,7 +89,9 @@ class ShuffleProtocol(ABC):
         of the same counts.
         """
         if candidates is not None:
-            raise InvalidInput(f"a {self.question} is about what the plan lists, not about candidates. Leave them out.")
+            raise InvalidInput(
+                f"{spoken(self.question)} is about what the plan lists, not about candidates. Leave them out."
+            )
         return self
 
     def notes(self) -> tuple[str, ...]:
@@ -128,7 +132,7 @@ class ShuffleProtocol(ABC):
             return parts[0]
         if isinstance(parts[0], tuple):
             return tuple(np.concatenate(some) for some in zip(*parts, strict=True))
-        return np.concatenate(parts)
+        return Ragged.joined(parts) if isinstance(parts[0], Ragged) else np.concatenate(parts)
 
     # What they add up to
 

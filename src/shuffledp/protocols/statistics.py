@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shuffledp.protocols.histogram import Histogram
 
 Reals = NDArray[np.float64]
+_NONE = np.zeros(0, dtype=np.intp)
 
 
 class Ranking(ABC):
@@ -32,7 +33,7 @@ class Ranking(ABC):
     @property
     @abstractmethod
     def law(self) -> Membership | None:
-        """Of messages to values, if a message belongs to a value or not."""
+        """Of messages to values, if it is that simple."""
 
     @property
     def ordered(self) -> "Statistics | None":
@@ -61,9 +62,7 @@ class Ranking(ABC):
     def threshold(self, false_positives: float) -> Threshold:
         """The estimate that on average so few values reach by chance, if nobody holds any of them."""
         if self.law is None:
-            raise InvalidInput(
-                "a threshold for false positives is for plans of one message per user. Ask for the top instead."
-            )
+            raise InvalidInput("no threshold is known for this plan. Leave out the number of false positives.")
         return self.law.threshold(self.counts.n, len(self.counts.value), false_positives)
 
     def projected(self) -> Reals:
@@ -80,6 +79,20 @@ class Ranked(Ranking):
 
     counts: Estimate
     law: Membership | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selected(Ranked):
+    """Counts of some values: users may hold others, and how many there are may not be known beforehand."""
+
+    def top(self, count: int) -> NDArray[np.intp]:
+        """All of them if there are fewer."""
+        size = len(self.counts.value)
+        return Ranked.top(self, min(count, size)) if size or count < 1 else _NONE
+
+    def projected(self) -> Reals:
+        """None: they need not add up to n."""
+        raise InvalidInput("the plan's answer is about some values only, which make no histogram. Leave out --project.")
 
 
 def like(counts: Estimate, value: Reals, error: Reals) -> Estimate:

@@ -7,6 +7,7 @@ import numpy as np
 
 from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.question import spoken
 from shuffledp.protocols.statistics import Statistics, like
 from shuffledp.results.curve import axis, in_ranges, quantiles_of
 from shuffledp.results.result import Result
@@ -27,8 +28,8 @@ def derived(
 ) -> dict[str, Any]:
     """Only what is asked for, and the usual quantiles of a distribution; a range is two bins or numbers with .. between them.
 
-    With `simultaneous`, the intervals of a list hold together, as those of the bins do.
-    With `false_positives` the largest bins, `top` of them at most, are those that reach the threshold for so many.
+    With `simultaneous`, the intervals of a list hold together, as those of the bins do. With `false_positives` the largest
+    bins, `top` of them at most, are those that reach the threshold for so many.
     """
     wanted = bool(
         project or frequencies or cdf or quantiles or top is not None or ranges or false_positives is not None
@@ -37,7 +38,7 @@ def derived(
     if statistics is None:
         if wanted:
             raise InvalidInput(
-                f"a {result.plan.question} is one number, and nothing is derived from it. Plan a histogram."
+                f"{spoken(result.plan.question)} is one number, and nothing is derived from it. Plan a histogram."
             )
         return {}
     names = result.names
