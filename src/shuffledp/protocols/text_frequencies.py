@@ -18,7 +18,7 @@ from shuffledp.protocols.counting import by_share, lines_by_share
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
-from shuffledp.protocols.statistics import Ranked, Ranking
+from shuffledp.protocols.statistics import Ranking, Selected
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.references import cite
@@ -136,7 +136,7 @@ class TextFrequencies(OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent ones."""
-        return Ranked(estimate, self.law)
+        return Selected(estimate, self.law)
 
     # How far off they are
 
