@@ -98,6 +98,12 @@ PAPERS: dict[str, Paper] = {
         venue="IEEE Transactions on Dependable and Secure Computing 18 (2021); arXiv:1708.06674",
         labels=frozenset(),
     ),
+    "CKS19": Paper(
+        authors="Graham Cormode, Tejas Kulkarni, Divesh Srivastava",
+        title="Answering Range Queries Under Local Differential Privacy",
+        venue="VLDB 2019; arXiv:1812.10942",
+        labels=frozenset(),
+    ),
     "RAPPOR14": Paper(
         authors="Úlfar Erlingsson, Vasyl Pihur, Aleksandra Korolova",
         title="RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response",

@@ -30,7 +30,8 @@ def asked(family: Family, name: str, **changes: Any) -> Question:
     """A small question with what the family needs to know."""
     known = {option.name for option in family.options}
     given: dict[str, Any] = {"size": 4} if "size" in known else {}
-    given |= {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
+    given |= {"low": -1.0, "high": 2.0} if name in ("sum", "mean", "distribution") else {}
+    given |= {"resolution": 20} if "resolution" in known else {}
     given |= {"alphabet": "ab", "max_length": 4} if "max_length" in known else {}
     if not family.answers(Question(name=name, options=given, n=1, epsilon=1.0, delta=0.1)):
         given["by"] = {"group": ["a", "b", "c"]}
@@ -120,6 +121,8 @@ def test_the_registry_knows_every_question_and_option() -> None:
         "shuffledp",
         "shuffledp, plane",
         "shuffledp, dummies",
+        "shuffledp, one grid",
+        "shuffledp, one of several grids",
     }
     assert {option.name for option in options()} >= {"size", "labels", "low", "high", "precision"}
     with pytest.raises(InvalidInput, match="no question 'median'"):

@@ -12,7 +12,7 @@ from shuffledp.cli.candidates import candidates_option, false_positives_option, 
 from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
-from shuffledp.cli.results import estimates
+from shuffledp.cli.results import estimates, others
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
@@ -86,8 +86,9 @@ def run_analyzer(
             watch=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     result = answer.document()
-    if top is not None or false_positives is not None:
-        result["derived"] = derived(answer, top=top, false_positives=false_positives)
+    extra = derived(answer, top=top, false_positives=false_positives)
+    if extra:
+        result["derived"] = extra
     text = json.dumps(result, indent=2, allow_nan=False)
     if out is not None:
         write_text(out, text + "\n")
@@ -137,7 +138,7 @@ def _words(result: Document) -> str:
     promised, received, _ = stated(result)
     lines = [estimates(result), "", f"{result['n']:,} valid of {result['received']:,} reports"]
     lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
-    lines += [f"{name}: {json.dumps(value)}" for name, value in result.get("derived", {}).items()]
+    lines += [f"{name}: {json.dumps(value)}" for name, value in others(result).items()]
     lines += [f"epsilon = {one.epsilon} at delta = {one.delta} {one.when}" for one in (promised, received)]
     lines += [shift(result), result["trust"], *result["notes"]]
     if result["ledger"]:

@@ -10,7 +10,7 @@ from shuffledp.cli.candidates import candidates_option, false_positives_option, 
 from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals, Whole
 from shuffledp.cli.progress import progress
-from shuffledp.cli.results import estimates
+from shuffledp.cli.results import estimates, others
 from shuffledp.cli.state import state_folder
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import NOTHING_LOCAL
@@ -57,13 +57,27 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--confidence", type=Real(), default="0.95", show_default=True, help="Confidence of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Intervals that hold for all bins at once.")
-@click.option("--project", is_flag=True, help="Also the nearest possible histogram: no negative counts, n in total.")
+@click.option(
+    "--project",
+    is_flag=True,
+    help="Also the nearest possible histogram or curve (no negative counts, n in total), which is no longer unbiased.",
+)
 @click.option("--frequencies", is_flag=True, help="Also the share of users in each bin.")
 @click.option("--cdf", is_flag=True, help="Also cumulative counts, in the plan's order of bins.")
-@click.option("--quantile", type=Reals(), help="Also the bins where these shares of users are reached.")
+@click.option(
+    "--quantile",
+    type=Reals(),
+    help="Also the bins where these shares of users are reached [default for a distribution: quartiles].",
+)
 @top_option
 @false_positives_option
-@click.option("--range", "ranges", metavar="FIRST..LAST", multiple=True, help="Also the count from one bin to another.")
+@click.option(
+    "--range",
+    "ranges",
+    metavar="FIRST..LAST",
+    multiple=True,
+    help="Also the count from one bin to another, or between two edges of a distribution.",
+)
 @click.option("--multiline", is_flag=True, help="Cells of the CSV file may contain line breaks.")
 @click.option(
     "--engine",
@@ -125,7 +139,7 @@ def _words(result: Result, document: dict[str, Any]) -> str:
     lines = [estimates(document), "", f"{result.n:,} reports, {result.unit}"]
     for what, tally in (("rejected", result.rejected), ("adjusted", result.adjusted)):
         lines += [f"{what}: {count:,} {reason}" for reason, count in tally.items()]
-    for name, value in document.get("derived", {}).items():
+    for name, value in others(document).items():
         lines.append(f"{name}: {json.dumps(value)}")
     if result.guarantee is not None:
         lines.append(f"guarantee: {result.guarantee}")

@@ -43,14 +43,23 @@ class Intervals(Listed):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Both ends of each, with as many digits as tell them apart."""
-        edges = next(
-            texts
+        """Both ends of each."""
+        edges, ends = self.edge_names, [")"] * (self.size - 1) + ["]"]
+        return tuple(f"[{edges[j]}, {edges[j + 1]}{ends[j]}" for j in range(self.size))
+
+    @property
+    def edge_names(self) -> tuple[str, ...]:
+        """The ends of the intervals with as many digits as tell them apart."""
+        return next(
+            tuple(texts)
             for digits in range(6, 18)
             if len(set(texts := [f"{edge:.{digits}g}" for edge in self.edges])) == len(texts) or digits == 17
         )
-        ends = [")"] * (self.size - 1) + ["]"]
-        return tuple(f"[{edges[j]}, {edges[j + 1]}{ends[j]}" for j in range(self.size))
+
+    @property
+    def width(self) -> float:
+        """Of one."""
+        return (self.high - self.low) / self.size
 
     @property
     def edges(self) -> Reals:

@@ -55,6 +55,11 @@ DOCUMENTS: Final[dict[str, Schema]] = {
         structure={"oneOf": [_AFFINE, _kind("identity", size=whole(2, 2**32))]},
         dummies={"type": "number", "minimum": 1e-9, "maximum": 1000},
     ),
+    "Levels": _kind(
+        "mixture",
+        weights={"type": "array", "items": whole(1), "minItems": 1},
+        parts={"type": "array", "items": ref("Randomizer"), "minItems": 1},
+    ),
     "Mixture": _kind(
         "mixture",
         weights={"type": "array", "items": whole(1), "minItems": 1},
@@ -79,6 +84,12 @@ DOCUMENTS: Final[dict[str, Schema]] = {
                 key=_KEY,
                 step=whole(1),
                 false_positives={"type": "number", "exclusiveMinimum": 0},
+            ),
+            _kind(
+                "distribution",
+                domain=ref("Domain"),
+                randomizer=ref("Levels"),
+                widths={"type": "array", "items": whole(1), "minItems": 1},
             ),
         ]
     },

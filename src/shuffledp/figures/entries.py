@@ -66,13 +66,26 @@ def largest(values: Sequence[float | None], count: int) -> list[int]:
     )
 
 
-def shown(values: Sequence[float | None]) -> list[int]:
-    """The places of all, or of the largest if there are too many."""
-    return list(range(len(values))) if len(values) <= MANY else largest(values, MANY)
+def shown(values: Sequence[float | None], *, in_order: bool = False) -> list[int]:
+    """The places of all; if there are too many, of the largest, or of some all the way.
+
+    >>> len(shown(range(5000), in_order=True))
+    1000
+    """
+    if len(values) <= MANY:
+        return list(range(len(values)))
+    return [j * (len(values) - 1) // (MANY - 1) for j in range(MANY)] if in_order else largest(values, MANY)
+
+
+def is_curve(result: Document) -> bool:
+    """Whether the entries are points of one curve."""
+    return "curve" in result.get("derived", {})
 
 
 def are_ranked(result: Document) -> bool:
     """Whether the largest entries say more than all in order: there are very many, or their names are no numbers."""
+    if is_curve(result):
+        return False
     names = result["estimate"]["names"]
     return len(names) > FEW and (len(names) > MANY or not all(_NUMBER.match(name) for name in names))
 

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from shuffledp.core.document import Document
-from shuffledp.figures.entries import FEW, Entry, are_ranked, entries, largest, percent, written
+from shuffledp.figures.distribution import TRUTH, draw_distribution
+from shuffledp.figures.entries import FEW, Entry, are_ranked, entries, is_curve, largest, percent, written
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, SKY, canvas
 from shuffledp.results.promise import promise
 
@@ -20,7 +21,6 @@ _WIDTH: Final = 4.8
 """Inches: narrow, so that the letters can still be read when a phone shrinks the picture."""
 _BARS: Final = 30
 """Of very many entries so many are drawn."""
-_TRUTH: Final = "truth (not private)"
 _METADATA: Final[dict[str, dict[str, Any]]] = {  # nothing that differs between two runs, or names a place elsewhere
     "png": {"Software": "shuffledp"},
     "svg": dict.fromkeys(("Creator", "Date", "Format", "Type")),
@@ -43,16 +43,19 @@ def drawn(result: Document) -> "Iterator[Figure]":
     ranked = are_ranked(result)
     rows = entries(result, largest(values, _BARS + 1) if ranked else None)
     with_truth = result["truth"] is not None
-    lines = _BARS + 1 if ranked else len(rows) if len(rows) <= FEW else 11
-    height = 1.2 + (0.26 if with_truth else 0.2) * lines + (0.4 if with_truth else 0)
+    curve = is_curve(result)
+    lines = _BARS + 1 if ranked else len(rows) if len(rows) <= FEW and not curve else 11
+    height = 1.2 + (0.26 if with_truth else 0.2) * lines + (0.4 if with_truth or curve else 0)
     with canvas(_WIDTH, height, 1, 1) as (figure, axes), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a box is drawn for a letter the font lacks
-        if ranked:
+        if curve:
+            draw_distribution(axes[0], result)
+        elif ranked:
             _draw_ranked(axes[0], rows, result["measure"], len(values))
         else:
             draw = _draw_one if len(rows) == 1 else _draw_few if len(rows) <= FEW else _draw_many
             draw(axes[0], rows, result["measure"])
-        if with_truth:
+        if with_truth or curve:
             figure.legend(loc="outside lower center", ncols=2)
         together = "simultaneous " if result["estimate"]["simultaneous"] else ""
         interval = f"{together}{percent(result)} {'interval' if len(rows) == 1 else 'intervals'}"
@@ -72,7 +75,7 @@ def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:
     limits = [row.value - row.low for row in rows], [row.high - row.value for row in rows]
     axis.errorbar(values, at, xerr=limits, fmt="none", ecolor=BLACK, elinewidth=1.0, capsize=2.5)
     if truth:
-        axis.barh([j + apart for j in range(len(rows))], truth, thick, color=ORANGE, label=_TRUTH)
+        axis.barh([j + apart for j in range(len(rows))], truth, thick, color=ORANGE, label=TRUTH)
     axis.set_yticks(range(len(rows)), [_short(row.name) for row in rows], parse_math=False)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.tick_params(axis="y", length=0)
@@ -106,7 +109,7 @@ def _draw_many(axis: "Axes", rows: list[Entry], measure: str) -> None:
     axis.stairs([row.value for row in rows], edges, baseline=None, color=BLUE, linewidth=0.8, label="private estimate")
     truth = [row.truth for row in rows if row.truth is not None]
     if truth:
-        axis.stairs(truth, edges, baseline=None, color=ORANGE, linewidth=0.8, label=_TRUTH)
+        axis.stairs(truth, edges, baseline=None, color=ORANGE, linewidth=0.8, label=TRUTH)
     axis.axhline(0.0, color=BLACK, linewidth=0.8)
     named = [round(j * (len(rows) - 1) / 5) for j in range(6)]
     axis.set_xticks(named, [_short(rows[j].name) for j in named], parse_math=False)
@@ -129,7 +132,7 @@ def _draw_one(axis: "Axes", rows: list[Entry], measure: str) -> None:
     axis.hlines([0], [row.low], [row.high], color=SKY, linewidth=6.0)
     axis.plot([row.value], [0], marker="o", color=BLUE, linestyle="none", label="private estimate")
     if row.truth is not None:
-        axis.plot([row.truth], [0], marker="D", color=ORANGE, linestyle="none", label=_TRUTH)
+        axis.plot([row.truth], [0], marker="D", color=ORANGE, linestyle="none", label=TRUTH)
     axis.annotate(
         f"{text.value}  ({text.low} to {text.high})", (row.value, 0), (0, 10), textcoords="offset points", ha="center"
     )

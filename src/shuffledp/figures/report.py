@@ -17,6 +17,7 @@ from shuffledp.figures.entries import (
     Written,
     are_ranked,
     entries,
+    is_curve,
     percent,
     printable,
     shown,
@@ -55,7 +56,8 @@ def rendered(result: Document, path: Path) -> bytes:
 
 def page(result: Document) -> str:
     """The whole result as HTML: nothing is loaded, nothing runs."""
-    rows = written(entries(result, shown(result["estimate"]["value"])))
+    places = shown(result["estimate"]["value"], in_order=is_curve(result))
+    rows = written(entries(result, places))
     drawing = picture(result, "svg", transparent=True)  # the page's ground shows through
     alt, caption = _descriptions(result, rows)
     why = selection(result)
@@ -90,6 +92,10 @@ def _descriptions(result: Document, rows: list[Written]) -> tuple[str, str]:
         alt = f"{measure}: {rows[0].value}, {level} interval from {rows[0].low} to {rows[0].high}"
         return alt, f"The point is the estimate, the bar its {level} interval."
     size = len(result["estimate"]["names"])
+    if is_curve(result):
+        alt = f"The share of users below each of {size:,} edges with {level} intervals; the tables have the numbers"
+        biased = " The dashed curve never falls; it is biased." if "consistent" in result["derived"] else ""
+        return alt, f"The share of users below each number. {_together(result)} with {level}.{biased}"
     if are_ranked(result):
         alt = f"The largest of {size:,} estimates of {measure} with {level} intervals; the table has the numbers"
         chance = "Among so many, some are large by chance." if size > MANY else ""
@@ -109,6 +115,12 @@ def _together(result: Document) -> str:
 def _folded(result: Document, rows: list[Written]) -> str:
     """What a long table is folded under; nothing if it is short."""
     size = len(result["estimate"]["names"])
+    if is_curve(result):
+        return (
+            f"{len(rows):,} of {size:,} edges; the result as JSON has all"
+            if len(rows) < size
+            else f"All {size:,} edges"
+        )
     if len(rows) < size:
         return f"The {len(rows):,} largest of {size:,} bins; the result as JSON has all"
     return f"All {size:,} bins" if size > FEW else ""
@@ -117,7 +129,8 @@ def _folded(result: Document, rows: list[Written]) -> str:
 def _estimates(result: Document, rows: list[Written]) -> _Table:
     several, truth = len(rows) != 1, result["truth"] is not None
     error = f"Standard error{', at most' if result['estimate']['standard_error_is_a_bound'] else ''}"
-    header = ["Bin" if several else "Answer", "Estimate", error, f"{percent(result)} from", "to"]
+    what = "Numbers" if is_curve(result) else "Bin" if several else "Answer"
+    header = [what, "Estimate", error, f"{percent(result)} from", "to"]
     return _Table(
         f"Estimated {result['measure']}" if several else result["measure"],
         [*header, "Truth (not private)"] if truth else header,
@@ -136,12 +149,20 @@ def _derived(result: Document) -> list[_Table]:
     if "projected" in found:
         rows = [(names[j], f"{found['projected'][j]:,.6g}") for j in shown(found["projected"])]
         tables.append(_Table("Nearest possible histogram", ["Bin", "Users"], rows))
+    if "consistent" in found:
+        curve = found["consistent"]["cumulative"]
+        rows = [(names[j], f"{curve[j]:,.6g}") for j in shown(curve, in_order=True)]
+        tables.append(_Table("Nearest curve that never falls (biased)", ["Numbers", "Users"], rows))
     for key, caption in (("frequencies", "Shares of users"), ("cumulative", "Cumulative users")):
-        if key in found:
+        if key in found and not (is_curve(result) and key == "cumulative"):  # the estimates are cumulative already
             tables.append(
                 _Table(caption, ["Bin", *interval], _intervals(names, found[key], shown(found[key]["value"])))
             )
-    if "quantiles" in found:
+    if is_curve(result):
+        tables.append(
+            _Table("Quantiles", ["Share of users", "Estimate", f"{level} from", "to"], _quantiles(found["quantiles"]))
+        )
+    elif "quantiles" in found:
         rows = [(f"{one['share']:g}", one["bin"], *one["interval"]) for one in found["quantiles"]]
         tables.append(_Table("Quantiles", ["Share of users", "Bin", f"{level} from", "to"], rows))
     if "top" in found:
@@ -152,6 +173,11 @@ def _derived(result: Document) -> list[_Table]:
         names = [one["range"] for one in found["ranges"]]
         tables.append(_Table("Ranges of bins", ["Range", *interval], _intervals(names, columns, range(len(names)))))
     return tables
+
+
+def _quantiles(found: list[Document]) -> list[tuple[str, ...]]:
+    """Numbers of a curve, each with its limits."""
+    return [(f"{one['share']:g}", *(f"{number:,.6g}" for number in (one["value"], *one["interval"]))) for one in found]
 
 
 def _largest(threshold: Document | None) -> str:

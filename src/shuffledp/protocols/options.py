@@ -22,8 +22,9 @@ class Option:
 
 SIZE: Final = Option("size", "whole", "Number of bins (histogram).")
 LABELS: Final = Option("labels", "several", "Names of the bins, separated by commas (histogram).")
-LOW: Final = Option("low", "real", "Least value (sum, mean [default: 0]; histogram of numbers).")
-HIGH: Final = Option("high", "real", "Greatest value (sum, mean [default: 1]; histogram of numbers).")
+LOW: Final = Option("low", "real", "Least value (sum, mean [default: 0]; distribution; histogram of numbers).")
+HIGH: Final = Option("high", "real", "Greatest value (sum, mean [default: 1]; distribution; histogram of numbers).")
+RESOLUTION: Final = Option("resolution", "whole", "Equal intervals into which the range is divided (distribution).")
 PRECISION: Final = Option("precision", "whole", "Steps of the grid (sum, mean, query) [default: the best].")
 BY: Final = Option(
     "by",

@@ -64,6 +64,11 @@ class ShuffleProtocol(ABC):
         return self.question
 
     @property
+    def quantiles(self) -> tuple[float, ...]:
+        """Which ones are read off the answer even if nobody asks for any."""
+        return ()
+
+    @property
     def averages(self) -> bool:
         """Whether the answer is an average over users, not a total."""
         return False

@@ -21,6 +21,8 @@ from shuffledp.protocols.baselines.sketch import (
 from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, SplitAndMixes
 from shuffledp.protocols.baselines.subset_selection import SubsetSelection, SubsetSelections
 from shuffledp.protocols.baselines.unary import ManyMessages, UnaryBits
+from shuffledp.protocols.distribution import Distribution
+from shuffledp.protocols.distribution_family import DistributionFamily
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.dummies_family import DummiesFamily
 from shuffledp.protocols.family import Family, PlannedFamily
@@ -48,6 +50,7 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         DummyCounts,
         TextFrequencies,
         HeavyHitters,
+        Distribution,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -94,6 +97,8 @@ FAMILIES: list[Family] = [
     GroupedFamily(),
     HeavyHittersFamily(),
     TextsFamily(),
+    DistributionFamily(levels=range(1, 2)),
+    DistributionFamily(levels=range(2, 5)),
 ]
 
 

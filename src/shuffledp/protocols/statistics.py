@@ -19,6 +19,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.membership import Membership, rare_total
 
 if TYPE_CHECKING:
+    from shuffledp.protocols.curve import Curve
     from shuffledp.protocols.histogram import Histogram
 
 Reals = NDArray[np.float64]
@@ -39,6 +40,11 @@ class Ranking(ABC):
     @property
     def ordered(self) -> "Statistics | None":
         """What else they say if the errors of several bins together are known."""
+        return None
+
+    @property
+    def curve(self) -> "Curve | None":
+        """What they say if each counts the users below an edge."""
         return None
 
     def frequencies(self) -> Estimate:

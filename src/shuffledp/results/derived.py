@@ -1,4 +1,4 @@
-"""What the operator asked to read off a histogram, as JSON data."""
+"""What is read off a histogram or a distribution, as JSON data."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +9,7 @@ from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.question import spoken
 from shuffledp.protocols.statistics import Statistics, like
+from shuffledp.results.curve import axis, in_ranges, quantiles_of
 from shuffledp.results.result import Result, listed
 
 
@@ -25,7 +26,7 @@ def derived(
     ranges: Sequence[str] = (),
     false_positives: float | None = None,
 ) -> dict[str, Any]:
-    """Only what is asked for; a range is the names of two bins with .. between them.
+    """Only what is asked for, and the usual quantiles of a distribution; a range is two bins or numbers with .. between them.
 
     With `simultaneous`, the intervals of a list hold together, as those of the bins do. With `false_positives` the largest
     bins, `top` of them at most, are those that reach the threshold for so many.
@@ -41,20 +42,24 @@ def derived(
             )
         return {}
     names = result.names
-    ordered = statistics.ordered
-    if ordered is None and (cdf or quantiles or ranges):
+    ordered, curve = statistics.ordered, statistics.curve
+    if ordered is None and curve is None and (cdf or quantiles or ranges):
         raise InvalidInput(
             "cumulative counts, quantiles and ranges need a plan by randomized response: only there the errors of several bins "
             "together are known. Plan with --objective total."
         )
-    found: dict[str, Any] = {}
-    if project:
+    found: dict[str, Any] = {} if curve is None else axis(curve, consistent=project)
+    if project and curve is None:
         found["projected"] = statistics.projected().tolist()
     if frequencies:
         found["frequencies"] = _entries(statistics.frequencies(), confidence, simultaneous)
-    if cdf and ordered is not None:
-        found["cumulative"] = _entries(ordered.cumulative(), confidence, simultaneous)
-    if quantiles and ordered is not None:
+    if cdf:
+        cumulative = result.estimate if ordered is None else ordered.cumulative()
+        found["cumulative"] = _entries(cumulative, confidence, simultaneous)
+    if curve is not None:
+        shares = quantiles or result.plan.protocol.quantiles
+        found["quantiles"] = quantiles_of(curve, shares, result.truth, confidence, simultaneous)
+    elif quantiles and ordered is not None:
         found["quantiles"] = [
             dict(zip(("share", "bin", "interval"), (share, names[at], [names[low], names[high]]), strict=True))
             for share in quantiles
@@ -67,8 +72,10 @@ def derived(
             found["threshold"] = threshold._asdict() | {"values": len(names)}
             largest = largest[result.estimate.value[largest] >= threshold.estimate]
         found["top"] = [{"bin": names[j], "value": float(result.estimate.value[j])} for j in largest]
-    if ranges and ordered is not None:
-        counted = _entries(_in_ranges(ordered, names, ranges), confidence, simultaneous)
+    if ranges:
+        summed = _in_ranges(ordered, names, ranges) if ordered is not None else None
+        summed = in_ranges(curve, ranges) if curve is not None else summed
+        counted = {} if summed is None else _entries(summed, confidence, simultaneous)
         found["ranges"] = [
             {"range": text} | {key: values[j] for key, values in counted.items()} for j, text in enumerate(ranges)
         ]
