@@ -94,6 +94,11 @@ class Domain(ABC):
         """Texts that are values even if they look like "missing"."""
         return ()
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that a person's value is made of; none if it is a single one, whatever its name."""
+        return ()
+
     @abstractmethod
     def document(self) -> Document:
         """JSON data from which `from_document` builds the same domain."""
