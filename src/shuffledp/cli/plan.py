@@ -2,19 +2,24 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from shuffledp.cli.files import check_place, write_new
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
+from shuffledp.cli.ways import ways_table
 from shuffledp.core import checks
 from shuffledp.core.honest import people_to_ask, reports_expected
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.plan import Plan, plan
+from shuffledp.planning.ways import Way, best_way, ways
 from shuffledp.protocols import registry
+from shuffledp.protocols.options import QUESTIONS
+
+_SEVERAL: Final = QUESTIONS.name
 
 
 @click.command("plan", cls=QuestionCommand)
@@ -48,10 +53,14 @@ def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_j
     """The most accurate protocol for a QUESTION to n users at (epsilon, delta), certified, and its expected error.
 
     With --rmse or --rmse-share instead of --n or --epsilon: the fewest users, or the smallest epsilon, for that error.
+
+    A survey has several questions, which FILE lists (TOML), and is asked in the best of several ways.
     """
     if out is not None:
         check_place(out)
-    found = _solved(question, given_options(given), paper)
+    options = given_options(given)
+    side_by_side = _ways(question, options, paper) if _SEVERAL in options else []
+    found = best_way(side_by_side) if side_by_side else _solved(question, options, paper)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)
@@ -59,11 +68,19 @@ def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_j
         click.echo(text)
         return
     click.echo(found.explain())
+    if side_by_side:
+        click.echo(f"\n{ways_table(side_by_side)}")
     dropout = given.get("dropout")
     if dropout is not None:
         click.echo(
             f"for this, ask {people_to_ask(found.min_batch, dropout):,} people: {100 * dropout:g} % of them may not answer"
         )
+
+
+def _ways(question: str, given: dict[str, Any], paper: bool) -> list[Way]:
+    if paper or not {"n", "epsilon"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
+        raise InvalidInput("several questions are planned for --n and --epsilon, not for an error. Give both.")
+    return ways(question, **given)
 
 
 def _solved(question: str, given: dict[str, Any], paper: bool) -> Plan:

@@ -95,8 +95,8 @@ class Domain(ABC):
         return ()
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns that a person's value is made of; none if it is a single one, whatever its name."""
+    def table_columns(self) -> tuple[str, ...]:
+        """Names of the columns of a table that a person's value is made of; none if it is a single one, whatever its name."""
         return ()
 
     @abstractmethod

@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -15,7 +15,6 @@ from shuffledp.core.document import Document, fields, several, text
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal
 from shuffledp.errors import InvalidInput
-
 
 Found = TypeVar("Found")
 
@@ -44,21 +43,21 @@ class Record(Domain):
     kind = "record"
 
     def __post_init__(self) -> None:
-        names = [field.name for field in self.fields]
+        names = [one.name for one in self.fields]
         if not names or len(set(names)) < len(names) or not all(name and name == name.strip() for name in names):
             raise InvalidInput("the values of a record have different names, without space around. Name each one.")
-        if any(isinstance(field.domain, Record) for field in self.fields):
+        if any(isinstance(one.domain, Record) for one in self.fields):
             raise _nested()
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def table_columns(self) -> tuple[str, ...]:
         """One for each value."""
-        return tuple(field.name for field in self.fields)
+        return tuple(one.name for one in self.fields)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Of all values."""
-        return tuple(dict.fromkeys(label for field in self.fields for label in field.domain.labels))
+        return tuple(dict.fromkeys(label for one in self.fields for label in one.domain.labels))
 
     def column(self, values: NDArray[Any], place: int) -> NDArray[Any]:
         """The clean values of one name."""
@@ -79,19 +78,19 @@ class Record(Domain):
 
     def check(self, policy: Policy) -> None:
         """What stands in for missing or other values is a record itself; numbers of some value may be clamped."""
-        for field, mine in zip(self.fields, self._policies(policy), strict=True):
-            _about(field.name, partial(field.domain.check, mine))
+        for one, mine in zip(self.fields, self._policies(policy), strict=True):
+            _about(one.name, partial(one.domain.check, mine))
 
     def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
         """All values of every row; a row that lacks one is treated as the policy says of missing values."""
         self.check(policy)
         rows = self._rows(raw, policy, first_row)
-        columns, keep = list[NDArray[Any]](), np.ones(rows.count, dtype=np.bool_)
+        columns, keep = list[NDArray[Any]](), np.ones(rows.rows, dtype=np.bool_)
         if rows.skipped is not None:
             keep &= ~rows.skipped
         adjusted = Counter(rows.adjusted)
-        for field, mine, column in zip(self.fields, self._policies(policy), rows.columns, strict=True):
-            found = _about(field.name, partial(field.domain.clean, column, mine, first_row))
+        for one, mine, column in zip(self.fields, self._policies(policy), rows.columns, strict=True):
+            found = _about(one.name, partial(one.domain.clean, column, mine, first_row))
             columns.append(found.values)
             adjusted.update(found.adjusted)
             if found.keep is not None:
@@ -106,10 +105,12 @@ class Record(Domain):
 
     def samples(self) -> list[str]:
         """As JSON texts, the samples of each value in turn."""
-        each = [field.domain.samples() for field in self.fields]
+        each = [one.domain.samples() for one in self.fields]
         most = max(len(samples) for samples in each)
         return [
-            json.dumps({name: samples[j % len(samples)] for name, samples in zip(self.columns, each, strict=True)})
+            json.dumps(
+                {name: samples[j % len(samples)] for name, samples in zip(self.table_columns, each, strict=True)}
+            )
             for j in range(most)
         ]
 
@@ -117,8 +118,8 @@ class Record(Domain):
         """Names and domains, in their order."""
         return {
             "kind": self.kind,
-            "names": list(self.columns),
-            "domains": [field.domain.document() for field in self.fields],
+            "names": list(self.table_columns),
+            "domains": [one.domain.document() for one in self.fields],
         }
 
     @classmethod
@@ -132,22 +133,22 @@ class Record(Domain):
     def _policies(self, policy: Policy) -> list[Policy]:
         """What the policy means for each value."""
         missing_as, other = _record(policy.missing_as, "missing-as"), _record(policy.other, "other")
-        clamped = [policy.outside == "clamp" and _takes(field.domain, Policy(outside="clamp")) for field in self.fields]
+        clamped = [policy.outside == "clamp" and _takes(one.domain, Policy(outside="clamp")) for one in self.fields]
         if policy.outside == "clamp" and not any(clamped):
             raise InvalidInput("--outside clamp is for numbers, and no value is one. Leave it out.")
         for given in (missing_as, other):
-            if given is not None and not set(given) <= set(self.columns):
+            if given is not None and not set(given) <= set(self.table_columns):
                 raise InvalidInput("a stand-in has a name that is none of the plan's. Check the names.")
-        if missing_as is not None and set(missing_as) != set(self.columns):
+        if missing_as is not None and set(missing_as) != set(self.table_columns):
             raise InvalidInput("--missing-as needs a stand-in for each value. Give a JSON object with all names.")
         return [
             Policy(
                 missing=policy.missing,
-                missing_as=None if missing_as is None else str(missing_as[field.name]),
+                missing_as=None if missing_as is None else str(missing_as[one.name]),
                 outside="clamp" if clamps else "refuse",
-                other=None if other is None or field.name not in other else str(other[field.name]),
+                other=None if other is None or one.name not in other else str(other[one.name]),
             )
-            for field, clamps in zip(self.fields, clamped, strict=True)
+            for one, clamps in zip(self.fields, clamped, strict=True)
         ]
 
     def _rows(self, raw: Any, policy: Policy, first_row: int | None) -> "_Rows":
@@ -157,12 +158,16 @@ class Record(Domain):
                 raw = raw.combine_chunks()
             if not hasattr(raw, "field"):
                 return self._listed(_texts(raw), policy, first_row)
-            present = {field.name for field in raw.type}
-            if not set(self.columns) <= present or raw.null_count:
+            present = {child.name for child in raw.type}
+            if not set(self.table_columns) <= present or raw.null_count:
                 return self._listed(raw.to_pylist(), policy, first_row)
-            return _Rows([raw.field(name) for name in self.columns], len(raw))
-        if isinstance(raw, np.ndarray) and raw.dtype.names is not None and set(self.columns) <= set(raw.dtype.names):
-            return _Rows([raw[name] for name in self.columns], len(raw))
+            return _Rows([raw.field(name) for name in self.table_columns], len(raw))
+        if (
+            isinstance(raw, np.ndarray)
+            and raw.dtype.names is not None
+            and set(self.table_columns) <= set(raw.dtype.names)
+        ):
+            return _Rows([raw[name] for name in self.table_columns], len(raw))
         if isinstance(raw, np.ndarray) and raw.ndim != 1:
             raise InvalidInput("rows are dicts or JSON texts, one per person. Give a list of them.")
         return self._listed(list(raw), policy, first_row)
@@ -175,9 +180,9 @@ class Record(Domain):
         adjusted, stand_in = Counter[str](), json.loads(self.samples()[0])
         if strange.any():
             other = _record(policy.other, "other")
-            if other is None or set(other) != set(self.columns):
+            if other is None or set(other) != set(self.table_columns):
                 raise refusal(
-                    f"is no record of {', '.join(self.columns)}",
+                    f"is no record of {', '.join(self.table_columns)}",
                     strange,
                     first_row,
                     "Give a JSON object with these names",
@@ -194,24 +199,25 @@ class Record(Domain):
                 adjusted["missing"] += int(missing.sum())
                 stand_in = missing_as
         rows: list[Mapping[str, Any]] = [stand_in if row is None else row for row in found]  # type: ignore[misc]
-        columns = [[row.get(name) for row in rows] for name in self.columns]
+        columns = [[row.get(name) for row in rows] for name in self.table_columns]
         return _Rows(columns, len(rows), skipped, adjusted)
 
 
-class _Rows(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Rows:
     """Rows as raw columns.
 
     Attributes:
         columns: one for each name.
-        count: of rows.
+        rows: how many.
         skipped: rows that are missing altogether.
         adjusted: rows that were replaced altogether, by reason.
     """
 
     columns: list[Any]
-    count: int
+    rows: int
     skipped: Mask | None = None
-    adjusted: Counter[str] = Counter()
+    adjusted: Counter[str] = field(default_factory=Counter)
 
 
 class _Strange:

@@ -6,13 +6,14 @@ from shuffledp.domains.domain import Domain
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
+from shuffledp.domains.record import Record
 from shuffledp.domains.spelled import Spelled
 from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 
 DOMAINS: Final[dict[str, type[Domain]]] = {
-    domain.kind: domain for domain in (Labels, WholeNumbers, Intervals, RealRange, Texts, Spelled)
+    domain.kind: domain for domain in (Labels, WholeNumbers, Intervals, RealRange, Texts, Spelled, Record)
 }
 
 

@@ -53,7 +53,7 @@ class Rows(Source):
 
     def pieces(self, domain: Domain) -> Iterator[Piece]:
         """One per batch of the table."""
-        named = domain.columns if self._column is None and self._query is None else ()
+        named = domain.table_columns if self._column is None and self._query is None else ()
         if self._column is None and self._query is None and not named:
             raise _one_of_two()
         table = self._table(domain)

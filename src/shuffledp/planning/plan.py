@@ -115,12 +115,14 @@ class Plan:
         by_share = (
             {"by_share": [{"share": s, "standard_error": error} for s, error in errors.items()]} if errors else {}
         )
+        by_question = self.protocol.errors_by_question(self.min_batch)
         return self.promise() | {
             "local": self._local(),
             "forecast": {
                 "mean_squared_error": self.mean_squared_error,
                 "rmse": self.rmse,
                 **by_share,
+                **({"by_question": by_question} if by_question else {}),
                 **paper,
                 **self.protocol.outlook(self.min_batch),
             },

@@ -32,6 +32,10 @@ from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summation import Summation, SummationFamily
+from shuffledp.protocols.survey_all import AllOfThem
+from shuffledp.protocols.survey_family import AllQuestions, OneQuestionEach, TableOfAll
+from shuffledp.protocols.survey_one import OneOfAll
+from shuffledp.protocols.survey_table import JointTable
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.protocols.texts_family import TextsFamily
 
@@ -44,6 +48,9 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         DummyCounts,
         TextFrequencies,
         HeavyHitters,
+        OneOfAll,
+        AllOfThem,
+        JointTable,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -89,6 +96,9 @@ FAMILIES: list[Family] = [
     SummationFamily(),
     HeavyHittersFamily(),
     TextsFamily(),
+    OneQuestionEach(),
+    AllQuestions(),
+    TableOfAll(),
 ]
 
 
