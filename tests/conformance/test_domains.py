@@ -47,7 +47,7 @@ def replacing(domain: Domain) -> Policy:
     text = str(domain.samples()[0])
     if takes_any_text(domain):
         return Policy(missing_as=text)
-    for policy in (Policy(missing_as=text, outside="clamp"), Policy(missing_as=text, other=text)):
+    for policy in (Policy(missing_as=text, other=text), Policy(missing_as=text, outside="clamp")):
         try:
             domain.check(policy)
         except InvalidInput:
@@ -165,7 +165,7 @@ def check_policies(domain: Domain) -> None:
         assert found.adjusted.total() == 4
         assert found.adjusted["missing"] == missing
         first = domain.clean(rows[:1]).values[0]
-        assert found.values[[size + 1, -2]].tolist() == [first] * 2
+        assert found.values[[size + 1, -2]].tolist() == [first.tolist()] * 2
         skipped = domain.clean(column, skipping)
         assert skipped.rejected == Counter(missing=missing)
         assert skipped.adjusted.total() == 4 - missing

@@ -32,6 +32,11 @@ def asked(family: Family, name: str, **changes: Any) -> Question:
     given: dict[str, Any] = {"size": 4} if "size" in known else {}
     given |= {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
     given |= {"alphabet": "ab", "max_length": 4} if "max_length" in known else {}
+    if "questions" in known:
+        given["questions"] = [
+            {"name": "smokes", "ask": "histogram", "labels": ["no", "yes"], "weight": 2},
+            {"name": "hours", "ask": "mean", "low": -1.0, "high": 2.0, "precision": 4},
+        ]
     numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
     return family.compared(Question(name=name, options=given, **numbers))
 
@@ -117,6 +122,9 @@ def test_the_registry_knows_every_question_and_option() -> None:
         "shuffledp",
         "shuffledp, plane",
         "shuffledp, dummies",
+        "shuffledp, one question each",
+        "shuffledp, all questions",
+        "shuffledp, joint table",
     }
     assert {option.name for option in options()} >= {"size", "labels", "low", "high", "precision"}
     with pytest.raises(InvalidInput, match="no question 'median'"):

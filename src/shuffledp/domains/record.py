@@ -146,7 +146,7 @@ class Record(Domain):
                 missing=policy.missing,
                 missing_as=None if missing_as is None else str(missing_as[one.name]),
                 outside="clamp" if clamps else "refuse",
-                other=None if other is None or one.name not in other else str(other[one.name]),
+                other=None if other is None or one.name not in other else _other(one, other[one.name]),
             )
             for one, clamps in zip(self.fields, clamped, strict=True)
         ]
@@ -243,6 +243,14 @@ def _record(given: str | None, option: str) -> Mapping[str, Any] | None:
     if not isinstance(found, Mapping):
         raise InvalidInput(f'for several values --{option} is a JSON object. Write e.g. {{"smokes": "no", "age": 40}}.')
     return found
+
+
+def _other(field: Field, stand_in: Any) -> str | None:
+    """What counts as another label; for numbers, which are in a range or not, nothing does."""
+    if _takes(field.domain, Policy(other=str(stand_in))):
+        return str(stand_in)
+    _about(field.name, partial(field.domain.clean, [stand_in]))
+    return None
 
 
 def _takes(domain: Domain, policy: Policy) -> bool:

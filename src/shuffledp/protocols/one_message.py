@@ -83,3 +83,8 @@ class OneMessage(Deployable):
         if counts.size != self.alphabet or counts.total != users:
             raise InvalidInput("these are not one message for each user. They belong to another protocol.")
         return counts
+
+
+def encoded(protocol: OneMessage, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.uint32]:
+    """The symbols of one of several protocols that ask the same people."""
+    return protocol.encode(values, words, first_row=first_row).astype(np.uint32)

@@ -14,7 +14,7 @@ from shuffledp.core.words import WordSource, words_of
 from shuffledp.domains.record import Field, Record
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.one_message import OneMessage, encoded
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
 from shuffledp.references import cite
 
@@ -173,7 +173,7 @@ class Survey(Deployable):
         """Those of all questions."""
         found, start = [], 0
         for one in self.questions:
-            nothing = one.protocol.truth(one.protocol.domain.clean([]).values)
+            nothing = one.protocol.truth(np.empty(0, dtype=np.int64))
             part = truth[start : start + len(nothing)].astype(nothing.dtype)
             found.append(one.protocol.true_answer(part))
             start += len(nothing)
@@ -181,14 +181,11 @@ class Survey(Deployable):
 
     def symbols_of(self, values: NDArray[Any], words: WordSource, first_row: int, *, apart: bool) -> NDArray[np.uint32]:
         """The symbols of all questions, a column each; with `apart`, every question's encoder has words of its own."""
-        domain = self.domain
-        columns = [
-            one.protocol.encode(
-                domain.column(values, t), words_of(t, words) if apart else words, first_row=first_row
-            ).astype(np.uint32)
-            for t, one in enumerate(self.questions)
-        ]
-        return np.stack(columns, axis=1)
+        domain, found = self.domain, []
+        for t, one in enumerate(self.questions):
+            mine = words_of(t, words) if apart else words
+            found.append(encoded(one.protocol, domain.column(values, t), mine, first_row=first_row))
+        return np.stack(found, axis=1)
 
     # As data
 
