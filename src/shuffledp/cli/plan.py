@@ -8,11 +8,13 @@ import click
 
 from shuffledp.cli.files import check_place, write_new
 from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.over_time import plan_over_time
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.ways import ways_table
 from shuffledp.core import checks
 from shuffledp.core.honest import people_to_ask, reports_expected
 from shuffledp.errors import InvalidInput
+from shuffledp.figures.style import check_picture
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.plan import Plan, plan
 from shuffledp.planning.ways import Way, best_way, ways
@@ -46,19 +48,40 @@ _SEVERAL: Final = QUESTIONS.name
     "--rmse-share", type=Real(), help="The error to reach, of the answer divided by n, instead of --n or --epsilon."
 )
 @click.option("--paper", is_flag=True, help="Use the paper's parameters (Theorem 3.1 and Theorem 4.1), for comparison.")
+@click.option("--rounds", type=Whole(), help="Plan one of so many rounds: epsilon and delta are of all together.")
+@click.option(
+    "--rounds-per-person",
+    type=Whole(),
+    help="Rounds in which one person takes part at most [default: all]; a random part of the people is asked in each.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --rounds, draw what they cost (.png, .svg or .pdf).",
+)
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan to this file.")
 @click.option("--force", is_flag=True, help="Replace another file of that name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:
+def plan_command(
+    question: str, paper: bool, plot: Path | None, out: Path | None, force: bool, as_json: bool, **given: Any
+) -> None:
     """The most accurate protocol for a QUESTION to n users at (epsilon, delta), certified, and its expected error.
 
     With --rmse or --rmse-share instead of --n or --epsilon: the fewest users, or the smallest epsilon, for that error.
+
+    With --rounds: the plan of one round of many, and what all of them cost.
 
     A survey has several questions, which FILE lists (TOML), and is asked in the best of several ways.
     """
     if out is not None:
         check_place(out)
+    if plot is not None:
+        check_picture(plot)
+        check_place(plot)
     options = given_options(given)
+    if "rounds" in options or "rounds_per_person" in options or plot is not None:
+        plan_over_time(question, options, paper=paper, out=out, force=force, as_json=as_json, plot=plot)
+        return
     side_by_side = _ways(question, options, paper) if _SEVERAL in options else []
     found = best_way(side_by_side) if side_by_side else _solved(question, options, paper)
     text = json.dumps(found.document(), indent=2, allow_nan=False)

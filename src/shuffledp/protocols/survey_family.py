@@ -9,8 +9,8 @@ from typing import Any
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.composed import composition
-from shuffledp.accounting.gaussian_guess import gaussian_mu
-from shuffledp.arithmetic.inversion import Search, first_real, search
+from shuffledp.accounting.gaussian_guess import share_of_budget
+from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import WORD
@@ -148,7 +148,7 @@ class AllQuestions(SurveyFamily):
 
     def _balanced(self, question: Question, asked: Sequence[Part]) -> list[Asked]:
         """From an equal part of the budget for each; together they leak about as much as is allowed."""
-        alone = _alone(asked, epsilon=_share_of_budget(question, len(asked)))
+        alone = _alone(asked, epsilon=share_of_budget(question.epsilon, question.delta, len(asked)))
         return _balanced(alone, question.n, drawn=False)
 
 
@@ -274,11 +274,3 @@ def _randomizer(asked: Asked, gamma: float) -> RunnableRandomizer:
 
 def _says_nothing() -> InvalidInput:
     return InvalidInput("only messages that say nothing would be private enough. Use more users or a larger epsilon.")
-
-
-def _share_of_budget(question: Question, releases: int) -> float:
-    """About the epsilon of one of so many equal releases, as if they were Gaussian."""
-    mu = gaussian_mu(question.epsilon, question.delta) / math.sqrt(releases)
-    return first_real(
-        lambda epsilon: gaussian_mu(epsilon, question.delta) >= mu, 1e-9, question.epsilon, precision=1e-3
-    )

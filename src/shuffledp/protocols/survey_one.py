@@ -14,6 +14,7 @@ from shuffledp.domains.labels import Labels
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.sampling import spread
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.survey import Asked, Survey, as_if_all
 from shuffledp.randomizers.mixture import Mixture
@@ -93,8 +94,8 @@ class OneOfAll(Survey, OneMessage):
             start += len(one.protocol.names)
             sampling, scale = self._sampling(t, n), 1 if one.protocol.averages else n
             noise = sampling.inverse * n * one.protocol.standard_error(mine, n) ** 2
-            spread = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * one.protocol.most_spread(mine, n)
-            found.append(np.sqrt(noise + spread))
+            sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * one.protocol.most_spread(mine, n)
+            found.append(np.sqrt(noise + sample))
         return np.concatenate(found, axis=-1)
 
     def errors_for(self, population: Population) -> list[float]:
@@ -105,9 +106,9 @@ class OneOfAll(Survey, OneMessage):
         protocol, sampling = self.questions[t].protocol, self._sampling(t, n)
         scale = 1 if protocol.averages else n
         noise = sampling.inverse * n * protocol.expected_error(part)
-        spread = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * _spread(protocol, part)
+        sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * spread(protocol, part)
         nothing = sampling.nobody * float(np.square(protocol.expected(part)).sum()) if sampling.nobody else 0.0
-        return noise + spread + nothing
+        return noise + sample + nothing
 
     def bias(self, population: Population) -> Reals:
         """Nothing is said where nobody drew the question."""
@@ -185,17 +186,3 @@ def _sampling(n: int, share: float) -> Sampling:
     chance /= chance.sum()
     asked = m > 0
     return Sampling(float((chance[asked] / m[asked]).sum()), float(chance[~asked].sum()))
-
-
-def _spread(protocol: OneMessage, population: Population) -> float:
-    """The variance of the people's true values, summed over entries."""
-    if population.n < 2:
-        return 0.0
-    each = np.array(
-        [
-            protocol.expected(Population(values=population.values[j : j + 1], users=np.array([1])))
-            for j in range(len(population.users))
-        ]
-    )
-    mean = population.users @ each / population.n
-    return float((population.users @ np.square(each - mean)).sum() / (population.n - 1))
