@@ -12,7 +12,7 @@ def draw_rounds(plan: Plan, costs: dict[int, float], beside: Sequence[Choice], p
     """On the left what a person has spent after how many rounds; on the right the error, by how often a person is asked."""
     with style.canvas(8.0, 3.6, 1, 2) as (figure, (left, right)):
         left.plot(list(costs), list(costs.values()), color=style.BLUE, marker="o")
-        left.set(xlabel="rounds taken part in", ylabel=r"$\varepsilon$ spent", xscale="log")
+        left.set(xlabel="rounds taken part in", ylabel=r"$\varepsilon$ spent", xscale="log", yscale="log")
         total = plan.over_time
         if total is not None:
             left.set_title(f"at delta = {total.delta:g}", loc="left")
