@@ -8,10 +8,15 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import pyarrow as pa
 
 from shuffledp import KeyedWords, plan
+from shuffledp.domains.texts import Texts
+from shuffledp.engines.streaming import Streaming
 from shuffledp.engines.tally import settle_allocator
+from shuffledp.engines.values import Values
 from shuffledp.protocols.frequencies import Frequencies
+from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.structures import AffineSpace
 
 PRIME = 1361
@@ -45,6 +50,18 @@ def encoding(protocol: Frequencies) -> None:
     seconds = fastest(encode, repeats=5)[0]
     rate = (10**7 // CHUNK + 1) * CHUNK / seconds
     print(f"encode 1e7 reports, {protocol.randomizer.structure.label}: {rate / 1e6:,.0f} M values/s (50 wanted)")
+
+
+def counting(protocol: Frequencies) -> None:
+    """Ten million values cleaned, randomized and counted; and as many texts from a column, all different ones known."""
+    values = GENERATOR.integers(0, protocol.listed.size, 10**7, dtype=np.uint32)
+    texts = TextFrequencies(randomizer=protocol.randomizer, texts=Texts("00" * 16))
+    words = pa.array([f"word {j}" for j in range(10**5)]).take(pa.array(GENERATOR.zipf(1.3, 10**7) % 10**5))
+    for what, counted, column in (
+        ("values", protocol, values), ("texts", texts, words), ("encoded texts", texts, words.dictionary_encode()),
+    ):  # fmt: skip
+        seconds = fastest(lambda: Streaming().tally(counted, Values(column), KeyedWords.fresh()), repeats=2)[0]  # noqa: B023
+        print(f"clean, randomize and count 1e7 {what}: {10 / seconds:,.0f} M/s")
 
 
 def decoding() -> None:
@@ -100,6 +117,7 @@ def main() -> None:
     if not isinstance(protocol, Frequencies):
         raise SystemExit("the planner chose another protocol")
     encoding(protocol)
+    counting(protocol)
     decoding()
     forecast(protocol)
 

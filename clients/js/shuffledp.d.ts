@@ -8,7 +8,7 @@ export interface KeyList {
 
 /** What a value is encoded and randomized by. */
 export interface Protocol {
-  kind: "histogram" | "summation";
+  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "summation";
   /** What is made of the values of a summation. */
   total?: "sum" | "mean" | "query";
   /** The values that it takes. */
@@ -16,13 +16,20 @@ export interface Protocol {
     | { kind: "labels"; labels: string[] }
     | { kind: "whole-numbers"; size: number }
     | { kind: "intervals"; size: number; low: number; high: number }
-    | { kind: "reals"; low: number; high: number };
-  /** Number of messages: bins or grid points. */
+    | { kind: "reals"; low: number; high: number }
+    | { kind: "texts"; key: string };
+  /** Which messages belong to a value, if not just itself: lines or planes through a point. */
+  structure?: { prime: number; dimension: 2 | 3; points: number; choices: number };
+  /** Number of messages: bins, grid points, lines or planes. */
   size: number;
-  /** The probability of a random answer, in units of 2^-64. */
-  threshold: bigint;
-  gamma: number;
-  /** What protects a report by itself, if shuffler and analyzer collude. */
+  /** How many messages a report has at most. */
+  mostMessages: number;
+  /** The probability of a random answer instead of the true one, in units of 2^-64; not with dummies. */
+  threshold?: bigint;
+  gamma?: number;
+  /** With dummies: how many are sent beside the true answer, at most k with probability thresholds[k] / 2^128. */
+  number?: { most: number; thresholds: bigint[] };
+  /** What protects a report by itself, if shuffler and analyzer collude; Infinity if nothing does. */
   epsilon0: number;
 }
 
@@ -39,7 +46,11 @@ export interface Task {
 
 /** Where random words come from; the system's unless told. */
 export interface Words {
-  byte(lane: 0 | 1): number;
+  /** A uniform byte. */
+  byte(lane: 0 | 1 | 4): number;
+  /** A uniform number of 32 bits, for the choice of one of a value's messages. */
+  word(lane: 2): number;
+  /** Two uniform numbers of 64 bits. */
   block(draw: number): [bigint, bigint];
 }
 
@@ -105,7 +116,8 @@ export class ShuffledpError extends Error {
 }
 
 export class SystemWords implements Words {
-  byte(lane: 0 | 1): number;
+  byte(lane: 0 | 1 | 4): number;
+  word(lane: 2): number;
   block(draw: number): [bigint, bigint];
 }
 
@@ -138,5 +150,5 @@ export function verifyTask(document: unknown, id: string): Promise<Task>;
 /** The protocol of a plan document, checked. */
 export function readProtocol(document: unknown): Protocol;
 
-/** The message for a value: a pure function of the value and the words. */
-export function randomized(protocol: Protocol, value: string | number, words?: Words): number;
+/** The messages for a value, in most protocols one: a pure function of the value and the words. */
+export function messagesFor(protocol: Protocol, value: string | number, words?: Words): Promise<number[]>;

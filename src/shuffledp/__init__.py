@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from shuffledp.core.words import KeyedWords, SystemWords
     from shuffledp.domains.domain import Policy
     from shuffledp.engines.run import run, run_file
+    from shuffledp.engines.session import Session
     from shuffledp.errors import Contradiction, InvalidInput, NoClaim, NotDefined, ShuffledpError
+    from shuffledp.planning.compare import Comparison, compare
     from shuffledp.planning.inverse import epsilon_possible, users_needed
     from shuffledp.planning.plan import Plan, plan
     from shuffledp.protocols.histogram import Histogram
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Channel": "randomizers.channel",
     "Collection": "accounting.composition",
+    "Comparison": "planning.compare",
     "Contradiction": "errors",
     "Gaussian": "randomizers.gaussian",
     "Generic": "randomizers.generic",
@@ -49,6 +52,7 @@ _HOME = {
     "Policy": "domains.domain",
     "RandomizedResponse": "randomizers.response",
     "Result": "results.result",
+    "Session": "engines.session",
     "ShuffledpError": "errors",
     "Solution": "accounting.solve",
     "Statistics": "protocols.statistics",
@@ -57,6 +61,7 @@ _HOME = {
     "account": "accounting.account",
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
+    "compare": "planning.compare",
     "compose": "accounting.composition",
     "epsilon_possible": "planning.inverse",
     "plan": "planning.plan",
@@ -70,6 +75,7 @@ _HOME = {
 __all__ = [
     "Channel",
     "Collection",
+    "Comparison",
     "Contradiction",
     "Gaussian",
     "Generic",
@@ -85,6 +91,7 @@ __all__ = [
     "Policy",
     "RandomizedResponse",
     "Result",
+    "Session",
     "ShuffledpError",
     "Solution",
     "Statistics",
@@ -93,6 +100,7 @@ __all__ = [
     "account",
     "bounds",
     "calibrate",
+    "compare",
     "compose",
     "epsilon_possible",
     "plan",

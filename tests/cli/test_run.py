@@ -115,6 +115,18 @@ def test_intervals_of_what_is_derived_hold_together_if_asked(home: Path, what: s
     assert widths("") == pytest.approx([2 * 1.959964] * len(widths("")))
 
 
+def test_an_error_at_the_worst_data_is_called_a_bound(home: Path) -> None:
+    assert "standard error, at most" in called("run income.json people.csv --column income", cwd=home).stdout
+    assert "at most" not in called("run poll.json people.csv --column answer", cwd=home).stdout
+
+
+def test_a_plan_states_the_error_of_one_bin_first(home: Path) -> None:
+    shown = called("plan histogram --size 4 --n 1e5 --epsilon 1 --delta 1e-6", cwd=home).stdout
+    found = re.search(r"one bin by about ([\d.]+), all 4 bins together by ([\d.]+)", shown)
+    assert found is not None
+    assert float(found[2]) == pytest.approx(2 * float(found[1]), rel=1e-4)
+
+
 def test_text_says_that_intervals_hold_together(home: Path) -> None:
     assert "to (all at once)" in run("run poll.json people.csv --column answer --simultaneous", cwd=home).stdout
     assert "all at once" not in run("run poll.json people.csv --column answer", cwd=home).stdout

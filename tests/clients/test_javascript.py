@@ -3,20 +3,30 @@
 import json
 from pathlib import Path
 
+import httpx
 import numpy as np
 
-from golden.make_vectors import RecordingWords, made, randomized
+from golden.make_vectors import RecordingWords, made, on_plane, randomized, sent
 from oracles.node import CLIENT, node
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, prepared
 from oracles.result import analyzed
-from oracles.server import running
+from oracles.server import TOKENS, running
 from shuffledp import plan
+from shuffledp.domains.whole_numbers import WholeNumbers
+from shuffledp.esa.analyzer import analyze
+from shuffledp.esa.collector import Collector
 from shuffledp.esa.task import Task
+from shuffledp.protocols.dummies import DummyCounts
+from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.identity import Identity
+from shuffledp.randomizers.primes import prime_from
+from shuffledp.randomizers.structures import AffineSpace
 
 REPORTS = 1000
 LABELS = ["no", "yes", "don't know", "Größe 😀"]
 # so little blanket that every answer is the truth, but for one run in a hundred thousand
 EXACT = plan("histogram", n=REPORTS, epsilon=20.0, delta=1e-6, labels=LABELS)
+AMONG_DUMMIES = plan("histogram", n=100, epsilon=2.0, delta=1e-6, labels=LABELS, messages_per_user=3)
 
 
 def test_its_own_tests_and_the_shipped_vectors_pass_in_node() -> None:
@@ -43,22 +53,46 @@ def test_it_randomizes_as_python_does_whatever_the_protocol_and_the_value() -> N
             protocol = made(name, size, random.uniform(0.01, 0.99), low=low, high=high)
             value = (low, high, float(random.uniform(low, high)))[j % 3]
         cases.append(randomized(protocol, value, RecordingWords(j, {}, {})))
+    for j in range(500):
+        dimension = int(random.integers(2, 4))
+        prime = prime_from(int(2 ** random.uniform(0.1, 15.9 if dimension == 2 else 10.6)))
+        size = int(random.integers(2, prime**dimension, endpoint=True))
+        protocol = on_plane(prime, dimension, random.uniform(0.01, 0.99), WholeNumbers(size))
+        cases.append(randomized(protocol, int(random.integers(size)), RecordingWords(j, {}, {})))
+    for j in range(300):
+        structure = Identity(size=int(2 ** random.uniform(1, 32))) if j % 2 else AffineSpace(prime=prime_from(j + 2))
+        randomizer = Dummies(structure=structure, dummies=float(2 ** random.uniform(-8, 3)))
+        listed = WholeNumbers(min(structure.values, 10**6))
+        counts = DummyCounts(randomizer=randomizer, listed=listed)
+        cases.append(sent(counts, int(random.integers(listed.size)), RecordingWords(j, {}, {})))
     done = node("test/randomize.js", given="\n".join(map(json.dumps, cases)))
     assert done.returncode == 0, done.stderr
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
-        [case["symbol"], case["message"]] for case in cases
+        case["messages"] if "messages" in case else [case["symbol"], case["message"]] for case in cases
     ]
 
 
 def test_a_thousand_reports_are_accepted_released_and_opened(tmp_path: Path) -> None:
-    task = Task(plan=EXACT, window=3600, max_age=7200, **PARTIES)
+    """Some of them in bundles, with dummies, for another task."""
+    task, chatty = (Task(plan=one, window=3600, max_age=7200, **PARTIES) for one in (EXACT, AMONG_DUMMIES))
     values = [LABELS[j * j % 10 % 4] for j in range(REPORTS)]
-    with running(prepared(tmp_path, task, SHUFFLER)) as server:
+    prepared(tmp_path, task, SHUFFLER)
+    (tmp_path / "chatty.json").write_text(json.dumps(chatty.document()))
+    line = f"shuffler serve task.json chatty.json --store store.db --keys shuffler.key {TOKENS}"
+    with running(tmp_path, line=line) as server:
         analyzer = ANALYZER.public().document()
         options = {"url": server.url, "taskId": task.id, "analyzer": analyzer, "values": values}
         sent = node("test/many.js", given=json.dumps(options))
         assert json.loads(sent.stdout or "null") == {"fresh": REPORTS, "earlier": 0}, sent.stderr
+        sent = node("test/many.js", given=json.dumps(options | {"taskId": chatty.id, "values": values[:100]}))
+        assert json.loads(sent.stdout or "null") == {"fresh": 100, "earlier": 0}, sent.stderr
+        close = f"/v2/tasks/{chatty.id}/batches/close"
+        assert httpx.post(server.url + close, headers=server.headers("operator")).json()["reports"] == 100
+        fetched = Collector(url=server.url, token=(tmp_path / "analyzer.token").read_text()).fetch(chatty)
+        among = analyze(fetched, chatty, ANALYZER)
         result = analyzed(server)
+    assert (among.n, among.rejected) == (100, {})
+    assert round(among.estimate.value.sum()) == 100
     assert result["n"] == REPORTS
     assert result["rejected"] == {}
     assert [round(count) for count in result["estimate"]["value"]] == [values.count(label) for label in LABELS]

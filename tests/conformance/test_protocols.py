@@ -110,7 +110,13 @@ def check_description(protocol: ShuffleProtocol) -> None:
     assert len(set(protocol.names)) == entries
     assert estimate.value.shape == estimate.standard_error.shape == (entries,)
     assert protocol.expected(population).shape == (entries,)
-    for text in (protocol.question, protocol.measure, protocol.sentence(), protocol.reference, protocol.error_scope):
+    for text in (
+        protocol.question,
+        protocol.measure,
+        protocol.sentence(),
+        protocol.reference,
+        *protocol.expectations(N),
+    ):
         assert text == text.strip()
         assert text
     assert protocol.messages_per_user >= 1
@@ -163,6 +169,17 @@ def check_counts(protocol: ShuffleProtocol) -> None:
             protocol.count(protocol.select(messages, ~chosen)),
         )
         assert np.array_equal((some + others).values, whole.values)
+        added = some.values.copy()
+        protocol.add(added, protocol.select(messages, ~chosen))
+        assert np.array_equal(added, whole.values)
+        groups = [protocol.select(messages, chosen), protocol.select(messages, ~chosen)]
+        assert np.array_equal(protocol.count(protocol.joined(groups)).values, whole.values)
+    pieces = [protocol.select(messages, np.arange(N) // 40 == part) for part in range(3)]
+    found = np.zeros(protocol.counters, dtype=np.int64)
+    protocol.add(found, protocol.joined(pieces))
+    assert np.array_equal(found, whole.values)
+    for ours, theirs in zip(parts(protocol.joined(pieces)), parts(messages), strict=True):
+        assert np.array_equal(ours, theirs)
     order = np.random.default_rng(4).permutation(N)
     assert np.array_equal(protocol.count(picked(messages, order)).values, whole.values)
 

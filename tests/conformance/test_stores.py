@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ class KeepsTheOrderOfArrival(SQLiteStore):
             return None
         numbers = b"".join(name(self.arrived.index(row.tobytes())) for row in found.ids)
         ids = np.frombuffer(numbers, np.uint8).reshape(-1, 16)
-        return Contents(ids=ids, records=found.records, secret=found.secret)
+        return replace(found, ids=ids)
 
 
 class SortsWhatItReleases(SQLiteStore):
@@ -170,6 +171,15 @@ class MixesKeys(SQLiteStore):
         return super().add_reports(task_id, [(one, b"\0" + record[1:]) for one, record in reports], *more, **how)
 
 
+class CutsRecords(SQLiteStore):
+    """Has room for one message only."""
+
+    def add_reports(
+        self, task_id: str, reports: Sequence[tuple[bytes, bytes]], *more: Any, **how: Any
+    ) -> list[Outcome]:
+        return super().add_reports(task_id, [(one, record[:72]) for one, record in reports], *more, **how)
+
+
 class AcknowledgesTooEarly(SQLiteStore):
     """Says accepted before anything is written down."""
 
@@ -188,7 +198,7 @@ class ReleasesAnythingAgain(SQLiteStore):
 
     def contents(self, batch_id: int) -> Contents | None:
         found = super().contents(batch_id)
-        return None if found is None else Contents(ids=found.ids, records=found.records, secret=os.urandom(32))
+        return None if found is None else replace(found, secret=os.urandom(32))
 
 
 WRONG: list[tuple[type[SQLiteStore], Callable[[Opening], None]]] = [
@@ -201,6 +211,7 @@ WRONG: list[tuple[type[SQLiteStore], Callable[[Opening], None]]] = [
     (ForgetsReports, suite.forgets_purged_bytes_and_no_report),
     (ForgetsReports, suite.does_what_its_model_does),
     (MixesKeys, suite.has_one_key_per_batch),
+    (CutsRecords, suite.gives_bundles_of_all_lengths_back),
     (AcknowledgesTooEarly, suite.keeps_all_or_nothing_of_an_upload),
     (AcknowledgesTooEarly, suite.does_what_its_model_does),
 ]

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import math
+import random
+from collections import Counter
 from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -12,12 +14,13 @@ import httpx
 import numpy as np
 import pytest
 
+from oracles import independent
 from oracles.chatty import Chatty, batch_of, chatty_task
-from oracles.parties import ANALYZER, SHUFFLER, announced, released, serving
+from oracles.parties import ANALYZER, EIGHT, SHUFFLER, announced, released, sealed, serving
 from shuffledp import InvalidInput
 from shuffledp.core.outcome import Outcome
 from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.bundle import bundled, is_bundle, slots_of
+from shuffledp.esa.bundle import bundled, compact, is_bundle, is_compact
 from shuffledp.esa.client import Client, messages_of
 from shuffledp.esa.commits import Commits
 from shuffledp.esa.crypto import seal_bundle, seal_inner, unseal, wrap
@@ -72,9 +75,12 @@ def test_where_users_send_one_message_nothing_has_changed() -> None:
     record = seal_inner(5, TASK, ANALYZER.public())
     assert bundled([record], 1) == record
     assert is_bundle(record)
-    assert [slots_of(length) for length in (71, 126, 181, 236, 291)] == [1] * 5
-    layered = [record_length(1 + more, slots) for slots in range(2, 400) for more in (1, 2, 3)]
-    assert {slots_of(length) for length in layered} == {1}  # with a layer above it, a bundle is passed on whole
+    assert serving(EIGHT).accept(EIGHT.id, [sealed(1, EIGHT)]) == ["accepted"]
+    lengths = [record_length(layers, slots) for slots in range(1, 400) for layers in (1, 2, 3, 4)]
+    assert not any(map(is_compact, lengths))  # with a layer above it, a bundle is passed on whole
+    for count in (1, 2, 3):
+        kept = compact(seal_bundle(range(count), TASK, ANALYZER.public()))
+        assert (len(kept), kept[0], is_compact(len(kept))) == (count * 71 + 1, 0, True)
 
 
 def test_the_places_of_messages_do_not_tell_which_one_is_true() -> None:
@@ -118,6 +124,22 @@ def test_what_is_no_bundle_is_refused(what: str) -> None:
     bad = wrap(spoiled()[what], TASK, [SHUFFLER.public()])
     assert shuffler.accept(TASK.id, [report(1), bad, report(2, 3)]) == ["accepted", "invalid_message", "accepted"]
     assert shuffler.store.open_batch(TASK.id).count == 2
+
+
+def test_whatever_is_changed_in_a_bundle_two_readers_agree_on_what_is_one() -> None:
+    chance = random.Random(11)
+    records = [seal_inner(message, TASK, ANALYZER.public()) for message in range(4)]
+    agreed = Counter[bool]()
+    for _ in range(3000):
+        parts = chance.choices([*records, bytes(71)], k=chance.randint(0, 4))
+        data = bytearray(b"".join(parts).ljust(chance.choice((213, 213, 213, 142, 284)), b"\0"))
+        for _ in range(chance.choice((0, 0, 0, 1, 2))):
+            place = chance.choice((0, 1, 2, 71, 73, 142, 212, chance.randrange(len(data))))
+            data[place % len(data)] = chance.choice((0, 1, 0x20, 255))
+        found = independent.taken_apart(bytes(data), 3) is not None
+        assert (len(data) == 213 and is_bundle(bytes(data))) == found
+        agreed[found] += 1
+    assert min(agreed.values()) > 300
 
 
 def test_a_bundle_for_another_key_than_the_announced_is_not_taken() -> None:

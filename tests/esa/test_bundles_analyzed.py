@@ -1,22 +1,23 @@
 """The analyzer counts users where a batch is of messages, on the safe side."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from oracles.chatty import Chatty, batch_of, chatty_task
-from oracles.parties import ANALYZER, SHUFFLER, prepared
+from oracles.parties import ANALYZER, EIGHT, PARTIES, SHUFFLER, prepared
 from oracles.process import called
 from oracles.server import running
-from shuffledp import InvalidInput, KeyedWords
+from shuffledp import InvalidInput, KeyedWords, plan
 from shuffledp.esa.analyzer import NO_BUDGET, analyze, open_batch
 from shuffledp.esa.crypto import seal_inner
 from shuffledp.esa.ledger import LedgerEntry
 from shuffledp.esa.opened import OpenedBefore
+from shuffledp.esa.task import Task
 from shuffledp.protocols import registry
 from shuffledp.results.balance import Balance
 
@@ -71,13 +72,34 @@ def test_a_number_of_reports_that_cannot_be_is_refused_unopened(
     assert ledger.entries == []
 
 
+def test_where_dummies_are_missing_nothing_is_opened(ledger: Any) -> None:
+    """Clients that send none, or somebody who lets only those through who send none, expose everybody."""
+    dummies = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16, messages_per_user=2)
+    task = Task(plan=dummies, window=60, max_age=600, **PARTIES)
+    fewest = dummies.protocol.fewest_messages(1000)
+    mean = 1000 * (dummies.protocol.messages_per_user - 1)
+    assert poisson.cdf(fewest - 1001, mean) < 1e-12 < poisson.cdf(fewest - 1000 + mean / 20, mean)
+    one = [seal_inner(j % 16, task, ANALYZER.public()) for j in range(1000)]
+    beside = [seal_inner(j % 16, task, ANALYZER.public()) for j in range(fewest - 1000)]
+    assert analyze(batch_of([*one, *beside], 1000), task, ANALYZER, ledger=ledger).n == 1000
+    ledger.entries.clear()
+    for few in (beside[1:], []):
+        with pytest.raises(InvalidInput, match=rf"send at least {len(beside)}: what should hide .* Nothing was opened"):
+            analyze(batch_of([*one, *few], 1000), task, ANALYZER, ledger=ledger)
+    assert ledger.entries == []
+
+
 def test_a_batch_without_the_number_of_its_reports_is_none() -> None:
     """Nor is one that has it where users send one message each."""
     for cut in (0, 3, 8):
         with pytest.raises(InvalidInput, match="its length is not a whole number of records"):
             analyze(batch_of(sealed(100), 50)[cut:][: 100 * 71], TASK, ANALYZER)
+    for data in (b"", b"1234567", bytes(8), b"".join(sealed(100))):
+        with pytest.raises(InvalidInput, match="its length is not a whole number of records"):
+            analyze(data, TASK, ANALYZER)
+    one = [seal_inner(j % 8, EIGHT, ANALYZER.public()) for j in range(50)]
     with pytest.raises(InvalidInput, match="its length is not a whole number of records"):
-        analyze(b"".join(sealed(100)), TASK, ANALYZER)
+        analyze(batch_of(one, 50), EIGHT, ANALYZER)
 
 
 def test_users_and_messages_are_both_told(ledger: Any) -> None:
@@ -159,27 +181,34 @@ def test_messages_of_many_users_are_told_apart() -> None:
 # From end to end
 
 
-def test_a_collection_with_a_real_shuffler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_collection_with_dummies_and_a_real_shuffler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokens, clients, one that retries, a release and its analysis, from the command line."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    task = replace(TASK, window=3600, max_age=7200)
-    prepared(tmp_path, task, SHUFFLER)
-    (tmp_path / "people.csv").write_text("value\n" + "".join(f"{j % 4}\n" for j in range(50)))
 
     def shuffledp(line: str) -> str:
         done = called(line, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    shuffledp("plan histogram --size 4 --n 40 --epsilon 2 --delta 1e-2 --messages-per-user 2 -o plan.json")
+    shuffledp(
+        "task new plan.json --window 3600 --max-age 7200 --shuffler Alpha --analyzer Beta --honest-fraction 1 "
+        "--release-margin 0 -o task.json"
+    )
+    task = Task.from_document(json.loads((tmp_path / "task.json").read_text()))
+    most = task.plan.protocol.most_messages
+    prepared(tmp_path, task, SHUFFLER)
     shown = shuffledp("task show task.json")
-    assert "a report has 1 to 3 messages, whatever the value, and 268 bytes" in shown
+    assert f"a report has 1 to {most} messages, whatever the value, and {55 + 71 * most:,} bytes" in shown
+    assert "does not collude with the analyzer; otherwise nothing remains" in shown
+    (tmp_path / "people.csv").write_text("value\n" + "".join(f"{j % 4}\n" for j in range(50)))
     shuffledp("tokens key -o admission.key")
     shuffledp("tokens issue task.json --key admission.key --count 51 -o tokens.txt")
     tokens = (tmp_path / "tokens.txt").read_text().splitlines()
     (tmp_path / "others.txt").write_text("\n".join(tokens[1:]) + "\n")
     (tmp_path / "mine.txt").write_text(tokens[0] + "\n")
     (tmp_path / "value").write_text("3")
-    with running(tmp_path, "--admission-key admission.key --processes 1", module="oracles.chatty") as server:
+    with running(tmp_path, "--admission-key admission.key --processes 1") as server:
         to = f"--url {server.url} --analyzer-keys analyzer.pub.json"
         shuffledp(f"client submit task.json {to} --state mine --token mine.txt --value-file value")
         assert "stands" in shuffledp(f"client submit task.json {to} --state mine --token mine.txt --value-file value")
@@ -192,5 +221,7 @@ def test_a_collection_with_a_real_shuffler(tmp_path: Path, monkeypatch: pytest.M
         assert f'shuffledp_reports_total{{outcome="accepted",task="{task.id}"}} 51.0' in server.metrics()
         run = f"analyzer run task.json --url {server.url} --token analyzer.token --keys analyzer.key"
         result = json.loads(shuffledp(f"{run} --json"))
-        assert (result["n"], result["received"], result["rejected"]) == (51, 51, {})
-    assert "The 51 reports, as the shuffler counted them, have" in result["notes"][0]
+    assert (result["n"], result["received"], result["rejected"]) == (51, 51, {})
+    assert result["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None
+    assert f"at most {most} each" in result["notes"][0]
+    assert sum(result["estimate"]["value"]) == pytest.approx(51)  # of which the dummies are taken off

@@ -5,6 +5,7 @@ import http.server
 import json
 import threading
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_a_batch_is_mapped_from_a_file_without_a_name(
     assert found.sha256 == hashlib.sha256(BATCH).hexdigest()
     assert found.records(71).shape == (40_000, 71)
     assert list(tmp_path.iterdir()) == []
-    assert shuffler.collector.records(EIGHT, 3) == [bytes(range(71))] * 40_000
+    assert list(chain(*shuffler.collector.records(EIGHT, 3))) == [bytes(range(71))] * 40_000
 
 
 @pytest.mark.parametrize(

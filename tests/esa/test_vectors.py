@@ -13,13 +13,15 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from shuffledp import InvalidInput
 from shuffledp.core.canonical import canonical
 from shuffledp.core.words import Bytes, Lane, Words
-from shuffledp.esa.bundle import bundled, is_bundle, slots_of
+from shuffledp.esa.bundle import bundled, is_bundle
 from shuffledp.esa.crypto import info, unseal
 from shuffledp.esa.keys import KeyRing, PrivateKey, fingerprint
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, record_length, report_id
 from shuffledp.protocols import registry
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.one_message import OneMessage
+from shuffledp.randomizers.poisson import capped_poisson
 
 VECTORS = json.loads(resources.files("shuffledp.esa").joinpath("vectors.json").read_text(encoding="utf-8"))
 
@@ -29,10 +31,13 @@ class RecordedWords:
 
     private = False
 
-    def __init__(self, lanes: Mapping[str, int], draws: Mapping[str, list[str]]) -> None:
-        self._lanes, self._draws = dict(lanes), dict(draws)
+    def __init__(self, vector: Mapping[str, Any]) -> None:
+        self._lanes, self._draws = dict(vector["bytes"]), dict(vector["blocks"])
+        self._words = dict(vector.get("words", {}))
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
+        if count == 4:
+            return np.frombuffer(bytes.fromhex(self._words.pop(str(lane)))[::-1], dtype=np.uint8)
         return np.array([self._lanes.pop(str(lane))], dtype=np.uint8)
 
     def blocks(self, rows: Words, draw: int) -> Words:
@@ -41,7 +46,7 @@ class RecordedWords:
 
     @property
     def used_up(self) -> bool:
-        return not self._lanes and not self._draws
+        return not self._lanes and not self._draws and not self._words
 
 
 def protocol_of(document: Mapping[str, Any]) -> OneMessage:
@@ -74,7 +79,7 @@ def test_fingerprints() -> None:
 def test_randomization_from_recorded_words() -> None:
     assert len(VECTORS["randomization"]) >= 60
     for case in VECTORS["randomization"]:
-        words, protocol = RecordedWords(case["bytes"], case["blocks"]), protocol_of(case["protocol"])
+        words, protocol = RecordedWords(case), protocol_of(case["protocol"])
         symbols = protocol.encode(protocol.domain.clean([case["value"]]).values, words, first_row=0)
         message = protocol.randomizer.randomize(symbols, words, first_row=0)
         assert (symbols.tolist(), message.tolist()) == ([case["symbol"]], [case["message"]])
@@ -103,12 +108,23 @@ def test_every_layer_opens_to_the_one_inside() -> None:
     assert hops == {1, 2, 3}
 
 
+def test_dummies_from_recorded_words() -> None:
+    for case in VECTORS["dummies"]:
+        protocol, words = registry.from_document(case["protocol"]), RecordedWords(case)
+        assert isinstance(protocol, Deployable)
+        values = protocol.domain.clean([case["value"]]).values
+        assert protocol.of_user(protocol.randomize(values, words, first_row=0)) == case["messages"]
+        assert words.used_up
+    for law in VECTORS["poisson"]:
+        assert [f"{step:032x}" for step in capped_poisson(law["dummies"]).thresholds] == law["thresholds"]
+
+
 def test_bundles_are_taken_or_refused() -> None:
     for case in VECTORS["bundles"]:
         bundle = bytes.fromhex(case["bundle"])
         assert bundle == bundled([bytes.fromhex(part["record"]) for part in case["sealed"]], case["slots"])
         assert is_bundle(bundle)
-        assert (len(bundle), slots_of(len(bundle))) == (record_length(1, case["slots"]), case["slots"])
+        assert len(bundle) == record_length(1, case["slots"])
         assert report_id(bundle).hex() == case["report_id"]
         assert case["messages"] == sorted(case["messages"])
         for part, message in zip((*case["sealed"], case["layer"]), (*case["messages"], None), strict=True):

@@ -36,10 +36,13 @@ class RecordedWords:
     """Those of a vector."""
 
     def __init__(self, vector: dict[str, Any]) -> None:
-        self._bytes, self._blocks = vector["bytes"], vector["blocks"]
+        self._bytes, self._blocks, self._words = vector["bytes"], vector["blocks"], vector.get("words", {})
 
     def byte(self, lane: int) -> int:
         return int(self._bytes[str(lane)])
+
+    def word(self, lane: int) -> int:
+        return int(self._words[str(lane)], 16)
 
     def block(self, draw: int) -> tuple[int, int]:
         first, second = self._blocks[str(draw)]
@@ -148,6 +151,13 @@ def test_vectors_of_sealing() -> None:
             keys = {layer["key_id"]: (bytes.fromhex(layer["private"]), layer["public"])}
             inside = independent.unseal(record, layer["hop"], vector["task_id"], keys)
             assert inside == bytes.fromhex(layer["plaintext"])
+
+
+def test_vectors_of_dummies() -> None:
+    for vector in VECTORS["poisson"]:
+        assert [f"{step:032x}" for step in independent.thresholds(vector["dummies"])] == vector["thresholds"]
+    for vector in VECTORS["dummies"]:
+        assert independent.sent(vector["protocol"], vector["value"], RecordedWords(vector)) == vector["messages"]
 
 
 def test_vectors_of_bundles() -> None:

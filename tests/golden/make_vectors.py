@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,12 @@ import shuffledp.esa
 from shuffledp import plan
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.core.words import Bytes, KeyedWords, Lane, Words
+from shuffledp.core.words import CHOICE, DUMMY_DRAW, Bytes, KeyedWords, Lane, Words
+from shuffledp.domains.intervals import Intervals
+from shuffledp.domains.labels import Labels
+from shuffledp.domains.listed import Listed
+from shuffledp.domains.texts import Texts
+from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.bundle import bundled
 from shuffledp.esa.crypto import info
@@ -28,11 +34,20 @@ from shuffledp.esa.keys import KeyList, PublicKey, Role
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import SEALED, Header, encode_message, report_id
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.dummies import DummyCounts
+from shuffledp.protocols.frequencies import Frequencies
 from shuffledp.protocols.histogram import HistogramFamily
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.summation import SummationFamily
+from shuffledp.protocols.text_frequencies import TextFrequencies
+from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.identity import Identity
+from shuffledp.randomizers.poisson import capped_poisson
 from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.randomizers.structure import Structure
+from shuffledp.randomizers.structures import AffineSpace
 
 PATH = Path(shuffledp.esa.__file__).with_name("vectors.json")
 ABOUT = {
@@ -41,7 +56,16 @@ ABOUT = {
     "keys": "an X25519 key, its number and its role, and its fingerprint",
     "randomization": (
         "a value under a plan's protocol is encoded as `symbol` and sent as `message`, when the words are these: `bytes` has the "
-        "byte of each lane (0: randomized response, 1: rounding), `blocks` the two 64-bit words of each draw, in hexadecimal"
+        "byte of each lane (0: randomized response, 1: rounding), `blocks` the two 64-bit words of each draw, in hexadecimal; "
+        "`words`, for frequencies, has the 32-bit word of lane 2 (which of the value's messages)"
+    ),
+    "poisson": (
+        "so many `dummies` on average are at most k with a probability of `thresholds`[k] / 2^128 (in hexadecimal), and never "
+        "more than there are thresholds"
+    ),
+    "dummies": (
+        "the `messages` for a value under a protocol with dummies, in increasing order, when the words are these: as above, the "
+        "byte of lane 4 and draw 2^35 for the number, draws from 2^35 + j 2^20 for dummy j = 1, 2, ..."
     ),
     "refused": "a value that the protocol has no message for",
     "sealing": (
@@ -75,11 +99,19 @@ class RecordingWords:
     def __init__(self, seed: int, lanes: dict[int, int], draws: dict[int, tuple[int, int]]) -> None:
         self._seeded, self._row, self._lanes, self._draws = KeyedWords.seeded(1), seed, lanes, draws
         self.bytes: dict[str, int] = {}
+        self.words: dict[str, str] = {}
         self.blocks_: dict[str, list[str]] = {}
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
-        """The byte of the only row."""
-        assert (first_row, count) == (0, 1)
+        """The byte of the only row, or its four."""
+        assert first_row == 0
+        if lane == CHOICE:
+            assert count == 4
+            seeded = int.from_bytes(self._seeded.stream(4 * self._row, 4, lane).tobytes(), "little")
+            word = self._lanes.get(lane, seeded)
+            self.words[str(lane)] = f"{word:08x}"
+            return np.frombuffer(word.to_bytes(4, "little"), dtype=np.uint8)
+        assert count == 1
         byte = self._lanes.get(lane, int(self._seeded.stream(self._row, 1, lane)[0]))
         self.bytes[str(lane)] = byte
         return np.array([byte], dtype=np.uint8)
@@ -107,6 +139,24 @@ def made(question: str, size: int, gamma: float | Fraction, **shape: Any) -> Pla
     )  # fmt: skip
 
 
+def on_plane(prime: int, dimension: int, gamma: float | Fraction, domain: Listed) -> Plan:
+    """The same for frequencies."""
+    threshold = math.ceil(Fraction(gamma) * 2**64)
+    randomizer = DesignResponse(structure=AffineSpace(prime=prime, dimension=dimension), threshold=threshold)
+    return Plan(
+        protocol=Frequencies(randomizer=randomizer, listed=domain), min_batch=10,
+        guarantee=Guarantee(epsilon=1.0, delta=0.1, n=10, bound="best", reference="none"),
+    )  # fmt: skip
+
+
+def of_texts(prime: int, dimension: int, gamma: float | Fraction) -> Plan:
+    """The same for texts that nobody listed."""
+    listed = on_plane(prime, dimension, gamma, WholeNumbers(2))
+    frequencies: Any = listed.protocol
+    texts = Texts(hashlib.sha256(b"shuffledp vectors: texts").hexdigest()[:32])
+    return replace(listed, protocol=TextFrequencies(randomizer=frequencies.randomizer, texts=texts))
+
+
 def randomized(plan_: Plan, value: Any, words: RecordingWords) -> dict[str, Any]:
     """What becomes of a value, and the words that this took."""
     protocol = plan_.protocol
@@ -115,7 +165,7 @@ def randomized(plan_: Plan, value: Any, words: RecordingWords) -> dict[str, Any]
     message = int(protocol.randomizer.randomize(symbols, words, first_row=0)[0])
     return {
         "protocol": plan_.document()["protocol"], "value": value, "bytes": words.bytes, "blocks": words.blocks_,
-        "symbol": int(symbols[0]), "message": message,
+        **({"words": words.words} if words.words else {}), "symbol": int(symbols[0]), "message": message,
     }  # fmt: skip
 
 
@@ -140,7 +190,8 @@ def randomization() -> list[dict[str, Any]]:
     cases: list[dict[str, Any]] = []
 
     def add(plan_: Plan, value: Any, lanes: dict[int, int] | None = None, **draws: tuple[int, int]) -> None:
-        at = {{"first": 0, "second": 1, "third": 2, "rounding": 2**32}[name]: block for name, block in draws.items()}
+        draw = {"first": 0, "second": 1, "third": 2, "rounding": 2**32, "choice": 2**33, "again": 2**33 + 1}
+        at = {draw[name]: block for name, block in draws.items()}
         cases.append(randomized(plan_, value, RecordingWords(len(cases), lanes or {}, at)))
 
     plain: list[tuple[Plan, list[Any]]] = [
@@ -177,7 +228,80 @@ def randomization() -> list[dict[str, Any]]:
         for block in ((first - 1, whole), (first, last - 1), (first, last), (first + 1, 0)):
             if min(block) >= 0:
                 add(plan_, value, {0: 255, 1: int(bits)}, rounding=block)
+    # lines and planes through points: every kind of direction, the largest orders, a choice that is rejected once and twice
+    fruit = on_plane(5, 2, 0.4, Labels(("apple", "pear", "Größe 😀")))
+    parts = on_plane(31, 2, 0.2, Intervals(900, -1.0, 1.0))
+    wide = on_plane(65521, 2, 0.3, WholeNumbers(65521**2))
+    space = on_plane(7, 3, Fraction(1, 3), WholeNumbers(343))
+    deep = on_plane(1621, 3, 0.1, WholeNumbers(1621**3))
+    planes: list[tuple[Plan, list[Any]]] = [
+        (fruit, ["apple", "pear", "Größe 😀"]), (parts, [-1.0, 0.3, 1.0]), (wide, [0, 65520, 65521, 65521**2 - 1]),
+        (space, [0, 6, 48, 300, 342]), (deep, [0, 1621, 1621**2, 1621**3 - 1]),
+    ]  # fmt: skip
+    for plan_, values in planes:
+        frequencies: Any = plan_.protocol
+        choices = frequencies.randomizer.structure.choices
+        directions = {0, 1, choices - 1, choices - 2, choices // 2}
+        for value in values:
+            add(plan_, value)
+            for direction in sorted(directions):
+                add(plan_, value, {0: 255, CHOICE: -(-(direction << 32) // choices) + 1})
+    for words in ("apple", "", "Größe 😀", "e\u0301", "\u00e9", "\0", "日本語", "x" * 1000):
+        for plan_ in (of_texts(13, 2, 0.2), of_texts(65521, 2, 0.5), of_texts(1621, 3, 0.01)):
+            add(plan_, words)
+    add(deep, 5, {0: 255, CHOICE: 0}, choice=(0, zero | 0x12345678))
+    add(deep, 5, {0: 255, CHOICE: 0}, choice=(whole, zero), again=(0, whole))
+    add(wide, 5, {0: 0, CHOICE: 7}, first=(0, zero), second=(0, whole))
     return cases
+
+
+def sent(protocol: DummyCounts, value: int, words: RecordingWords) -> dict[str, Any]:
+    """The messages for a value, true and dummies, and the words that this took."""
+    values = protocol.domain.clean([value]).values
+    return {
+        "protocol": protocol.document(), "value": value,
+        "messages": protocol.of_user(protocol.randomize(values, words, first_row=0)),
+        "bytes": words.bytes, "words": words.words, "blocks": words.blocks_,
+    }  # fmt: skip
+
+
+def dummies() -> list[dict[str, Any]]:
+    """On lists and structures; few and many of them, every branch."""
+    structures = (
+        Identity(size=4),
+        Identity(size=3_000_000_000),
+        AffineSpace(prime=5),
+        AffineSpace(prime=3, dimension=3),
+    )
+    cases: list[dict[str, Any]] = []
+
+    def add(structure: Structure, rate: float, lanes: dict[int, int], draws: dict[int, tuple[int, int]]) -> None:
+        randomizer = Dummies(structure=structure, dummies=rate)
+        protocol = DummyCounts(randomizer=randomizer, listed=WholeNumbers(min(structure.values, 1000)))
+        cases.append(sent(protocol, len(cases) % protocol.listed.size, RecordingWords(len(cases), lanes, draws)))
+
+    for structure in structures:
+        for rate in (1e-9, 0.25, 1.5, 6.0):
+            add(structure, rate, {}, {})
+    # the first byte settles nothing: up to 120 bits more do, and the last 8 of the first word do not count
+    for rate in (0.25, 6.0):
+        thresholds = capped_poisson(rate).thresholds
+        for threshold in (thresholds[0], thresholds[1], thresholds[3], thresholds[-1]):
+            for near in (threshold - 1, threshold):
+                high, low = divmod(near, 1 << 64)
+                first = (high % (1 << 56)) << 8 | 0xAB
+                add(structures[0], rate, {4: high >> 56}, {DUMMY_DRAW: (first, low)})
+    add(structures[0], 20.0, {4: 255}, {DUMMY_DRAW: ((1 << 64) - 1, (1 << 64) - 1)})
+    # a dummy is rejected
+    first = DUMMY_DRAW + (1 << 20)
+    add(structures[1], 6.0, {4: 10}, {first: (0, 0), first + 1: (0, 1), first + 2: (0, 2)})
+    return cases
+
+
+def poisson() -> list[dict[str, Any]]:
+    """How many dummies a user sends, for some averages."""
+    laws = [capped_poisson(rate) for rate in (1e-9, 0.00682509, 0.25, 1.5, 20.0)]
+    return [{"dummies": law.mean, "thresholds": [f"{t:032x}" for t in law.thresholds]} for law in laws]
 
 
 def refused() -> list[dict[str, Any]]:
@@ -186,6 +310,7 @@ def refused() -> list[dict[str, Any]]:
     cases: list[tuple[Plan, list[Any]]] = [
         (labels, ["YES", "", " yes", 1, None, "toString", "0"]), (made("histogram", 16, 0.1), [-1, 16, 1.5, None, "x"]),
         (made("histogram", 4, 0.2, low=-1.0, high=1.0), [1.0000000000000002, -2, "x", []]),
+        (of_texts(5, 2, 0.1), [1, None, [], "\ud800"]), (on_plane(5, 2, 0.1, WholeNumbers(20)), [-1, 20, 24, 1.5, "x"]),
         (made("mean", 8, 0.1, low=0.0, high=10.0), [-1e-300, 10.000000000000002, "x", {}]),
     ]  # fmt: skip
     found = []
@@ -330,6 +455,8 @@ def vectors() -> dict[str, Any]:
         "tasks": [{"document": task.document(), "id": task.id} for task in tasks()],
         "keys": keys(),
         "randomization": randomization(),
+        "poisson": poisson(),
+        "dummies": dummies(),
         "refused": refused(),
         "sealing": sealing(),
         "bundles": bundles(),

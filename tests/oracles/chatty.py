@@ -1,8 +1,6 @@
 """A protocol whose users send up to three messages: a randomized response, and none, one or two that anybody could have sent.
 
 Its guarantee is the response's: what is sent beside it does not depend on the value.
-
-`python -m oracles.chatty shuffler serve ...` is the real command, which then knows this protocol too.
 """
 
 from collections.abc import Sequence
@@ -21,7 +19,6 @@ from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import WordSource
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.esa.task import Task
-from shuffledp.protocols import registry
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.deployable import Deployable
 
@@ -126,11 +123,3 @@ def chatty_task(*, size: int = 64, n: int = 40, honest_fraction: float = 1.0, **
 def batch_of(records: Sequence[bytes], reports: int) -> bytes:
     """What a shuffler releases of so many reports."""
     return reports.to_bytes(8, "big") + b"".join(records)
-
-
-if __name__ in ("__main__", "__mp_main__"):
-    registry.PROTOCOLS[Chatty.kind] = Chatty
-if __name__ == "__main__":
-    from shuffledp.cli import main
-
-    main()

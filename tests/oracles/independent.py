@@ -9,7 +9,7 @@ import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any, Protocol
 
 import httpx
@@ -88,14 +88,22 @@ def checked(task: dict[str, Any], task_id: str) -> dict[str, Any]:
     if digest(task).hex() != task_id or digest(body).hex() != plan["sha256"]:
         raise Refused("another task")
     protocol: dict[str, Any] = plan["protocol"]
-    if protocol["kind"] not in ("histogram", "summation") or protocol["randomizer"]["kind"] != "response":
+    kinds = {"histogram": "response", "summation": "response", "frequencies": "design", "text-frequencies": "design"}
+    if kinds.get(protocol["kind"]) != protocol["randomizer"]["kind"]:
         raise Refused("another protocol")
     return protocol
 
 
 def messages(protocol: Mapping[str, Any]) -> int:
     """How many messages there are."""
-    return int(protocol["randomizer"]["size"])
+    structure = protocol["randomizer"].get("structure", protocol["randomizer"])
+    return int(structure["prime"] * directions(protocol) if "prime" in structure else structure["size"])
+
+
+def directions(protocol: Mapping[str, Any]) -> int:
+    """How many lines or planes go through a point."""
+    structure = protocol["randomizer"]["structure"]
+    return int(sum(structure["prime"] ** power for power in range(structure["dimension"])))
 
 
 def fingerprint(role: str, key_id: int, public: str) -> bytes:
@@ -170,10 +178,17 @@ def report_id(record: bytes) -> bytes:
 
 
 class Words(Protocol):
-    """Random words; lane 0 and draws 0, 1, ... are the response's, lane 1 and draw 2^32 the rounding's."""
+    """Random words; lane 0 and draws 0, 1, ... are the response's, lane 1 and draw 2^32 the rounding's.
+
+    Lane 2 and draws 2^33, 2^33 + 1, ... are those of the choice.
+    """
 
     def byte(self, lane: int) -> int:
         """A byte."""
+        ...
+
+    def word(self, lane: int) -> int:
+        """32 bits."""
         ...
 
     def block(self, draw: int) -> tuple[int, int]:
@@ -188,6 +203,10 @@ class SystemWords:
         """A byte."""
         return secrets.randbits(8)
 
+    def word(self, lane: int) -> int:
+        """32 bits."""
+        return secrets.randbits(32)
+
     def block(self, draw: int) -> tuple[int, int]:
         """Two words of 64 bits."""
         return secrets.randbits(64), secrets.randbits(64)
@@ -200,6 +219,8 @@ def symbol(protocol: Mapping[str, Any], value: Any, words: Words) -> int:
         if not isinstance(value, str) or value not in domain["labels"]:
             raise Refused("not a label")
         return int(domain["labels"].index(value))
+    if domain["kind"] == "texts":
+        return _point(protocol, value)
     if domain["kind"] == "whole-numbers":
         if type(value) is not int or not 0 <= value < domain["size"]:
             raise Refused("not a bin")
@@ -208,7 +229,18 @@ def symbol(protocol: Mapping[str, Any], value: Any, words: Words) -> int:
     if type(value) not in (int, float) or not low <= value <= high:
         raise Refused("not in the range")
     place = _bin if domain["kind"] == "intervals" else _grid_point
-    return place(messages(protocol), float(value), float(low), float(high), words)
+    size = domain["size"] if domain["kind"] == "intervals" else messages(protocol)
+    return place(size, float(value), float(low), float(high), words)
+
+
+def _point(protocol: Mapping[str, Any], value: Any) -> int:
+    try:
+        text = value.encode()
+    except (AttributeError, UnicodeError):
+        raise Refused("not a text") from None
+    key, structure = bytes.fromhex(protocol["domain"]["key"]), protocol["randomizer"]["structure"]
+    found = hashlib.sha256(b"shuffledp text 1" + key + bytes(4) + text).digest()
+    return int(int.from_bytes(found[:8], "big") % structure["prime"] ** structure["dimension"])
 
 
 def _bin(size: int, value: float, low: float, high: float, _: Words) -> int:
@@ -233,9 +265,57 @@ def _grid_point(size: int, value: float, low: float, high: float, words: Words) 
     return floor + (words.block(2**32) < (whole, math.floor((rest - whole) * 2.0**64)))
 
 
-def response(protocol: Mapping[str, Any], said: int, words: Words) -> int:
+def truth(protocol: Mapping[str, Any], place: int, words: Words) -> int:
+    """A true message: the symbol itself, or a line or plane through the point."""
+    if "prime" not in protocol["randomizer"].get("structure", {}):
+        return place
+    many, x, draw = directions(protocol), words.word(2), 2**33
+    while x * many % 2**32 < 2**32 % many:
+        x, draw = words.block(draw)[1] % 2**32, draw + 1
+    d, q = x * many >> 32, protocol["randomizer"]["structure"]["prime"]
+    rest, w = divmod(place, q)
+    if protocol["randomizer"]["structure"]["dimension"] == 2:
+        return int(q * d + ((w - d * rest) % q if d < q else rest))
+    u, v = divmod(rest, q)
+    d1, d2 = divmod(d, q)
+    if d < q * q:
+        return int(q * d + (w - d1 * u - d2 * v) % q)
+    return int(q * d + ((v - (d - q * q) * u) % q if d < q * q + q else u))
+
+
+def thresholds(mean: float) -> list[int]:
+    """t(0), ..., t(c - 1) of a number of dummies."""
+    with localcontext(prec=1200):
+        chance, found = (-Decimal(mean)).exp(), list[int]()
+        below = chance
+        while 1 - below >= Decimal(2) ** -120:
+            found.append(int(below * 2**128))
+            chance *= Decimal(mean) / len(found)
+            below += chance
+    return found
+
+
+def sent(protocol: Mapping[str, Any], value: Any, words: Words) -> list[int]:
+    """The messages of a user who sends dummies; lane 4 and draws from 2^35 are those of the dummies."""
+    byte, steps = words.byte(4), thresholds(protocol["randomizer"]["dummies"])
+    number = 0
+    if byte >= steps[0] >> 120:
+        first, second = words.block(2**35)
+        x = byte << 120 | first >> 8 << 64 | second
+        number = sum(step <= x for step in steps)
+    beside = [_below(messages(protocol), words, 2**35 + j * 2**20) for j in range(1, number + 1)]
+    return sorted([truth(protocol, symbol(protocol, value, words), words), *beside])
+
+
+def _below(size: int, words: Words, draw: int) -> int:
+    while (product := words.block(draw)[1] % 2**32 * size) % 2**32 < 2**32 % size:
+        draw += 1
+    return product >> 32
+
+
+def response(protocol: Mapping[str, Any], symbol: int, words: Words) -> int:
     """The message for a symbol."""
-    size = messages(protocol)
+    size, said = messages(protocol), truth(protocol, symbol, words)
     top, rest = divmod(int(protocol["randomizer"]["threshold"]), 2**56)
     byte = words.byte(0)
     if byte > top:

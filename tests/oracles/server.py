@@ -24,23 +24,20 @@ TOKENS = "--next-keys analyzer.pub.json --operator-token operator.token --analyz
 class Server:
     """`shuffledp shuffler serve` on loopback, stopped by process id.
 
-    `more` are further arguments; `line` replaces all of them but the ports; `stuck_at` is a point at which threads stop;
-    `module` is what to run instead of the command.
+    `more` are further arguments; `line` replaces all of them but the ports; `stuck_at` is a point at which threads stop.
     """
 
     def __init__(
-        self, folder: Path, more: str = "", *, line: str = "", ca_file: Path | None = None, stuck_at: str = "",
-        module: str = "",
-    ) -> None:  # fmt: skip
+        self, folder: Path, more: str = "", *, line: str = "", ca_file: Path | None = None, stuck_at: str = ""
+    ) -> None:
         self.folder = folder
         for name in ("operator", "analyzer"):
             if not (folder / f"{name}.token").exists():
                 (folder / f"{name}.token").write_text(secrets.token_hex(16))
                 (folder / f"{name}.token").chmod(0o600)
         line = line or f"shuffler serve task.json --store store.db --keys shuffler.key {TOKENS} {more}"
-        instead = ["oracles.stuck", stuck_at] if stuck_at else [module] if module else []
         self.process = subprocess.Popen(
-            [*([sys.executable, "-m", *instead] if instead else [command()]), *shlex.split(line),
+            [*([sys.executable, "-m", "oracles.stuck", stuck_at] if stuck_at else [command()]), *shlex.split(line),
              "--port", "0", "--metrics-port", "0"],
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},

@@ -1,5 +1,6 @@
 """What every store must do, whatever it is made of: checks that each take something that opens stores."""
 
+import hashlib
 import random
 from typing import Protocol
 
@@ -192,6 +193,25 @@ def takes_up_an_interrupted_release(opening: Opening) -> None:
         store.close()
 
 
+def gives_bundles_of_all_lengths_back(opening: Opening) -> None:
+    """Records of one to five messages: each once in the release, and their messages permuted together."""
+    store, chance = started(opening()), random.Random(5)
+    sealed = [[b"\0" + chance.randbytes(70) for _ in range(j % 5 + 1)] for j in range(20)]
+    for j, records in enumerate(sealed):
+        store.add_reports("t", [(name(j), b"".join(records) + b"\0")], keys=KEYS)
+    batch = closed(store)
+    contents = store.contents(batch.id)
+    assert contents is not None
+    assert contents.lengths.tolist() == [71 * len(records) + 1 for records in sealed]
+    assert contents.records.tobytes() == b"".join(b"".join(records) + b"\0" for records in sealed)
+    release(store, batch.id)
+    data = b"".join(store.pieces(batch.id))
+    every = [record for records in sealed for record in records]
+    ids = np.frombuffer(b"".join(hashlib.sha256(record).digest()[:16] for record in every), np.uint8).reshape(-1, 16)
+    assert data == (20).to_bytes(8, "big") + b"".join(every[place] for place in order(ids, SECRET))
+    store.close()
+
+
 def keeps_all_or_nothing_of_an_upload(opening: Opening) -> None:
     for point in ("accept: first report written", "accept: all reports written", "accept: committed"):
 
@@ -362,7 +382,7 @@ def is_the_same_for_every_thread(opening: Opening) -> None:
 
 CHECKS = [
     does_what_its_model_does, releases_nothing_below_the_minimum, releases_in_the_order_that_the_permutation_gives,
-    takes_up_an_interrupted_release, keeps_all_or_nothing_of_an_upload, has_one_key_per_batch,
+    takes_up_an_interrupted_release, gives_bundles_of_all_lengths_back, keeps_all_or_nothing_of_an_upload, has_one_key_per_batch,
     opens_another_window_for_another_key, has_a_batch_for_each_key_of_forwarded_reports, keeps_a_report_in_its_window,
     restarts_an_empty_batch_only, forgets_purged_bytes_and_no_report, takes_nothing_for_a_retired_task,
     says_what_it_does_not_know, is_the_same_for_every_thread,

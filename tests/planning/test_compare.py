@@ -45,6 +45,20 @@ def test_every_row_is_as_simulated(question: str, rows: int) -> None:
             assert row.bits
 
 
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_the_error_of_one_value_is_as_simulated(share: float) -> None:
+    """If one value is what counts: for protocols whose errors depend on what the others hold, and for some that do not."""
+    names = (
+        "shuffledp", "shuffledp, plane", "Apple CMS", "Apple HCMS", "Hadamard response", "local hashing, shuffled",
+        "Hadamard response, shuffled", "subset selection", "discrete Laplace",
+    )  # fmt: skip
+    found = compare("histogram", n=10**5, epsilon=1.0, delta=1e-6, size=9, share=share, runs=20_000, seed=1, only=names)
+    assert {row.name for row in found} == set(names)
+    for row in found:
+        assert row.simulated == pytest.approx(row.rmse, rel=0.02), row.name
+        assert row.share == share
+
+
 def test_shuffling_is_between_local_and_curator() -> None:
     by_name = {
         row.name: row

@@ -1,5 +1,8 @@
 """The inverse questions answer with plans that meet the error, and only just."""
 
+import math
+from typing import Any
+
 import pytest
 
 from shuffledp import InvalidInput, Plan, epsilon_possible, plan, users_needed
@@ -39,6 +42,34 @@ def test_smallest_epsilon(question: str, n: int, rmse: float, shape: dict[str, o
     assert back.rmse > rmse
     there = plan(question, n=n, epsilon=found.guarantee.epsilon * 1.001, delta=1e-6, **shape)  # type: ignore[arg-type]
     assert there.rmse <= rmse * 1.001
+
+
+SHARED = [
+    ("histogram", {"size": 3000}),
+    ("histogram", {"size": 40, "share": 0.05}),
+    ("texts", {}),
+    ("texts", {"share": 0.1}),
+]
+
+
+@pytest.mark.parametrize(("question", "shape"), SHARED)
+def test_an_error_up_to_a_share_is_met_by_the_smallest_epsilon(question: str, shape: dict[str, Any]) -> None:
+    n, rmse, share = 20_000, 30.0, shape.get("share", 0.01)
+
+    def error(found: Plan) -> float:
+        protocol: Any = found.protocol
+        return math.sqrt(protocol.worst_variance(share, n))
+
+    found = epsilon_possible(question, n=n, delta=1e-6, rmse=rmse, **shape)
+    assert error(found) == pytest.approx(rmse, rel=1e-6)
+    assert error(found) <= rmse
+    assert Plan.from_document(found.document()) == found
+    there = plan(question, n=n, epsilon=found.guarantee.epsilon, delta=1e-6, **shape)
+    assert error(there) == pytest.approx(rmse, rel=0.01)  # the best at that epsilon is hardly better
+    if question == "histogram":
+        return  # its users take longer to find
+    fewest = users_needed(question, epsilon=there.guarantee.epsilon, delta=1e-6, rmse_share=error(there) / n, **shape)
+    assert fewest.min_batch == pytest.approx(n, rel=0.01)
 
 
 def test_paper_plans_are_the_papers() -> None:

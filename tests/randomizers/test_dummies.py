@@ -289,6 +289,16 @@ def test_rounds_compose() -> None:
     few = Collection(blanket=blanket, n=100, rounds=2, bound=bound_named("best"))
     with pytest.raises(NoClaim, match="negligible"):
         compose([few])
+    # nobody's dummies may hide a value, with a probability that never falls below this: so much is lost in every round
+    some = Collection(blanket=blanket, n=2500, rounds=2, bound=bound_named("best"))
+    lost = math.exp(-0.8 * 2500 / 100)
+    assert some.delta_up(20.0) == pytest.approx(lost, rel=1e-3)
+    assert some.reach() < 20
+    assert compose([some]).delta(30.0) >= 2 * lost * (1 - 1e-6)
+    assert (
+        compose([replace(some, rounds=1)]).epsilon(1e-4)
+        >= account(Dummies(structure=Identity(size=100), dummies=0.8), n=2500, delta=1e-4).epsilon
+    )
 
 
 @pytest.mark.parametrize("bound", ["bennett", "hoeffding", "closed-form", "generic", "binary"])

@@ -60,20 +60,30 @@ function addAnswers({ kind, labels, size, low, high }, texts = {}) {
 
 function explain({ task, fingerprint }) {
   const { plan, shufflers, analyzer } = task.document;
-  const { gamma, size, kind, epsilon0 } = task.protocol;
+  const { gamma, size, kind, epsilon0, number } = task.protocol;
   const { epsilon, delta, n } = plan.guarantee;
   const [least, honest, answers] = [plan.min_batch, n, size].map((count) => count.toLocaleString("en"));
-  const chance = digits(100 * gamma, Math.floor);
-  const [mixed, alone] = [epsilon, epsilon0].map((exponent) => digits(Math.exp(exponent), Math.ceil));
+  const factor = (exponent) => digits(Math.exp(exponent), Math.ceil);
   const outward = [...shufflers].reverse();
   const next = outward[1] ?? analyzer;
   const rounding =
-    kind === "histogram" ? "" : `Your number is rounded, by chance up or down, to one of ${size} steps. `;
+    kind === "summation" ? `Your number is rounded, by chance up or down, to one of ${size} steps. ` : "";
+  const hidden = number
+    ? "Your browser sends your answer and, beside it, now and then others that are picked at random from all " +
+      `${answers} possible messages (at most ${number.most}). So do all, and once they are mixed nobody can be sure which are meant. `
+    : `${rounding}With a probability of ${digits(100 * gamma, Math.floor)} % your browser drops your answer and sends one ` +
+      `picked at random from all ${answers} possible answers instead, so nobody can be sure that what arrives is what you ` +
+      "chose. ";
+  const unmixed = number
+    ? "nothing would protect you."
+    : `only the random answers would protect you, with a factor of at most ${factor(epsilon0)}.`;
+  const byItself = number
+    ? "By itself no answer is protected."
+    : `By itself each answer has epsilon0 = ${digits(epsilon0, Math.ceil)}.`;
   const texts = {
     device:
-      `${rounding}With a probability of ${chance} % your browser drops your answer and sends one picked at random from all ` +
-      `${answers} possible answers instead, so nobody can be sure that what arrives is what you chose. ` +
-      `It seals the answer in ${shufflers.length + 1} layers, and once it has arrived remembers only that you have answered.`,
+      `${hidden}It seals ${number ? "all of them" : "the answer"} in ${shufflers.length + 1} layers, and once it has arrived ` +
+      "remembers only that you have answered.",
     "shuffler-name": outward.join(", then "),
     shuffler:
       "It sees that your device sent something, and from which internet address, but cannot read it. It waits for at " +
@@ -84,12 +94,11 @@ function explain({ task, fingerprint }) {
       "It cannot tell which of them is yours.",
     promise:
       "Whatever anyone concludes from the mixed answers, they could almost as well have concluded it if you had " +
-      `answered differently: the chances differ by a factor of at most ${mixed}, plus ${delta}. ` +
-      `If ${outward.join(", ")} and ${analyzer} broke their word and worked together, only the random answers would ` +
-      `protect you, with a factor of at most ${alone}.`,
+      `answered differently: the chances differ by a factor of at most ${factor(epsilon)}, plus ${delta}. ` +
+      `If ${number ? shufflers[0] : outward.join(", ")} and ${analyzer} broke their word and worked together, ${unmixed}`,
     guarantee:
       `After mixing: (${epsilon}, ${delta})-differential privacy, provided that at least ${honest} of any ${least} answers ` +
-      `come from people who follow the rules. By itself each answer has epsilon0 = ${digits(epsilon0, Math.ceil)}.`,
+      `come from people who follow the rules. ${byItself}`,
     "fingerprint-of": `Fingerprint of the key of ${next}`,
     fingerprint: fingerprint.match(/.{8}/g).join(" "),
     task: task.id.match(/.{8}/g).join(" "),

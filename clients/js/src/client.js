@@ -5,8 +5,8 @@ import { Diary, keep, pace, waiting } from "./diary.js";
 import { ShuffledpError, invalid, untrusted } from "./errors.js";
 import { activeKey, announcedKey, readKeys, readTrust } from "./keys.js";
 import { ask, checkedAddress } from "./network.js";
-import { SystemWords, randomized } from "./protocol.js";
-import { sealInner, wrap } from "./sealing.js";
+import { SystemWords, messagesFor } from "./protocol.js";
+import { sealBundle, wrap } from "./sealing.js";
 import { defaultStorage } from "./storage.js";
 import { checkedId, verifyTask, whole } from "./task.js";
 
@@ -132,19 +132,19 @@ export class Client {
     }
     if (report) return { report, fresh: false };
     pace(entries, served.task.window, this.#now());
-    const made = await this.#sealed(randomized(served.task.protocol, value, this.#words), served);
+    const made = await this.#sealed(await messagesFor(served.task.protocol, value, this.#words), served);
     keep(entries, made);
     return { report: made, fresh: true };
   }
 
-  /** A report that came too late, or for a key that is gone, never arrived: the same message goes to the current window. */
+  /** A report that came too late, or for a key that is gone, never arrived: the same messages go to the current window. */
   async #move(entries, window, served) {
     const late = waiting(entries);
     if (late?.window !== window) return; // another tab was faster
     delete entries.windows[window];
     if (entries.windows[served.window]) return;
     const same = late.key === served.next.fingerprint;
-    keep(entries, same ? { ...late, window: served.window } : await this.#sealed(late.message, served));
+    keep(entries, same ? { ...late, window: served.window } : await this.#sealed(late.messages, served));
   }
 
   /** Only that there was a report is worth keeping. */
@@ -152,10 +152,10 @@ export class Client {
     entries.windows[window] = { arrived: this.#now() };
   }
 
-  async #sealed(message, { task, window, inner: [analyzer, ...shufflers], next }) {
-    let inner = await sealInner(message, task.id, analyzer);
+  async #sealed(messages, { task, window, inner: [analyzer, ...shufflers], next }) {
+    let inner = await sealBundle(messages, task.protocol.mostMessages, task.id, analyzer);
     for (const [at, key] of shufflers.entries()) inner = await wrap(inner, at + 1, task.id, key);
-    return { window, message, inner, key: next.fingerprint };
+    return { window, messages, inner, key: next.fingerprint };
   }
 
   async #send({ task, own }, report, credential) {

@@ -2,7 +2,7 @@
 // down before it is sent, and how many there may be is decided by this device's clock, whatever a server says.
 //
 // {"first": time of the first report or null, "period": that of the last one, "fresh": reports ever made,
-//  "windows": {"7": {"message", "inner", "key"} until it has arrived, then {"arrived": time}}}; times are in milliseconds.
+//  "windows": {"7": {"messages", "inner", "key"} until it has arrived, then {"arrived": time}}}; times are in milliseconds.
 
 import { fromBase64, toBase64 } from "./bytes.js";
 import { isObject } from "./canonical.js";
@@ -59,17 +59,17 @@ export function pace(entries, seconds, now) {
   Object.assign(entries, { first, period, fresh: entries.fresh + 1 });
 }
 
-/** The report that has not arrived yet, if there is one: {window, message, inner, key}. */
+/** The report that has not arrived yet, if there is one: {window, messages, inner, key}. */
 export function waiting(entries) {
   const found = Object.entries(entries.windows).find(([, entry]) => entry.arrived === undefined);
   if (!found) return null;
-  const [window, { message, inner, key }] = found;
-  return { window: Number(window), message, inner: fromBase64(inner), key };
+  const [window, { messages, inner, key }] = found;
+  return { window: Number(window), messages, inner: fromBase64(inner), key };
 }
 
-/** A report that waits: its randomized message, its sealed inside, and the fingerprint of the key that is for. */
-export function keep(entries, { window, message, inner, key }) {
-  entries.windows[window] = { message, inner: toBase64(inner), key };
+/** A report that waits: its randomized messages, its sealed inside, and the fingerprint of the key that is for. */
+export function keep(entries, { window, messages, inner, key }) {
+  entries.windows[window] = { messages, inner: toBase64(inner), key };
 }
 
 function parsed(text) {
@@ -102,5 +102,6 @@ function parsed(text) {
 function isReport(entry) {
   if (!isObject(entry)) return false;
   if (entry.arrived !== undefined) return Number.isFinite(entry.arrived);
-  return Number.isInteger(entry.message) && Boolean(fromBase64(entry.inner)?.length) && typeof entry.key === "string";
+  const messages = Array.isArray(entry.messages) && entry.messages.length > 0 && entry.messages.every(Number.isInteger);
+  return messages && Boolean(fromBase64(entry.inner)?.length) && typeof entry.key === "string";
 }

@@ -1,7 +1,10 @@
 // Records: header || encapsulated key || ciphertext, one layer around the other.
 
 import { bigEndian, concat, fromHex, sha256, utf8 } from "./bytes.js";
+import { invalid } from "./errors.js";
 import { SUITE, seal } from "./hpke.js";
+
+const SEALED = 71; // bytes of a message that is sealed to the analyzer
 
 /** Seven bytes: the key's number and the algorithms. */
 export function header(keyId) {
@@ -21,6 +24,20 @@ export function payload(message) {
 /** The layer that the analyzer takes off. */
 export function sealInner(message, taskId, key, options) {
   return layer(payload(message), "analyzer", taskId, key, options);
+}
+
+/** What hop 1 takes apart: each message as the analyzer opens it, in increasing order, in `slots` slots of one length. */
+export async function sealBundle(messages, slots, taskId, key) {
+  const inOrder = [...messages].sort((one, other) => one - other);
+  const sealed = await Promise.all(inOrder.map((message) => sealInner(message, taskId, key)));
+  return bundle(sealed, slots);
+}
+
+/** Sealed messages side by side; what is left is zeros. */
+export function bundle(sealed, slots) {
+  const [used, length] = [concat(...sealed), slots * SEALED];
+  if (!used.length || used.length > length) throw invalid(`a report of this task has 1 to ${slots} messages.`);
+  return concat(used, new Uint8Array(length - used.length));
 }
 
 /** The layer that the shuffler of a hop takes off; hop 1 is next to the analyzer. */

@@ -97,7 +97,7 @@ test("a report that could not be delivered waits, and is what the next submit se
   shuffler.answers = [undefined, ...Array(8).fill(lost)];
   await assert.rejects(client.submit("b"), { kind: "not_delivered" });
   const waits = (await kept()).windows[1];
-  assert.deepEqual(Object.keys(waits), ["message", "inner", "key"]);
+  assert.deepEqual(Object.keys(waits), ["messages", "inner", "key"]);
   assert.deepEqual(await client.submit("c"), { window: 1, earlier: true });
   assert.deepEqual(await shuffler.opened(), [1]);
   assert.equal(words.made, 1);
@@ -263,6 +263,21 @@ test("another task, another version or an edited plan is refused", async () => {
   }
 });
 
+const plane = (structure = { prime: 5, dimension: 2 }) => ({
+  kind: "frequencies",
+  randomizer: { kind: "design", structure: { kind: "affine", ...structure }, threshold: "9" },
+});
+
+test("a plan on a plane is understood, and the report is a line through the value's point", async () => {
+  const { shuffler, client, words } = await setUp({ protocol: plane() });
+  words.word = () => 2 ** 32 - 1; // the last direction
+  const { task } = await client.describe();
+  assert.deepEqual([task.protocol.size, task.protocol.structure.points], [30, 25]);
+  assert.ok(Math.abs(task.protocol.epsilon0 - Math.log1p((5 * (2 ** 64 - 9)) / 9)) < 1e-9);
+  await client.submit("c"); // the point (0, 2)
+  assert.deepEqual(await shuffler.opened(), [25]);
+});
+
 test("a plan whose protocol this client does not know is refused", async () => {
   for (const protocol of [
     { kind: "plane" },
@@ -272,6 +287,26 @@ test("a plan whose protocol this client does not know is refused", async () => {
     { randomizer: { kind: "response", size: 3, threshold: 2 ** 63 } },
     { randomizer: { kind: "response", size: 3, threshold: (2n ** 64n).toString() } },
     { randomizer: { kind: "laplace", epsilon0: 1 } },
+    { kind: "frequencies" }, // with the randomizer of a histogram
+    ...[
+      { prime: 9, dimension: 2 },
+      { prime: 65537, dimension: 2 },
+      { prime: 1627, dimension: 3 },
+      { prime: 5, dimension: 4 },
+      { prime: 5 },
+      { prime: "5", dimension: 2 },
+      { prime: 5, dimension: 2, order: 5 },
+      { kind: "hadamard", order: 8 },
+    ].map((structure) => plane(structure)),
+    { ...plane(), kind: "histogram" },
+    { ...plane(), domain: { kind: "whole-numbers", size: 26 } },
+    { ...plane(), domain: { kind: "whole-numbers", size: 1 } },
+    { ...plane(), domain: { kind: "labels", labels: ["a", "a"] } },
+    { ...plane(), domain: { kind: "reals", low: 0, high: 1 } },
+    { ...plane(), domain: { kind: "texts", key: "00".repeat(16) } },
+    { ...plane(), kind: "text-frequencies" },
+    { ...plane(), kind: "text-frequencies", domain: { kind: "texts", key: "00" } },
+    { ...plane(), kind: "text-frequencies", domain: { kind: "texts", key: "00".repeat(16), size: 5 } },
   ]) {
     const { client } = await setUp({ protocol });
     await assert.rejects(client.describe(), { kind: "invalid" });
@@ -321,7 +356,7 @@ test("a storage that fails or is damaged means that nothing is reported", async 
     "{}",
     "[]",
     '{"first":null,"fresh":1,"windows":{}}',
-    '{"first":0,"period":0,"fresh":1,"windows":{"1":{"message":1}}}',
+    '{"first":0,"period":0,"fresh":1,"windows":{"1":{"messages":[1]}}}',
   ]) {
     await storage.set(name, text);
     await assert.rejects(client.submit("a"), { kind: "storage" });

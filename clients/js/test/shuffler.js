@@ -117,9 +117,13 @@ export class FakeShuffler {
   /** The messages that the analyzer finds, for tasks with one hop. */
   async opened(analyzer = this.next) {
     const found = [];
-    for (const inner of this.taken.values()) {
-      const payload = await peel(inner, analyzer, "analyzer", this.id);
-      found.push(Number(new DataView(payload.buffer).getBigUint64(0)));
+    for (const bundle of this.taken.values()) {
+      for (let start = 0; start < bundle.length; start += 71) {
+        const record = bundle.slice(start, start + 71);
+        if (record.every((byte) => byte === 0)) continue; // an empty slot
+        const payload = await peel(record, analyzer, "analyzer", this.id);
+        found.push(Number(new DataView(payload.buffer).getBigUint64(0)));
+      }
     }
     return found;
   }

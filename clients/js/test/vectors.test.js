@@ -42,30 +42,30 @@ test("fingerprints", async () => {
   }
 });
 
-test("randomization from recorded words", () => {
+test("randomization from recorded words", async () => {
   for (const vector of VECTORS.randomization) {
     const words = new RecordedWords(vector);
     const protocol = readProtocol(vector.protocol);
-    const symbol = encode(protocol, vector.value, words);
+    const symbol = await encode(protocol, vector.value, words);
     assert.equal(symbol, vector.symbol);
     assert.equal(randomize(protocol, symbol, words), vector.message);
-    assert.deepEqual([words.bytes, words.blocks], [{}, {}]); // all of them were used
+    assert.deepEqual([words.bytes, words.blocks, words.words], [{}, {}, {}]); // all of them were used
   }
 });
 
-test("values outside the domain are refused and not shown", () => {
+test("values outside the domain are refused and not shown", async () => {
   for (const { protocol, value } of VECTORS.refused) {
-    assert.throws(() => encode(readProtocol(protocol), value, new SystemWords()), { kind: "invalid" });
+    await assert.rejects(encode(readProtocol(protocol), value, new SystemWords()), { kind: "invalid" });
   }
   const labelled = readProtocol(VECTORS.refused[0].protocol);
-  assert.throws(
-    () => encode(labelled, "s3cret", new SystemWords()),
+  await assert.rejects(
+    encode(labelled, "s3cret", new SystemWords()),
     (error) => !error.message.includes("s3cret"),
   );
   const { protocol } = VECTORS.refused.at(-1);
   for (const value of [NaN, Infinity, "1", true, null, 12345.678]) {
-    assert.throws(
-      () => encode(readProtocol(protocol), value, new SystemWords()),
+    await assert.rejects(
+      encode(readProtocol(protocol), value, new SystemWords()),
       (error) => !error.message.includes("12345"),
     );
   }
@@ -110,6 +110,32 @@ test("nothing is sealed to a point of small order", async () => {
   const one = Uint8Array.from({ length: 32 }, (_, at) => (at === 0 ? 1 : 0));
   for (const point of [new Uint8Array(32), one])
     await assert.rejects(seal(new Uint8Array(1), point, new Uint8Array(1)));
+});
+
+test("a value's messages are lines or planes through its point, and each is sent as often", () => {
+  for (const [prime, dimension, choices] of [
+    [5, 2, 6],
+    [3, 3, 13],
+  ]) {
+    const protocol = readProtocol({
+      kind: "frequencies",
+      domain: { kind: "whole-numbers", size: prime ** dimension },
+      randomizer: { kind: "design", structure: { kind: "affine", prime, dimension }, threshold: "1" },
+    });
+    const sent = (value) => {
+      const counts = new Map();
+      for (let i = 0; i < 1000 * choices; i++) {
+        const message = randomize(protocol, value, new SystemWords());
+        counts.set(message, (counts.get(message) ?? 0) + 1);
+      }
+      return counts;
+    };
+    const [one, other] = [sent(7), sent(prime ** dimension - 1)];
+    assert.equal(one.size, choices);
+    assert.ok([...one.values()].every((count) => Math.abs(count - 1000) < 260)); // eight standard deviations
+    const shared = [...one.keys()].filter((message) => other.has(message)).length;
+    assert.equal(shared, (prime ** (dimension - 1) - 1) / (prime - 1));
+  }
 });
 
 test("fresh words are spread over all values", () => {

@@ -2,13 +2,19 @@
 
 /** The words of a vector, and no others. */
 export class RecordedWords {
-  constructor({ bytes, blocks }) {
+  constructor({ bytes, blocks, words }) {
     this.bytes = { ...bytes };
+    this.words = { ...words };
     this.blocks = { ...blocks };
   }
   byte(lane) {
     const found = this.bytes[lane];
     delete this.bytes[lane];
+    return found;
+  }
+  word(lane) {
+    const found = parseInt(this.words[lane], 16);
+    delete this.words[lane];
     return found;
   }
   block(draw) {

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 SMALLEST_DELTA: Final = 1e-12
 _NEGLIGIBLE: Final = 1e-17
 """Where a curve is cut off; what is left is charged as outright failure in every round."""
+_MOST_LEFT: Final = 1e-3
+"""If delta never becomes negligible: the most that may be left where it stops falling. More would leave nothing to claim."""
+_FALLING: Final = 0.9
+"""Delta still falls if twice the epsilon makes it smaller by this factor."""
 _FFT_ERROR: Final = 2e-13
 _FFT_ERROR_PER_ROUND: Final = 1e-16
 """Absolute error of a composed delta: measured against exact convolution at 1e3 ... 3e4 rounds, times two or more."""
@@ -64,12 +68,16 @@ class Collection:
         return 1.0 if claim.regime is not None else min(1.0, exp_up(claim.log_delta.upper))
 
     def reach(self) -> float:
-        """An epsilon at which one round's delta is negligible, and not much larger than the least such."""
-        high = 1e-6
-        while self.delta_up(high) > _NEGLIGIBLE:
+        """An epsilon at which one round's delta is negligible, or falls no further; not much larger than the least such."""
+        high, least, at = 1e-6, 1.0, 0.0
+        while (delta := self.delta_up(high)) > _NEGLIGIBLE:
+            if delta < _FALLING * least:
+                least, at = delta, high
             high *= 2
             if high > 300:
-                raise NoClaim("no epsilon up to 300 makes one round's delta negligible. Add users or local noise.")
+                if least > _MOST_LEFT:
+                    raise NoClaim("no epsilon up to 300 makes one round's delta negligible. Add users or local noise.")
+                return at
         return first_real(lambda e: self.delta_up(e) <= _NEGLIGIBLE, high / 2, high, precision=_REACH_PRECISION)
 
 

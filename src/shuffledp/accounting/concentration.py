@@ -11,6 +11,7 @@ from flint import arb
 
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, BoundKind, Claim, Side, at_most, is_local_guarantee, outside
 from shuffledp.arithmetic.balls import evaluate
+from shuffledp.arithmetic.law import Poisson
 from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.references import cite
 
@@ -61,6 +62,10 @@ class Concentration:
             return CERTAINLY_PRIVATE
         if epsilon == 0:
             return outside(f"{self.name} needs E[L] = 1 - e^epsilon below 0. Use an epsilon above 0.")
+        if isinstance(blanket.summands(n), Poisson):
+            return outside(
+                f"{blanket.label} hides values among dummies, which {self.name} is not about. Use the best bound."
+            )
         if not blanket.bounded:
             return outside(
                 f"the amplification variable of {blanket.label} is unbounded, and {self.name} needs a bounded one. "

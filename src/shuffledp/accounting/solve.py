@@ -18,6 +18,7 @@ from shuffledp.arithmetic.law import expected
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.display import paragraphs, table
 from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
 Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma", "dummies"]
@@ -94,6 +95,11 @@ class Solution:
     reference: str
     note: str | None = None
     claim: Claim | None = None
+
+    def _repr_html_(self) -> str:
+        cells = [self.bound, *("" if end is None else f"{end:.6g}" for end in (self.value, self.lower, self.upper))]
+        remarks = [text for text in (self.regime, self.note) if text]
+        return table(["bound", self.unknown, "lower end", "upper end"], [cells]) + paragraphs(*remarks)
 
     def document(self, version: str) -> dict[str, Any]:
         """The solution as JSON data, with a certificate by this version of the software where the bound is numeric."""

@@ -17,6 +17,7 @@ from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import (
+    PARAMETERS,
     Given,
     RandomizerChoice,
     local_parameter,
@@ -94,7 +95,7 @@ class Request:
 )
 @click.option(
     "--solve-for",
-    type=click.Choice(["epsilon", "delta", "n", "epsilon0", "gamma", "sigma"]),
+    type=click.Choice(["epsilon", "delta", "n", *PARAMETERS]),
     help="Only needed to ask for the gamma of rr instead of its epsilon0.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output, with certificates.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.candidates import candidates_option
+from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
 from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
@@ -26,6 +26,7 @@ from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Ledger, counted
 from shuffledp.esa.opened import OpenedBefore
 from shuffledp.figures.report import check_report, rendered
+from shuffledp.results.derived import derived
 from shuffledp.results.promise import shift, stated
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -43,6 +44,8 @@ def analyzer_group() -> None:
 @click.option("--keys", type=_FILE, required=True, help="The analyzer's key file.")
 @click.option("--batch", type=Whole(), help="Which batch [default: the latest released one].")
 @candidates_option
+@top_option
+@false_positives_option
 @click.option("--ledger", type=_FILE, help="Budget file of the population.")
 @click.option("--budget-epsilon", type=Real(), help="The budget's epsilon; only for a new ledger.")
 @click.option("--budget-delta", type=Real(), help="The budget's delta; only for a new ledger.")
@@ -61,7 +64,8 @@ def analyzer_group() -> None:
     "--report", "reports", type=_FILE, multiple=True, help="Write a page (.html) or a picture (.png); may be repeated."
 )
 def run_analyzer(
-    task: Path, url: str, token: Path, keys: Path, batch: int | None, candidates: Path | None, ledger: Path | None,
+    task: Path, url: str, token: Path, keys: Path, batch: int | None, candidates: Path | None, top: int | None,
+    false_positives: float | None, ledger: Path | None,
     budget_epsilon: float | None, budget_delta: float | None, expect_head: str | None, opened: Path | None, processes: int | None,
     as_json: bool, out: Path | None, reports: tuple[Path, ...],
 ) -> None:  # fmt: skip
@@ -76,11 +80,14 @@ def run_analyzer(
         book.check()
     released = Collector(url=url, token=read_secret(token)).fetch(found, batch)
     with progress(1000, "Opening") as bar:
-        result = analyze(
+        answer = analyze(
             released, found, ring, ledger=book, opened_before=OpenedBefore(opened or state_folder() / "opened"),
             processes=processes or os.cpu_count() or 1, candidates=asked,
             watch=lambda share: bar.update(int(1000 * share) - bar.pos),
-        ).document()  # fmt: skip
+        )  # fmt: skip
+    result = answer.document()
+    if top is not None or false_positives is not None:
+        result["derived"] = derived(answer, top=top, false_positives=false_positives)
     text = json.dumps(result, indent=2, allow_nan=False)
     if out is not None:
         write_text(out, text + "\n")
@@ -130,6 +137,7 @@ def _words(result: Document) -> str:
     promised, received, _ = stated(result)
     lines = [estimates(result), "", f"{result['n']:,} valid of {result['received']:,} reports"]
     lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
+    lines += [f"{name}: {json.dumps(value)}" for name, value in result.get("derived", {}).items()]
     lines += [f"epsilon = {one.epsilon} at delta = {one.delta} {one.when}" for one in (promised, received)]
     lines += [shift(result), result["trust"], *result["notes"]]
     if result["ledger"]:

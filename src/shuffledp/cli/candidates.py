@@ -1,12 +1,20 @@
-"""`--candidates`: the texts to ask about."""
+"""`--candidates`, `--top` and `--false-positives`: which texts to ask about, and which of many answers to single out."""
 
 from pathlib import Path
 from typing import Final
 
 import click
 
+from shuffledp.cli.numbers import Real, Whole
+
 candidates_option: Final = click.option(
     "--candidates",
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the texts to ask about, one per line, for a plan that takes any text.",
+)
+top_option: Final = click.option("--top", type=Whole(), help="Also this many of the largest bins or texts.")
+false_positives_option: Final = click.option(
+    "--false-positives",
+    type=Real(),
+    help="Of the largest only those above a threshold that so many reach by chance on average, if nobody holds any.",
 )

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def compare_command(question: str, simulate: bool, plot: Path | None, as_json: b
         click.echo(_table(rows, simulate))
 
 
-def _table(rows: list[Candidate], simulate: bool) -> str:
+def _table(rows: Sequence[Candidate], simulate: bool) -> str:
     header = ["protocol", "users trust", "messages", "bits", "epsilon0", "rmse", *(["simulated"] if simulate else [])]
     cells = []
     for row in rows:
@@ -68,6 +69,8 @@ def _table(rows: list[Candidate], simulate: bool) -> str:
             line.append("-" if row.simulated is None else _error(row.simulated))
         cells.append(line)
     notes = [f"{row.name}: {row.note}" for row in rows if row.note]
+    if rows and rows[0].share is not None:
+        notes.append(f"rmse: of one value that up to {100 * rows[0].share:g} % of the users hold")
     return "\n".join([aligned(header, cells), *([""] if notes else []), *notes])
 
 

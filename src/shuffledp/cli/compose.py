@@ -9,7 +9,7 @@ import click
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.cli.numbers import Real
-from shuffledp.cli.randomizer import SHAPES, RandomizerChoice, local_parameter, read_channel
+from shuffledp.cli.randomizer import PARAMETERS, SHAPES, RandomizerChoice, local_parameter, read_channel
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
@@ -108,9 +108,9 @@ def _collection(file: Path, document: dict[str, Any]) -> Collection:
     inputs, solved = dict(document["inputs"]), document.get("solved_for")
     results = document.get("results")
     result = results[0] if isinstance(results, list) and results and isinstance(results[0], dict) else {}
-    if solved in ("n", "epsilon0", "gamma", "sigma"):
+    if solved in ("n", *PARAMETERS):
         inputs[solved] = result.get("value")
-    values = {k: inputs[k] for k in (*SHAPES, "epsilon0", "gamma", "sigma", "n") if inputs.get(k) is not None}
+    values = {k: inputs[k] for k in (*SHAPES, *PARAMETERS, "n") if inputs.get(k) is not None}
     if any(isinstance(value, list) for value in values.values()):
         raise InvalidInput(f"{file.name} is a sweep. Make one file per collection.")
     randomizer, matrix = inputs.get("randomizer", ""), inputs.get("matrix")

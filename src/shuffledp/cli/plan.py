@@ -15,11 +15,13 @@ from shuffledp.core import checks
 from shuffledp.core.honest import people_to_ask, reports_expected
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
+from shuffledp.planning.bought import bought
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.plan import Plan, plan
 from shuffledp.planning.ways import Way, best_way, ways
 from shuffledp.protocols import registry
 from shuffledp.protocols.options import QUESTIONS
+from shuffledp.protocols.question import spoken
 
 _SEVERAL: Final = QUESTIONS.name
 
@@ -78,12 +80,12 @@ def plan_command(
     if plot is not None:
         check_picture(plot)
         check_place(plot)
-    options = given_options(given)
-    if "rounds" in options or "rounds_per_person" in options or plot is not None:
-        plan_over_time(question, options, paper=paper, out=out, force=force, as_json=as_json, plot=plot)
+    asked = given_options(given)
+    if "rounds" in asked or "rounds_per_person" in asked or plot is not None:
+        plan_over_time(question, asked, paper=paper, out=out, force=force, as_json=as_json, plot=plot)
         return
-    side_by_side = _ways(question, options, paper) if _SEVERAL in options else []
-    found = best_way(side_by_side) if side_by_side else _solved(question, options, paper)
+    side_by_side = _ways(question, dict(asked), paper) if _SEVERAL in asked else []
+    found = best_way(side_by_side) if side_by_side else _solved(question, dict(asked), paper)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)
@@ -93,6 +95,9 @@ def plan_command(
     click.echo(found.explain())
     if side_by_side:
         click.echo(f"\n{ways_table(side_by_side)}")
+    elif found.protocol.messages_per_user > 1:
+        options = {option.name for option in registry.options()} | {"honest_fraction"}
+        click.echo(bought(found, question, **{name: value for name, value in asked.items() if name in options}))
     dropout = given.get("dropout")
     if dropout is not None:
         click.echo(
@@ -129,6 +134,6 @@ def _solved(question: str, given: dict[str, Any], paper: bool) -> Plan:
         return epsilon_possible(question, rmse=target, **given)
     if rmse is not None and not averages:
         raise InvalidInput(
-            f"more users do not make the error of a {question} smaller, only its share of n. Use --rmse-share."
+            f"more users do not make the error of {spoken(question)} smaller, only its share of n. Use --rmse-share."
         )
     return users_needed(question, rmse_share=rmse if share is None else share, **given)

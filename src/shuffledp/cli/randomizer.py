@@ -14,9 +14,11 @@ from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.response import RandomizedResponse
@@ -72,6 +74,19 @@ def _design(structure: Callable[..., Structure], needs: dict[str, str], takes: t
     return _Kind(("epsilon0", "gamma"), law, family, needs, takes)
 
 
+def _hiding(*, size: int | None = None, prime: int | None = None, dimension: int | None = None) -> Structure:
+    """What dummies hide: values with messages of their own, or a plane."""
+    if (size is None) == (prime is None):
+        raise InvalidInput(
+            "dummies hide values with messages of their own, or a plane. Add --size or --prime, not both."
+        )
+    if size is not None and dimension is not None:
+        raise InvalidInput("--dimension belongs to a plane, which has a prime. Leave it out.")
+    if size is not None:
+        return Identity(size=size)
+    return AffineSpace(prime=prime or 0, dimension=2 if dimension is None else dimension)
+
+
 def _nothing_to_solve(parameter: str) -> RandomizerFamily:  # noqa: ARG001
     raise InvalidInput("a channel has no parameter to solve for. Leave out another quantity.")
 
@@ -91,11 +106,19 @@ _KINDS: dict[str, _Kind] = {
         lambda size, range: LocalHashing.holding(size, range),  # noqa: A006 - the option's name
         _SIZE | {"range": "the number of hashes"},
     ),
+    "dummies": _Kind(
+        ("dummies",),
+        lambda dummies, **shape: Dummies(structure=_hiding(**shape), dummies=dummies).blanket(),
+        lambda parameter, **shape: Dummies.family(_hiding(**shape)),  # noqa: ARG005
+        takes=("size", "prime", "dimension"),
+    ),
     "laplace": _plain(Laplace, "epsilon0"),
     "gaussian": _plain(Gaussian, "sigma"),
     "channel": _Kind((), Channel.blanket, _nothing_to_solve),
 }
 """Every randomizer by its name on the command line."""
+PARAMETERS = tuple(dict.fromkeys(name for kind in _KINDS.values() for name in kind.parameters))
+"""What is given or solved for."""
 SHAPES = tuple(dict.fromkeys(name for kind in _KINDS.values() for name in (*kind.needs, *kind.takes)))
 """The options that say how large a randomizer is."""
 
@@ -129,8 +152,12 @@ def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]],
     options = [
         click.option("--randomizer", type=click.Choice(list(_KINDS)), required=True, help="The local randomizer."),
         click.option("--size", type=whole, help=f"Number of values ({_with('size')})."),
-        click.option("--prime", type=whole, help="Order of the plane (plane): its square is the number of values."),
-        click.option("--dimension", type=whole, help="2 for the plane, 3 for the space (plane) [default: 2]."),
+        click.option(
+            "--prime", type=whole, help=f"Order of the plane ({_with('prime')}): its square is the number of values."
+        ),
+        click.option(
+            "--dimension", type=whole, help=f"2 for the plane, 3 for the space ({_with('dimension')}) [default: 2]."
+        ),
         click.option("--range", type=whole, help="Number of hashes (local-hashing)."),
         click.option(
             "--matrix",
@@ -140,6 +167,7 @@ def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]],
         click.option("--epsilon0", type=real, help=f"Local privacy parameter ({_with('epsilon0')})."),
         click.option("--gamma", type=real, help=f"Probability of ignoring the value ({_with('gamma')})."),
         click.option("--sigma", type=real, help="Noise standard deviation (gaussian)."),
+        click.option("--dummies", type=real, help="Uniform messages that a user adds on average (dummies)."),
     ]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -155,9 +183,9 @@ def local_parameter(randomizer: str, given: Container[str], solve_for: str | Non
     if randomizer not in _KINDS:
         raise InvalidInput(f"there is no randomizer {randomizer!r}. Use one of {', '.join(_KINDS)}.")
     possible = _KINDS[randomizer].parameters
-    if solve_for in ("epsilon0", "gamma", "sigma") and solve_for not in possible:
+    if solve_for in PARAMETERS and solve_for not in possible:
         raise InvalidInput(f"--randomizer {randomizer} has no {solve_for}. Leave out --solve-for.")
-    present = [name for name in ("epsilon0", "gamma", "sigma") if name in given]
+    present = [name for name in PARAMETERS if name in given]
     for name in present:
         if name not in possible:
             takes = " or ".join(f"--{p}" for p in possible) or "--matrix"

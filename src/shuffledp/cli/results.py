@@ -1,29 +1,52 @@
 """A result in plain text: what `run` and `analyzer run` print alike."""
 
+from typing import Final
+
+import numpy as np
+
 from shuffledp.cli.tables import aligned
 from shuffledp.core.document import Document
+from shuffledp.protocols.counting import MANY
+from shuffledp.results.promise import selection
+
+_COLUMNS: Final = ("names", "value", "standard_error", "interval")
+_LARGEST: Final = 50
 
 
 def estimates(result: Document) -> str:
-    """A line per entry: its estimate, its error and its interval, and the truth if it was asked for."""
+    """A line per entry: its estimate, its error and its interval, and the truth if it was asked for; of many the largest."""
     estimate, truth = result["estimate"], result["truth"]
+    size = len(estimate["names"])
+    if size > MANY:
+        shown = np.argsort(-np.array(estimate["value"]), kind="stable")[:_LARGEST]
+        estimate = estimate | {key: [estimate[key][j] for j in shown] for key in _COLUMNS}
+        truth = None if truth is None else [truth[j] for j in shown]
     together = " (all at once)" if estimate["simultaneous"] else ""
     header = [
         result["question"],
         "estimate",
-        "standard error",
+        f"standard error{', at most' if estimate['standard_error_is_a_bound'] else ''}",
         f"{100 * estimate['confidence']:g} % from",
         f"to{together}",
     ]
-    columns = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
+    columns = (estimate[key] for key in _COLUMNS)
     rows = [
-        [name, *(_number(number) for number in (value, error, *ends))]
+        [_shown(name), *(_number(number) for number in (value, error, *ends))]
         for name, value, error, ends in zip(*columns, strict=True)
     ]
     if truth is not None:
         header.append("truth (not private)")
         rows = [[*row, _number(exact)] for row, exact in zip(rows, truth, strict=True)]
-    return aligned(header, rows)
+    lines = [aligned(header, rows)]
+    if size > MANY:
+        lines.append(f"... and {size - _LARGEST:,} smaller ones, which the JSON has")
+    why = selection(result)
+    return "\n".join([*lines, *([why] if why else [])])
+
+
+def _shown(name: str) -> str:
+    """A name may be a text that somebody sent: what would steer the terminal is written out."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in name)
 
 
 def _number(value: float) -> str:

@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 import click
 
-from shuffledp.cli.candidates import candidates_option
+from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
 from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals, Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates
 from shuffledp.cli.state import state_folder
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.guarantee import NOTHING_LOCAL
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.registry import ENGINES
@@ -60,7 +61,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--frequencies", is_flag=True, help="Also the share of users in each bin.")
 @click.option("--cdf", is_flag=True, help="Also cumulative counts, in the plan's order of bins.")
 @click.option("--quantile", type=Reals(), help="Also the bins where these shares of users are reached.")
-@click.option("--top", type=Whole(), help="Also this many of the largest bins.")
+@top_option
+@false_positives_option
 @click.option("--range", "ranges", metavar="FIRST..LAST", multiple=True, help="Also the count from one bin to another.")
 @click.option("--multiline", is_flag=True, help="Cells of the CSV file may contain line breaks.")
 @click.option(
@@ -81,8 +83,8 @@ def run_command(
     plan: Path, data: Path, column: str | None, query: str | None, candidates: Path | None, missing: Literal["refuse", "skip"],
     missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
     max_rows_per_user: int | None, confidence: float, simultaneous: bool, project: bool, frequencies: bool, cdf: bool,
-    quantile: tuple[float, ...] | None, top: int | None, ranges: tuple[str, ...], multiline: bool, engine: str, truth: bool,
-    plot: Path | None, reports: tuple[Path, ...], as_json: bool, out: Path | None,
+    quantile: tuple[float, ...] | None, top: int | None, false_positives: float | None, ranges: tuple[str, ...],
+    multiline: bool, engine: str, truth: bool, plot: Path | None, reports: tuple[Path, ...], as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Carry out PLAN on DATA (CSV, Parquet or Arrow, one report per row): randomize, shuffle, estimate."""
     if plot is not None:
@@ -102,7 +104,7 @@ def run_command(
     document = result.document(confidence=confidence, simultaneous=simultaneous)
     extra = derived(
         result, confidence=confidence, simultaneous=simultaneous, project=project, frequencies=frequencies, cdf=cdf,
-        quantiles=quantile or (), top=top, ranges=ranges,
+        quantiles=quantile or (), top=top, ranges=ranges, false_positives=false_positives,
     )  # fmt: skip
     if extra:
         document["derived"] = extra
@@ -129,4 +131,6 @@ def _words(result: Result, document: dict[str, Any]) -> str:
         lines.append(f"guarantee: {result.guarantee}")
         if result.realised_epsilon is not None and result.realised_epsilon < result.guarantee.epsilon:
             lines.append(f"with the {result.n:,} reports received, epsilon is {rounded_up(result.realised_epsilon)}")
+        if document["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None:
+            lines.append(NOTHING_LOCAL)
     return "\n".join([*lines, *(f"note: {note}" for note in result.notes)])

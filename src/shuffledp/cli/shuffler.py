@@ -20,6 +20,7 @@ from shuffledp.cli.config import STORE, config_option
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.task import fingerprints, read_task
+from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.address import is_loopback
 from shuffledp.esa.admission import OneTimeTokens
@@ -198,12 +199,13 @@ def forward(
     from shuffledp.esa.sender import Sender
 
     found = read_task(task)
-    records = Collector(url=source, token=read_secret(token)).records(found, batch)
-    outcomes = Sender(url=target, token=read_secret(to_token)).send(found, records)
-    refused = Counter(outcome for outcome in outcomes if not outcome.arrived)
-    arrived = len(outcomes) - refused.total()
-    words = f"{arrived:,} of {len(outcomes):,} reports are at the next shuffler"
-    show({"reports": len(outcomes), "arrived": arrived, "refused": refused}, words, as_json=as_json)
+    sender, outcomes = Sender(url=target, token=read_secret(to_token)), Counter[Outcome]()
+    for records in Collector(url=source, token=read_secret(token)).records(found, batch):
+        outcomes.update(sender.send(found, records))
+    refused = Counter({outcome: often for outcome, often in outcomes.items() if not outcome.arrived})
+    reports, arrived = outcomes.total(), outcomes.total() - refused.total()
+    words = f"{arrived:,} of {reports:,} reports are at the next shuffler"
+    show({"reports": reports, "arrived": arrived, "refused": refused}, words, as_json=as_json)
     if refused:
         click.echo(
             f"the others were refused: {', '.join(sorted(refused))}",

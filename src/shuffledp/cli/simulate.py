@@ -13,6 +13,8 @@ from shuffledp.cli.progress import progress
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.population import read_population
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.question import spoken
+from shuffledp.results.rehearsal import rehearse
 from shuffledp.results.simulation import simulate
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -28,24 +30,39 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @candidates_option
 @click.option("--trials", type=Whole(), default="1000", show_default=True, help="Number of simulated runs.")
+@click.option("--whole-runs", type=Whole(), default="0", help="Also so many whole runs: what is found (heavy-hitters).")
 @click.option("--seed", type=Whole(), help="Seed, to repeat a simulation [default: a new one each time].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate_command(
-    plan: Path, truth: Path, candidates: Path | None, trials: int, seed: int | None, as_json: bool
+    plan: Path, truth: Path, candidates: Path | None, trials: int, whole_runs: int, seed: int | None, as_json: bool
 ) -> None:
     """How far off PLAN's answers are for the users in --truth: exact in law, a billion users in milliseconds.
 
     Simulated answers carry no guarantee.
     """
-    if trials < 1 or (seed is not None and seed < 0):
-        raise InvalidInput("trials must be at least 1 and seed at least 0. Give e.g. --trials 1000.")
+    if trials < 1 or whole_runs < 0 or (seed is not None and seed < 0):
+        raise InvalidInput("trials must be at least 1, whole runs and seed at least 0. Give e.g. --trials 1000.")
     chosen = read_plan(plan).about(None if candidates is None else read_candidates(candidates))
     population = read_population(truth, chosen.protocol.domain)
     with progress(trials, "Simulating") as bar:
         found = simulate(chosen, population, trials=trials, generator=np.random.default_rng(seed), progress=bar.update)
+    whole = None
+    if whole_runs:
+        with progress(whole_runs, "Running") as bar:
+            whole = rehearse(chosen, population, runs=whole_runs, seed=seed, progress=bar.update)
     if as_json:
-        click.echo(json.dumps(found.document(), indent=2, allow_nan=False))
+        runs = {} if whole is None else {"whole_runs": whole.document()}
+        click.echo(json.dumps(found.document() | runs, indent=2, allow_nan=False))
         return
-    click.echo(f"{found.n:,} users, {found.trials:,} simulated runs of a {found.question}")
-    click.echo(f"root mean squared error: {found.rmse:.6g} (forecast for these data: {found.expected_rmse:.6g})")
+    click.echo(f"{found.n:,} users, {found.trials:,} simulated runs of {spoken(found.question)}")
+    several = f" ({len(found.bias):,} entries together)" if len(found.bias) > 1 else ""
+    click.echo(
+        f"root mean squared error{several}: {found.rmse:.6g} (forecast for these data: {found.expected_rmse:.6g})"
+    )
     click.echo(f"95 % intervals that hold the truth: {100 * found.coverage:.2f} %")
+    if whole is not None:
+        share = "" if whole.found is None else f", {100 * whole.found:.2f} % of them found"
+        click.echo(f"{whole.runs:,} whole runs: {whole.frequent:,} frequent enough to be found almost surely{share}")
+        click.echo(
+            f"found that nobody holds: {whole.false_positives:.2f} a run (stated: {whole.stated_false_positives:.2f})"
+        )

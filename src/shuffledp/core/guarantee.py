@@ -4,11 +4,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.display import paragraphs
 
 ADJACENCY: Final = "replace-one"
 """Neighbouring datasets differ in one user's value; the number of users is public."""
 SETTING: Final = f"{ADJACENCY} neighbours, number of users public"
 """The same in a few words, for tables."""
+
+NOTHING_LOCAL: Final = (
+    "THERE IS NO LOCAL GUARANTEE: whoever sees the messages of one user before they are shuffled, such as a shuffler and an "
+    "analyzer who collude, may learn the value"
+)
+"""Where users rely on others' dummies alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +43,9 @@ class Guarantee:
             f"{claim(self.epsilon, self.delta)} after shuffling {self.n:,} reports "
             f"({self.adjacency} neighbours, number of users public; proved by the {self.bound} bound)"
         )
+
+    def _repr_html_(self) -> str:
+        return paragraphs(str(self))
 
 
 def claim(epsilon: float, delta: float) -> str:

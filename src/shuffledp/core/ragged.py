@@ -1,5 +1,6 @@
 """Messages of people who do not all send equally many."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -29,11 +30,20 @@ class Ragged:
 
     def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]] | slice) -> Self:
         """Some of the rows, by mark or by number."""
+        if not isinstance(rows, np.ndarray | slice):
+            raise TypeError(
+                "rows are chosen by an array or a slice"
+            )  # else numpy would take this for a list of numbers
         each = self.each.astype(np.int64)
         starts, chosen = (np.cumsum(each) - each)[rows], each[rows]
         before = np.cumsum(chosen) - chosen
         places = np.repeat(starts - before, chosen) + np.arange(int(chosen.sum()))
         return type(self)(self.values[places], self.each[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The rows of several, one after the other."""
+        return cls(np.concatenate([part.values for part in parts]), np.concatenate([part.each for part in parts]))
 
     def of_row(self, row: int) -> NDArray[np.unsignedinteger]:
         """The messages of one row."""

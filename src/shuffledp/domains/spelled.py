@@ -131,6 +131,24 @@ class Spelled(Domain):
         return cls(**fields(document, cls.kind, alphabet=text, max_length=whole))
 
 
+def letters_of(alphabet: str) -> str:
+    """An alphabet as people write it: a-z is all letters from a to z, a hyphen at either end is itself.
+
+    >>> letters_of("a-e_-")
+    'abcde_-'
+    """
+    found, rest = "", alphabet
+    while rest:
+        if len(rest) > 2 and rest[1] == "-":
+            if rest[0] > rest[2]:
+                raise InvalidInput("a range of letters goes from one to a later one. Write e.g. a-z.")
+            found += "".join(map(chr, range(ord(rest[0]), min(ord(rest[2]), ord(rest[0]) + _MOST_LETTERS) + 1)))
+            rest = rest[3:]
+        else:
+            found, rest = found + rest[0], rest[1:]
+    return found
+
+
 def codes(values: NDArray[np.bytes_], length: int) -> NDArray[np.uint8]:
     """Clean values as a table with a row for each, filled up with 0."""
     return np.ascontiguousarray(values, dtype=f"S{length}").view(np.uint8).reshape(len(values), length)

@@ -74,7 +74,7 @@ def analyze(
     task.plan.check_memory()
     batch = Released.of(batch) if isinstance(batch, bytes) else batch
     reports = _reports(batch, task, ring)
-    _check_size(reports.number, task.plan)
+    _check_size(reports, task.plan)
     _check_keys(reports.messages, task.plan)
     with contextlib.nullcontext() if opened_before is None else opened_before.of(task.id) as remembered:
         fresh = _fresh(reports, batch.sha256, task.plan, remembered)
@@ -122,12 +122,19 @@ def _reports(batch: Released, task: Task, ring: KeyRing) -> Reports:
     return batch.reports(task.plan.protocol.most_messages)
 
 
-def _check_size(received: int, plan: Plan) -> None:
-    """No shuffler that follows the protocol releases fewer."""
-    if received < plan.min_batch:
+def _check_size(reports: Reports, plan: Plan) -> None:
+    """No shuffler that follows the protocol releases fewer reports, and no users who do send fewer messages beside one each."""
+    if reports.number < plan.min_batch:
         raise InvalidInput(
-            f"this batch has {received:,} reports, and no shuffler may release fewer than {plan.min_batch:,}. "
+            f"this batch has {reports.number:,} reports, and no shuffler may release fewer than {plan.min_batch:,}. "
             "Nothing was opened or booked; ask the shuffler's operator how this came about."
+        )
+    beside = plan.protocol.fewest_messages(plan.guarantee.n) - plan.guarantee.n
+    if reports.extra < beside:
+        raise InvalidInput(
+            f"this batch has {reports.extra:,} messages beside one for each report, and {plan.guarantee.n:,} users who follow "
+            f"the protocol send at least {beside:,}: what should hide these people is missing. Nothing was opened or booked; "
+            "find out which clients send too little, or whether somebody let only reports with few messages through."
         )
 
 

@@ -4,7 +4,8 @@ A bundle has a slot for each message that a user may send. What is left is zeros
 Where users send one message there is one slot, and the bundle is just the sealed message.
 
 The shuffler sees how many slots are in use. That number does not depend on the user's value, and the sum over all users can be
-seen in the batch anyway. The messages are sealed in increasing order, so their places say nothing about which one is true.
+seen in the batch anyway. Nobody before it sees the number: whoever did could let only those through who send few messages, and
+the others' messages are what hides each of them. Messages are in increasing order: their places do not tell which one is true.
 """
 
 from collections.abc import Sequence
@@ -26,15 +27,21 @@ def bundled(sealed: Sequence[bytes], slots: int) -> bytes:
 
 def is_bundle(data: bytes) -> bool:
     """Whether slots in use come first, each with a record of our suite, all of them for one key and no two the same."""
-    in_use = -(-len(data.rstrip(b"\0")) // SEALED)  # no header is all zeros
-    records = split(data[: in_use * SEALED], SEALED) or []
+    records = split(data[: _in_use(data) * SEALED], SEALED) or []
     keys = {key_id_of(record) for record in records}
     return len(keys) == 1 and None not in keys and len(set(records)) == len(records)
 
 
-def slots_of(length: int) -> int:
-    """How many slots a kept record of this length has; 1 if it is passed on as it is.
+def compact(bundle: bytes) -> bytes:
+    """As a store keeps it: the records, and one zero, so that its length tells it from a record that is released as it is."""
+    return bundle[: _in_use(bundle) * SEALED] + b"\0"
 
-    No number of slots has the length of a record with layers for further shufflers.
-    """
-    return max(1, length // SEALED) if length % SEALED == 0 else 1
+
+def is_compact(length: int) -> bool:
+    """Whether this is the length of a bundle that is kept; no record, whatever its layers, has such a length."""
+    return length % SEALED == 1
+
+
+def _in_use(bundle: bytes) -> int:
+    """How many slots are, if those come first."""
+    return -(-len(bundle.rstrip(b"\0")) // SEALED)  # no header is all zeros

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,14 +25,14 @@ class Collector:
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", checked(self.url))
 
-    def records(self, task: Task, batch: int | None = None) -> list[bytes]:
-        """The records of a released batch, whatever hop released it."""
+    def records(self, task: Task, batch: int | None = None) -> Iterator[list[bytes]]:
+        """The records of a batch that an outer hop released, a bounded number at a time."""
         entry = self._listed(task, batch)
         released = self._download(entry)
         if entry["reports"] < 1 or len(released.content) % entry["reports"]:
             raise InvalidInput("the batch is not a whole number of records. Fetch it again.")
         length = len(released.content) // entry["reports"]
-        return [record for piece in pieces(released.records(length)) for record in piece]
+        return pieces(released.records(length))
 
     def fetch(self, task: Task, batch: int | None = None) -> Released:
         """A released batch, by default the latest, its hash checked.

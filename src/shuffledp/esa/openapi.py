@@ -311,8 +311,13 @@ _SCHEMAS: Final[dict[str, Any]] = {
         },
         closed=True,
     ),
+    "Texts": _object({"kind": {"const": "texts"}, "key": {"type": "string", "pattern": "^[0-9a-f]{32}$"}}, closed=True),
     "Protocol": {
         "oneOf": [
+            _object(
+                {"kind": {"const": "text-frequencies"}, "domain": _schema("Texts"), "randomizer": _schema("Design")},
+                closed=True,
+            ),
             _object(
                 {"kind": {"const": "frequencies"}, "domain": _schema("Domain"), "randomizer": _schema("Design")},
                 closed=True,

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.esa.bundle import COUNT, slots_of
+from shuffledp.esa.bundle import COUNT, is_compact
 from shuffledp.esa.permutation import order
 from shuffledp.esa.released import report_ids
-from shuffledp.esa.wire import HEADER, ID, SEALED
+from shuffledp.esa.wire import ID, SEALED
 from shuffledp.stores.batch import Batch, Contents
 from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.store import Store
@@ -56,9 +56,9 @@ class _Leaving(NamedTuple):
 
 
 def _leaving(contents: Contents) -> _Leaving:
-    if slots_of(contents.records.shape[1]) == 1:
-        return _Leaving(b"", contents.ids, contents.records)
-    slots = contents.records.reshape(-1, SEALED)
-    records = slots[slots[:, 1 : HEADER.size].any(axis=1)]  # the others were left empty
+    reports, lengths = len(contents.ids), contents.lengths
+    if not is_compact(int(lengths[0])):
+        return _Leaving(b"", contents.ids, contents.records.reshape(reports, -1))
+    records = np.delete(contents.records, np.cumsum(lengths) - 1).reshape(-1, SEALED)
     ids = np.frombuffer(report_ids(records).tobytes(), np.uint8).reshape(-1, ID)
-    return _Leaving(len(contents.ids).to_bytes(COUNT, "big"), ids, records)
+    return _Leaving(reports.to_bytes(COUNT, "big"), ids, records)

@@ -20,7 +20,7 @@ from typing import Final, Literal, Self
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import Admission
-from shuffledp.esa.bundle import is_bundle
+from shuffledp.esa.bundle import compact, is_bundle
 from shuffledp.esa.keys import KeyList, KeyRing, Role
 from shuffledp.esa.opening import Opener, Openers, open_here
 from shuffledp.esa.release import release
@@ -200,9 +200,10 @@ class Shuffler:
         outcome, good = unsealed.outcome, unsealed.good
         if good:
             inner = self.is_inner(unsealed.task)  # what another shuffler forwards was sealed under the keys of its time
+            bundles = self._hops[unsealed.task] == 1 and self._slots[unsealed.task] > 1
             kept = self.store.add_reports(
                 unsealed.task,
-                [(report_id(record), record) for _, _, record in good],
+                [(report_id(record), compact(record) if bundles else record) for _, _, record in good],
                 [name for _, name, _ in good] if self.admission is not None else None,
                 keys=self._listed(unsealed.task),
                 window=unsealed.window,

@@ -2,6 +2,8 @@
 
 import io
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from shuffledp.core.document import Document
@@ -11,6 +13,7 @@ from shuffledp.results.promise import promise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _WIDTH: Final = 4.8
 """Inches: narrow, so that the letters can still be read when a phone shrinks the picture."""
@@ -26,6 +29,15 @@ _METADATA: Final[dict[str, dict[str, Any]]] = {  # nothing that differs between 
 
 def picture(result: Document, kind: str = "png", *, transparent: bool = False) -> bytes:
     """The bytes of the picture; made of the result's JSON data alone."""
+    with drawn(result) as figure:
+        file = io.BytesIO()
+        figure.savefig(file, format=kind, transparent=transparent, metadata=_METADATA[kind])
+    return file.getvalue()
+
+
+@contextmanager
+def drawn(result: Document) -> "Iterator[Figure]":
+    """The figure itself, while our look applies."""
     values = result["estimate"]["value"]
     ranked = are_ranked(result)
     rows = entries(result, largest(values, _BARS + 1) if ranked else None)
@@ -44,9 +56,7 @@ def picture(result: Document, kind: str = "png", *, transparent: bool = False) -
         together = "simultaneous " if result["estimate"]["simultaneous"] else ""
         interval = f"{together}{percent(result)} {'interval' if len(rows) == 1 else 'intervals'}"
         figure.suptitle(f"{promise(result)}\n{result['n']:,} reports, {interval}", fontsize=9.0)
-        file = io.BytesIO()
-        figure.savefig(file, format=kind, transparent=transparent, metadata=_METADATA[kind])
-    return file.getvalue()
+        yield figure
 
 
 def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:

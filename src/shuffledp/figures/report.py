@@ -13,7 +13,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.figures.entries import FEW, MANY, Written, are_ranked, entries, percent, printable, shown, written
 from shuffledp.figures.picture import picture
 from shuffledp.figures.style import check_drawing
-from shuffledp.results.promise import promise, shift, stated
+from shuffledp.results.promise import promise, selection, shift, stated
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -47,6 +47,7 @@ def page(result: Document) -> str:
     rows = written(entries(result, shown(result["estimate"]["value"])))
     drawing = picture(result, "svg", transparent=True)  # the page's ground shows through
     alt, caption = _descriptions(result, rows)
+    why = selection(result)
     return _template().render(
         title=_sentence(f"{result['question']} of {result['n']:,} reports", end=""),
         summary=f"{_sentence(promise(result))} {result['n']:,} of {result['received']:,} reports are valid.",
@@ -62,7 +63,7 @@ def page(result: Document) -> str:
         reports=_reports(result),
         shift=_sentence(shift(result)),
         budget=_budget(result),
-        notes=result["notes"],
+        notes=[*([] if why is None else [_sentence(why)]), *result["notes"]],
         fingerprints=_fingerprints(result),
     )
 
@@ -100,7 +101,8 @@ def _folded(result: Document, rows: list[Written]) -> str:
 
 def _estimates(result: Document, rows: list[Written]) -> _Table:
     several, truth = len(rows) != 1, result["truth"] is not None
-    header = ["Bin" if several else "Answer", "Estimate", "Standard error", f"{percent(result)} from", "to"]
+    error = f"Standard error{', at most' if result['estimate']['standard_error_is_a_bound'] else ''}"
+    header = ["Bin" if several else "Answer", "Estimate", error, f"{percent(result)} from", "to"]
     return _Table(
         f"Estimated {result['measure']}" if several else result["measure"],
         [*header, "Truth (not private)"] if truth else header,

@@ -1,15 +1,17 @@
 """The candidates for a question side by side: whom users must trust, what each of them sends, how far off the answer is."""
 
 import math
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
+from shuffledp.core.display import drawn, table
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import ask, certified
 from shuffledp.protocols import registry
+from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, PlannedFamily, Trust
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question
@@ -32,8 +34,10 @@ class Candidate:
         messages: that each user sends.
         bits: in all messages of a user.
         epsilon0: what one user's messages give away by themselves; None if everything.
-        rmse: root mean squared error of the answer, at the worst data; None if the protocol cannot do it.
+        rmse: root mean squared error of the answer, at the worst data, or of one value of very many (`share`); None if the
+            protocol cannot do it.
         simulated: the same, measured on runs at the same data.
+        share: up to which share of the users hold that value; None if the error is the whole answer's.
         note: why there is no error, or what else to know.
     """
 
@@ -46,7 +50,49 @@ class Candidate:
     epsilon0: float | None = None
     rmse: float | None = None
     simulated: float | None = None
+    share: float | None = None
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Sequence[Candidate]):
+    """Rows, the most accurate first.
+
+    Attributes:
+        question: that was asked.
+        rows: one for each protocol.
+    """
+
+    question: str
+    rows: tuple[Candidate, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Candidate, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Candidate | tuple[Candidate, ...]:
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def plot(self) -> Any:
+        """A picture of the errors."""
+        return drawn(self)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                row.name,
+                row.trust,
+                *("-" if x is None else f"{x:,.6g}" for x in (row.messages, row.bits, row.rmse)),
+                row.note,
+            ]
+            for row in self.rows
+        ]
+        return table([self.question, "users trust", "messages", "bits", "rmse", "note"], rows)
 
 
 def compare(
@@ -60,7 +106,7 @@ def compare(
     only: Container[str] | None = None,
     progress: Callable[[str], None] | None = None,
     **options: Any,
-) -> list[Candidate]:
+) -> Comparison:
     """All protocols for a question at one (epsilon, delta), the most accurate first; `runs` simulated answers of each.
 
     `only` names the rows to work out, if not all.
@@ -84,11 +130,15 @@ def compare(
         )
         for floor in floors if floor is not None
     ]  # fmt: skip
-    return sorted(found, key=lambda row: math.inf if row.rmse is None else row.rmse)
+    found.sort(key=lambda row: math.inf if row.rmse is None else row.rmse)
+    return Comparison(question, tuple(found))
 
 
 def _row(family: Family, asked: Question, generator: np.random.Generator, runs: int) -> Candidate:
-    row = Candidate(name=family.name, trust=family.trust, reference="", accounted_by=family.accounted_by)
+    share = registry.planned(asked.name)[0].judged_share(asked)
+    row = Candidate(
+        name=family.name, trust=family.trust, reference="", accounted_by=family.accounted_by, share=share
+    )  # fmt: skip
     try:
         protocol = _proved(family, asked)
     except (InvalidInput, NoClaim) as error:
@@ -96,12 +146,14 @@ def _row(family: Family, asked: Question, generator: np.random.Generator, runs: 
     simulated, note = None, ""
     if runs:
         try:
-            simulated = math.sqrt(_simulated(protocol, asked.n, generator, runs))
+            squared = _simulated(protocol, asked.n, share, generator, runs)
         except (InvalidInput, ValueError, MemoryError):  # numpy cannot draw numbers that large
             note = "too large to simulate"
+        else:
+            simulated = None if squared is None else math.sqrt(squared)
     return replace(
         row, reference=protocol.reference, messages=protocol.messages_per_user, bits=protocol.bits,
-        epsilon0=protocol.epsilon0, rmse=protocol.rmse(asked.n), simulated=simulated, note=note,
+        epsilon0=protocol.epsilon0, rmse=_rmse(protocol, asked.n, share), simulated=simulated, note=note,
     )  # fmt: skip
 
 
@@ -113,14 +165,28 @@ def _proved(family: Family, asked: Question) -> ShuffleProtocol:
     return family.propose(asked)
 
 
-def _simulated(protocol: ShuffleProtocol, n: int, generator: np.random.Generator, runs: int) -> float:
-    """The squared error of runs at the worst data, fewer of them if each is costly."""
-    worst, cells = protocol.worst(n), protocol.cells_per_run
-    truth = protocol.expected(worst)
+def _rmse(protocol: ShuffleProtocol, n: int, share: float | None) -> float:
+    """Of the answer, or of one of its values."""
+    if share is None or not isinstance(protocol, Counting):
+        return protocol.rmse(n)
+    return math.sqrt(protocol.worst_variance(share, n))
+
+
+def _simulated(
+    protocol: ShuffleProtocol, n: int, share: float | None, generator: np.random.Generator, runs: int
+) -> float | None:
+    """The squared error of runs at the worst data, fewer of them if each is costly; None if nothing is asked about yet."""
+    one = share is not None and isinstance(protocol, Counting)
+    worst = protocol.worst_share(share, n) if one else protocol.worst(n)  # type: ignore[attr-defined]
+    cells, entries = protocol.cells_per_run, slice(0, 1) if one else slice(None)
+    truth = protocol.expected(worst)[entries]
+    if not len(truth):
+        return None
     runs = max(100, min(runs, _MOST // cells))
     total, done = 0.0, 0
     while done < runs:
         some = min(runs - done, max(1, _AT_ONCE // cells))
-        total += float(np.square(protocol.simulate(worst, generator, some) - truth).sum())
+        found = protocol.simulate(worst, generator, some)
+        total += float(np.square((found[:, entries] if one else found) - truth).sum())
         done += some
     return total / runs

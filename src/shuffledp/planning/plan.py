@@ -16,8 +16,9 @@ from shuffledp.arithmetic.balls import log_down
 from shuffledp.core import checks
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.display import drawn, paragraphs
 from shuffledp.core.document import Document
-from shuffledp.core.guarantee import ADJACENCY, Guarantee
+from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
 from shuffledp.errors import InvalidInput, NoClaim
@@ -25,7 +26,7 @@ from shuffledp.planning.over_time import OverTime
 from shuffledp.protocols import registry
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily
-from shuffledp.protocols.question import Question
+from shuffledp.protocols.question import Question, spoken
 
 VERSION: Final = 3
 """Of the file: since 3 it holds the documents of protocol, domain and randomizer."""
@@ -88,7 +89,7 @@ class Plan:
         check_memory(
             self.protocol.memory,
             f"counting the {self.protocol.counters:,} different messages of this plan",
-            "Use a machine with more, or plan for fewer values or a smaller share",
+            "Use a machine with more, or plan for fewer values",
         )
 
     def honest_of(self, reports: int) -> int:
@@ -203,6 +204,13 @@ class Plan:
         proved = claim.regime is None and claim.log_delta.upper <= log_down(self.guarantee.delta)
         return proved and (self.over_time is None or self.over_time.holds(self.protocol.randomizer, self.guarantee.n))
 
+    def _repr_html_(self) -> str:
+        return paragraphs(*self.explain().splitlines())
+
+    def plot(self) -> Any:
+        """A picture of what becomes of epsilon if fewer reports come, or more."""
+        return drawn(self)
+
     def explain(self) -> str:
         """The plan in words."""
         half = max(1, self.guarantee.n // 2)
@@ -211,13 +219,10 @@ class Plan:
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
             *([] if self.over_time is None else [f"over time: {self.over_time}"]),
-            f"expected error (root mean square, {self.protocol.error_scope}): {self.rmse:.6g}",
             *self.protocol.expectations(self.min_batch),
         ]
-        if self.protocol.one_by_one:
-            for share, error in self.protocol.errors_by_share(self.min_batch).items():
-                who = f"{100 * share:g} % of the users hold" if share else "nobody holds"
-                lines.append(f"standard error of one that {who}: {error:.6g}")
+        if math.isinf(self.epsilon0):
+            lines.append(NOTHING_LOCAL)
         if self.paper_error is not None:
             lines.append(
                 f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"
@@ -281,7 +286,7 @@ def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
                 sorted({q for f in registry.FAMILIES for o in f.options if o.name == name for q in f.questions})
             )
             whose = f"it is for {others}" if others else "no question does"
-            raise InvalidInput(f"a {question} has no {name}: {whose}. Leave it out.")
+            raise InvalidInput(f"{spoken(question)} has no {name}: {whose}. Leave it out.")
     asked = Question(name=question, options=given, **numbers)
     for family in families:
         family.check(asked)

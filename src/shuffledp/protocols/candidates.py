@@ -1,7 +1,7 @@
 """Texts that somebody asks about. They are the asker's, not the users'."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -44,7 +44,7 @@ class Candidates:
 
 def checked(texts: Any) -> tuple[str, ...]:
     """Several different texts."""
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
+    if isinstance(texts, str) or not isinstance(texts, Sequence):
         raise InvalidInput("candidates must be several texts. Give a list of them.")
     found = tuple(texts)
     if not found:

@@ -1,5 +1,6 @@
 """What protocols that count users have in common: one entry per value of a list."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Final
@@ -20,6 +21,14 @@ _SHARES: Final = (0.0, 0.001, 0.01, 0.1)
 def by_share(variance: Callable[[Reals, int], Reals], n: int) -> dict[float, float]:
     """The standard error of a count by the share of the n users, from its variance by their number."""
     return {share: float(variance(np.array([share * n]), n)[0] ** 0.5) for share in _SHARES}
+
+
+def lines_by_share(what: str, errors: dict[float, float]) -> tuple[str, ...]:
+    """The same in sentences."""
+    return tuple(
+        f"one {what} that {f'{100 * share:g} % of the users hold' if share else 'nobody holds'} errs by about {error:.6g}"
+        for share, error in errors.items()
+    )
 
 
 class Counting(ShuffleProtocol):
@@ -47,11 +56,6 @@ class Counting(ShuffleProtocol):
         return "users"
 
     @property
-    def error_scope(self) -> str:
-        """The error is summed."""
-        return "over all bins"
-
-    @property
     def names(self) -> tuple[str, ...]:
         """The values' names."""
         return self.domain.names
@@ -64,14 +68,35 @@ class Counting(ShuffleProtocol):
         """The largest variance of a value's estimate that up to a share of the n users hold: it is linear in how many do."""
         return float(self.variance(np.array([0.0, share * n]), n).max())
 
+    @property
+    def nearest(self) -> int:
+        """Another value than the first, whose holders disturb the first one's estimate most."""
+        return 1
+
+    def two_held(self, users: int, n: int) -> Population:
+        """So many of the n users hold the first value, the others the one that disturbs it most."""
+        return Population(values=np.array([0, self.nearest]), users=np.array([users, n - users]))
+
+    def worst_share(self, share: float, n: int) -> Population:
+        """Such data, with up to that share of the users holding the first value, at which its estimate is furthest off."""
+        found = (self.two_held(users, n) for users in (0, round(share * n)))
+        return max(found, key=self._first_variance)
+
+    def _first_variance(self, population: Population) -> float:
+        return float(self.variance(self.held(population).astype(np.float64), population.n)[0])
+
     def errors_by_share(self, n: int) -> dict[float, float]:
         """Of a value that nobody holds, and of some that more and more users do."""
         return by_share(self.variance, n)
 
-    @property
-    def one_by_one(self) -> bool:
-        """If there are many values."""
-        return self.domain.size > MANY
+    def expectations(self, n: int) -> tuple[str, ...]:
+        """One bin, and all together; if there are many, one by how many are in it."""
+        size, rmse = self.domain.size, self.rmse(n)
+        both = (
+            f"expected error: one bin by about {rmse / math.sqrt(size):.6g}, all {size:,} bins together by {rmse:.6g}"
+        )
+        shares = lines_by_share("bin", self.errors_by_share(n)) if size > MANY else ()
+        return (f"{both} (root mean square)", *shares)
 
     def mean_squared_error(self, n: int) -> float:
         """Summed over all values; everybody holding the same is the worst, if the data matter at all."""

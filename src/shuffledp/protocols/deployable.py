@@ -37,6 +37,10 @@ class Deployable(ShuffleProtocol):
         """A user sends at most so many."""
         return 1
 
+    def fewest_messages(self, users: int) -> int:
+        """So many users who follow the protocol send no fewer messages, but for a chance of 1e-12."""
+        return users
+
     @abstractmethod
     def of_user(self, messages: Any) -> list[int]:
         """The messages of one user, as `randomize` gives them for one row. Their number does not depend on the value."""

@@ -92,10 +92,9 @@ def strict_enough(tables: Tables, tried: int, allowed: float) -> tuple[Pass, flo
 
 def discover(prefixes: Prefixes, tables: Callable[[int], Tables], allowed: float) -> Discovery:
     """All texts that pass at every level; `tables` are those of a level, `allowed` the false ones at the last."""
-    extensions = prefixes.next_pieces()
     alive: Pieces = np.zeros((1, 0), dtype=np.int64)
     for level in range(prefixes.levels):
-        here = tables(level)
+        here, extensions = tables(level), prefixes.next_pieces(level)
         ended = prefixes.ended(alive) if level else np.zeros(1, dtype=np.bool_)
         going, done = alive[~ended], alive[ended]
         tried = len(going) * len(extensions) + len(done)

@@ -1,12 +1,14 @@
 """Counts by a true message and a few dummies beside it: almost a curator's accuracy for a little more traffic."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
@@ -72,6 +74,11 @@ class DummyCounts(Counting, Deployable):
         """The true one and the most dummies."""
         return 1 + self.randomizer.most
 
+    def fewest_messages(self, users: int) -> int:
+        """A Poisson number of mean m is below m - t with a probability of at most e^(-t^2 / 2m)."""
+        mean = users * self.randomizer.dummies
+        return users + max(0, math.floor(mean - math.sqrt(2 * mean * math.log(1e12))))
+
     @property
     def bits(self) -> int:
         """Of as many messages as a user sends on average."""
@@ -92,9 +99,21 @@ class DummyCounts(Counting, Deployable):
         """One for each message, and one for the users."""
         return self.alphabet + 1
 
+    def joined(self, parts: Sequence[Ragged]) -> Ragged:
+        """Their rows one after the other."""
+        return Ragged(np.concatenate([part.values for part in parts]), np.concatenate([part.each for part in parts]))
+
     def count(self, messages: Ragged) -> Counts:
         """How often each message occurs, and how many users there are."""
         return self._counts(Counts.of(messages.values, self.alphabet).values, len(messages))
+
+    def add(self, counts: NDArray[np.int64], messages: Ragged) -> None:
+        """In place where messages are fewer than counters."""
+        if len(messages.values) < self.alphabet:
+            np.add.at(counts, checks.symbols(messages.values, self.alphabet).astype(np.intp), 1)
+            counts[-1] += len(messages)
+        else:
+            counts += self.count(messages).values
 
     def tallied(self, often: NDArray[np.int64], users: int) -> Counts:
         """At least one message for each user, and no more than a user sends at most."""
@@ -106,6 +125,11 @@ class DummyCounts(Counting, Deployable):
     def reports(self, counts: NDArray[np.int64]) -> int:
         """The last counter."""
         return int(counts[-1])
+
+    @property
+    def decoding_memory(self) -> int:
+        """Of all values of the structure at once."""
+        return self.randomizer.structure.decoding_memory
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """All values at once."""

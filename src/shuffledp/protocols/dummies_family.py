@@ -46,17 +46,18 @@ class DummiesFamily(HistogramQuestion):
         allowed = _allowed(question)
         if question.bound != "best":
             raise NoClaim(f"the bound {question.bound} is not for dummies. Use the best one.")
+        size = listed(question).size
         for structure in _structures(question, allowed):
             for _ in range(_TRIES):
                 found = self._least(question, structure)
                 if found.randomizer.dummies <= allowed:
                     return found
-                smaller = _smaller(structure, allowed / found.randomizer.dummies, listed(question).size)
+                smaller = _smaller(structure, allowed / found.randomizer.dummies, size)
                 if smaller is None:
                     break
                 structure = smaller
         raise InvalidInput(
-            f"{allowed:.6g} dummies per user are too few to hide {listed(question).size:,} values among {question.honest:,} "
+            f"{allowed:.6g} dummies per user are too few to hide {size:,} values among {question.honest:,} "
             "users. Allow more messages per user, or use more users or a larger epsilon."
         )
 
@@ -69,18 +70,19 @@ class DummiesFamily(HistogramQuestion):
         if structure is None:
             return math.inf
         rate = min(MOST, max(FEWEST, _needed(question) / (question.honest * float(structure.share))))
-        return self.cost(_counts(question, structure, rate), question)
+        plain = _plainly(question)
+        return self.cost(_counts(plain, structure, rate), plain)
 
-    def propose_for_error(self, question: Question, mean_squared_error: float) -> DummyCounts:
+    def propose_for_error(self, question: Question, cost: float) -> DummyCounts:
         """As many dummies as the error allows, on the structure where they hide most."""
-        allowed, size, n = _allowed(question), listed(question).size, question.n
+        allowed, plain = _allowed(question), _plainly(question)
         found: list[tuple[float, Structure, float]] = []
-        for structure in _all_structures(size):
-            p0, s = structure.shared / structure.choices, float(structure.share)
-            room = mean_squared_error * (1 - p0) ** 2 - (size - 1) * n * p0 * (1 - p0)
-            rate = min(allowed, MOST, room / (size * n * s * (1 - s)) * (1 - 1e-12))
+        for structure in _all_structures(listed(question).size):
+            few, one = (self.cost(_counts(plain, structure, rate), plain) for rate in (FEWEST, 1.0))
+            rate = min(allowed, (cost - few) / (one - few) * (1 - 1e-12))  # the error is linear in the dummies
             if rate >= FEWEST:
-                found.append((rate * s / (1 - p0), structure, rate))
+                hidden = rate * float(structure.share) / (1 - structure.shared / structure.choices)
+                found.append((hidden, structure, rate))
         if not found:
             raise too_small()
         _, structure, rate = max(found, key=lambda one: one[0])
@@ -90,6 +92,12 @@ class DummiesFamily(HistogramQuestion):
         rate = calibrate(Dummies.family(structure), n=question.honest, epsilon=question.epsilon, delta=question.delta)
         rounded, allowed = float(rounded_up(rate)), _allowed(question)
         return _counts(question, structure, max(FEWEST, allowed if rate <= allowed < rounded else rounded))
+
+
+def _plainly(question: Question) -> Question:
+    """About as many numbers: a list of texts would be read for every structure."""
+    options = {name: question.option(name) for name in ("objective", "share")}
+    return question.at(options=options | {"size": listed(question).size})
 
 
 def _allowed(question: Question) -> float:

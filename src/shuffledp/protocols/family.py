@@ -66,6 +66,14 @@ class PlannedFamily(Family):
         """What the planner makes small. The first family that answers a question says it for all."""
         return protocol.mean_squared_error(question.n)
 
+    def objective(self, question: Question) -> str:  # noqa: ARG002
+        """What the root of the cost is, in words."""
+        return "expected error (root mean square)"
+
+    def judged_share(self, question: Question) -> float | None:  # noqa: ARG002
+        """If the error of one entry is what counts: up to which share of the users hold it. None: the whole answer's."""
+        return None
+
     def guess(self, question: Question) -> float | None:  # noqa: ARG002
         """About the cost of what it would propose, without the work of proposing it; None if that is not known.
 

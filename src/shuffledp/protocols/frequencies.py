@@ -93,7 +93,7 @@ class Frequencies(CountedResponse):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent values."""
-        return Ranked(estimate)
+        return Ranked(estimate, self.law)
 
     @classmethod
     def from_document(cls, document: object) -> Self:

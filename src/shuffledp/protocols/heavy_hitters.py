@@ -17,7 +17,7 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.spelled import Spelled
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.counting import by_share
+from shuffledp.protocols.counting import by_share, lines_by_share
 from shuffledp.protocols.discovery import Tables, discover
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
@@ -170,7 +170,7 @@ class HeavyHitters(OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent ones."""
-        return Ranked(estimate)
+        return Ranked(estimate, self.law)
 
     # How far off they are
 
@@ -178,15 +178,10 @@ class HeavyHitters(OneMessage):
         """Of one text at the worst data: nobody holds it, or everybody does."""
         return float(self.law.variance(np.array([0.0, n]), n).max())
 
-    @property
-    def error_scope(self) -> str:
-        """Of one."""
-        return "of one text at the worst data"
-
     def reach(self, n: int) -> Reach:
         """How frequent a text of n users must be to be found."""
         return Reach(
-            law=self.law, levels=self._levels, pieces=len(self.prefixes.next_pieces()), points=self.part.symbols, n=n,
+            law=self.law, levels=self._levels, pieces=len(self.prefixes.next_pieces(0)), points=self.part.symbols, n=n,
             allowed=self.false_positives,
         )  # fmt: skip
 
@@ -207,7 +202,8 @@ class HeavyHitters(OneMessage):
             if users is None
             else f"a text that at least {users:,.0f} users hold ({100 * users / n:.3g} %) is found with probability {SURELY}"
         )
-        return (found, f"texts found that nobody holds: {self.false_positives:g} on average")
+        false = f"texts found that nobody holds: {self.false_positives:g} on average"
+        return (found, false, *lines_by_share("text", self.errors_by_share(n)))
 
     def worst(self, n: int) -> Population:
         """Everybody holds the same text, a candidate if there are any."""

@@ -9,7 +9,7 @@ from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
 from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core.words import WORD
-from shuffledp.domains.spelled import Spelled
+from shuffledp.domains.spelled import Spelled, letters_of
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily, too_small
@@ -52,6 +52,10 @@ class HeavyHittersFamily(PlannedFamily):
             return math.inf
         reach = protocol.reach(question.n)
         return (reach.users() * max(1.0, reach.sharing() / reach.allowed)) ** 2
+
+    def objective(self, question: Question) -> str:  # noqa: ARG002
+        """Users, not an error."""
+        return "users from whom on a text is found"
 
     def propose(self, question: Question) -> HeavyHitters:
         """The best shape by a Gaussian guess of its blanket; then the least blanket that the accountant grants."""
@@ -108,7 +112,10 @@ def _spelled(question: Question) -> Spelled:
     length = question.option("max_length")
     if length is None:
         raise InvalidInput("heavy hitters need the length of the longest text. Add --max-length, e.g. 12.")
-    return Spelled(alphabet=question.option("alphabet", ""), max_length=length)
+    alphabet = question.option("alphabet", "")
+    if not isinstance(alphabet, str):
+        raise InvalidInput("an alphabet is a text of its letters. Write e.g. a-z.")
+    return Spelled(alphabet=letters_of(alphabet), max_length=length)
 
 
 def _allowed(question: Question) -> float:

@@ -22,6 +22,7 @@ from shuffledp.protocols.bins import listed
 from shuffledp.protocols.blanket_family import BlanketFamily
 from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.histogram_question import HistogramQuestion
+from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Statistics
 from shuffledp.randomizers.response import RandomizedResponse
@@ -60,6 +61,12 @@ class Histogram(CountedResponse):
     def size(self) -> int:
         """Number of bins."""
         return self.randomizer.size
+
+    @property
+    def law(self) -> Membership:
+        """Of messages to bins: each belongs to one."""
+        q1, q0, _ = self._chances()
+        return Membership(q1, q0)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """The unbiased histogram for counts of messages."""

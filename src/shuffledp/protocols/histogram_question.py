@@ -28,12 +28,23 @@ class HistogramQuestion(PlannedFamily):
         wanted_share(question)
         messages_allowed(question)
 
+    def judged_share(self, question: Question) -> float | None:
+        """As asked."""
+        return wanted_share(question)
+
     def cost(self, protocol: Deployable, question: Question) -> float:
         """The total squared error, or the largest of a bin that up to a share of the users hold."""
         share = wanted_share(question)
         if share is None or not isinstance(protocol, Counting):
             return protocol.mean_squared_error(question.n)
         return protocol.worst_variance(share, question.n)
+
+    def objective(self, question: Question) -> str:
+        """Over all bins, or of one."""
+        share = wanted_share(question)
+        if share is None:
+            return "expected error (root mean square, over all bins)"
+        return f"standard error of a bin that at most {100 * share:g} % of the users hold"
 
 
 def wanted_share(question: Question) -> float | None:

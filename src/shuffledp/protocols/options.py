@@ -37,7 +37,9 @@ MESSAGES_PER_USER: Final = Option(
 SHARE: Final = Option("share", "real", "Up to which share of the users a bin's or text's error counts [default: 0.01].")
 CANDIDATES: Final = Option("candidates", "lines", "Texts that will be asked about, one per line (texts).")
 ALPHABET: Final = Option(
-    "alphabet", "text", "The letters that texts are made of (heavy-hitters) [default: any UTF-8, letters being bytes]."
+    "alphabet",
+    "text",
+    "The letters that texts are made of, e.g. a-z (heavy-hitters) [default: any UTF-8, letters being bytes].",
 )
 MAX_LENGTH: Final = Option("max_length", "whole", "Letters of the longest text (heavy-hitters).")
 FALSE_POSITIVES: Final = Option(

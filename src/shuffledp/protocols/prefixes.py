@@ -57,18 +57,18 @@ class Prefixes:
 
     def spelled(self, pieces: Pieces) -> list[bytes]:
         """The letters' numbers of beginnings."""
-        table = np.stack([self._letters(column) for column in pieces.T], axis=1)
-        return [row.tobytes().rstrip(b"\0") for row in table.reshape(len(pieces), -1)]
+        table = self._letters(pieces.ravel()).reshape(len(pieces), pieces.shape[1] * self.step)
+        return [row.tobytes().rstrip(b"\0") for row in table]
 
     def ended(self, pieces: Pieces) -> NDArray[np.bool_]:
         """Whether a beginning is the whole text: its last piece is not full."""
         return np.asarray(pieces[:, -1] % self._base == 0)
 
-    def next_pieces(self) -> Pieces:
+    def next_pieces(self, level: int) -> Pieces:
         """All pieces that a text which has not ended can go on with: letters, then nothing. The first is empty."""
         found = [np.zeros(1, dtype=np.int64)]
         full = np.zeros(1, dtype=np.int64)
-        for place in range(self.step):
+        for place in range(min(self.step, self.domain.max_length - level * self.step)):
             weight = self._base ** (self.step - 1 - place)
             full = (full[:, None] + weight * np.arange(1, self._base)).ravel()
             found.append(full)

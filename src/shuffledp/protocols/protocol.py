@@ -18,9 +18,11 @@ from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population
+from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.question import spoken
 
 if TYPE_CHECKING:
     from shuffledp.protocols.statistics import Ranking
@@ -82,7 +84,9 @@ class ShuffleProtocol(ABC):
         of the same counts.
         """
         if candidates is not None:
-            raise InvalidInput(f"a {self.question} is about what the plan lists, not about candidates. Leave them out.")
+            raise InvalidInput(
+                f"{spoken(self.question)} is about what the plan lists, not about candidates. Leave them out."
+            )
         return self
 
     def notes(self) -> tuple[str, ...]:
@@ -123,7 +127,7 @@ class ShuffleProtocol(ABC):
             return parts[0]
         if isinstance(parts[0], tuple):
             return tuple(np.concatenate(some) for some in zip(*parts, strict=True))
-        return np.concatenate(parts)
+        return Ragged.joined(parts) if isinstance(parts[0], Ragged) else np.concatenate(parts)
 
     # What they add up to
 
@@ -161,6 +165,11 @@ class ShuffleProtocol(ABC):
     @abstractmethod
     def standard_error(self, value: Reals, n: int) -> Reals:
         """The standard deviation of each entry of such estimates, estimated from themselves; one run per row."""
+
+    @property
+    def errors_are_bounds(self) -> bool:
+        """Whether standard errors are those at the worst data, so that the true ones may be smaller."""
+        return False
 
     def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
         """What the counts of a batch say."""
@@ -219,26 +228,16 @@ class ShuffleProtocol(ABC):
         return {}
 
     def errors_by_question(self, n: int) -> dict[str, float]:  # noqa: ARG002
-        """The root mean squared error of each of several questions, at the worst data; nothing if there is one."""
+        """The error of one entry of each of several questions, root mean square, at the worst data; nothing if there is one."""
         return {}
 
     def outlook(self, n: int) -> dict[str, float]:  # noqa: ARG002
         """What else can be expected of n users, by name, besides the error."""
         return {}
 
-    def expectations(self, n: int) -> tuple[str, ...]:  # noqa: ARG002
-        """The same for people, a line each."""
-        return ()
-
-    @property
-    def one_by_one(self) -> bool:
-        """Whether the error of one entry matters more than that of all together, because there are many or any."""
-        return False
-
-    @property
-    def error_scope(self) -> str:
-        """What the mean squared error is a sum or a maximum over."""
-        return "at the worst data"
+    def expectations(self, n: int) -> tuple[str, ...]:
+        """What people should expect of n users, a line each: how far off one entry is, before all together."""
+        return (f"expected error: at most {self.rmse(n):.6g} (root mean square, at the worst data)",)
 
     def paper_error(self, n: int) -> float | None:  # noqa: ARG002
         """The paper's bound on the mean squared error of this protocol, if it has one."""

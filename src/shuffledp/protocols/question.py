@@ -49,3 +49,12 @@ class Question:
     def at(self, **changes: Any) -> Self:
         """The same question with other numbers."""
         return replace(self, **changes)
+
+
+def spoken(name: str) -> str:
+    """The name of a question with an article.
+
+    >>> spoken("sum"), spoken("texts")
+    ('a sum', 'a plan of texts')
+    """
+    return f"a plan of {name}" if name.endswith("s") else f"a {name}"

@@ -4,6 +4,7 @@ All of it is post-processing of the same estimate, so it costs no privacy. Count
 bin of a coarser histogram: exact variances, no covariance matrix.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
-from shuffledp.core.estimate import Estimate
+from shuffledp.core.estimate import Estimate, Threshold
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.membership import Membership
 
 if TYPE_CHECKING:
     from shuffledp.protocols.histogram import Histogram
@@ -20,11 +22,16 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 
-class Ranking:
+class Ranking(ABC):
     """What any estimated counts say: shares, the largest, the nearest possible histogram."""
 
     __slots__ = ()
     counts: Estimate
+
+    @property
+    @abstractmethod
+    def law(self) -> Membership | None:
+        """Of messages to values, if it is that simple."""
 
     @property
     def ordered(self) -> "Statistics | None":
@@ -45,6 +52,12 @@ class Ranking:
             )
         return np.argsort(-self.counts.value, kind="stable")[:count]
 
+    def threshold(self, false_positives: float) -> Threshold:
+        """The estimate that on average so few values reach by chance, if nobody holds any of them."""
+        if self.law is None:
+            raise InvalidInput("no threshold is known for this plan. Leave out the number of false positives.")
+        return self.law.threshold(self.counts.n, len(self.counts.value), false_positives)
+
     def projected(self) -> Reals:
         """The nearest possible histogram: no negative counts, n in all. Closer to the truth, but no longer unbiased."""
         ordered = np.sort(self.counts.value)[::-1]
@@ -58,6 +71,7 @@ class Ranked(Ranking):
     """Counts and nothing else."""
 
     counts: Estimate
+    law: Membership | None = None
 
 
 def like(counts: Estimate, value: Reals, error: Reals) -> Estimate:
@@ -77,6 +91,11 @@ class Statistics(Ranking):
 
     protocol: "Histogram"
     counts: Estimate
+
+    @property
+    def law(self) -> Membership:
+        """Of messages to bins."""
+        return self.protocol.law
 
     @property
     def ordered(self) -> "Statistics":

@@ -86,6 +86,11 @@ class Summing(ShuffleProtocol):
         """The sum or the mean."""
         return np.asarray(self.debias_sum(counts, n) / self.scale(n))[..., None]
 
+    @property
+    def errors_are_bounds(self) -> bool:
+        """How far values are from the grid is not known."""
+        return True
+
     def standard_error(self, value: Reals, n: int) -> Reals:
         """At the worst-case variance."""
         return np.full_like(value, math.sqrt(self.sum_error(self.worst(n))) / self.scale(n))

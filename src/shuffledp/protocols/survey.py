@@ -95,21 +95,20 @@ class Survey(Deployable):
         """Each question has its own."""
         return "each question's own answer"
 
-    @property
-    def error_scope(self) -> str:
-        """Of all questions."""
-        return "over all entries of all questions"
-
     def expectations(self, n: int) -> tuple[str, ...]:
-        """The error of each question."""
+        """The error of each question: of one of its entries, on average."""
         return tuple(
-            f"{one.name}: {one.protocol.question}, expected error {error**0.5:.6g} ({one.protocol.error_scope})"
+            f"{one.name}: {'an entry' if len(one.protocol.names) > 1 else 'the answer'} errs by about "
+            f"{(error / len(one.protocol.names)) ** 0.5:.6g} (root mean square, at the worst data)"
             for one, error in zip(self.questions, self.errors(n), strict=True)
         )
 
     def errors_by_question(self, n: int) -> dict[str, float]:
         """The same by name."""
-        return {one.name: error**0.5 for one, error in zip(self.questions, self.errors(n), strict=True)}
+        return {
+            one.name: (error / len(one.protocol.names)) ** 0.5
+            for one, error in zip(self.questions, self.errors(n), strict=True)
+        }
 
     # How far off that is
 

@@ -56,6 +56,10 @@ class AllOfThem(Survey):
         """The same."""
         return len(self.questions)
 
+    def fewest_messages(self, users: int) -> int:
+        """No fewer either."""
+        return users * len(self.questions)
+
     @property
     def bits(self) -> int:
         """Of all messages."""

@@ -14,7 +14,7 @@ from shuffledp.core.words import WordSource
 from shuffledp.domains.texts import Texts
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.candidates import Candidates
-from shuffledp.protocols.counting import by_share
+from shuffledp.protocols.counting import by_share, lines_by_share
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
@@ -136,7 +136,7 @@ class TextFrequencies(OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent ones."""
-        return Ranked(estimate)
+        return Ranked(estimate, self.law)
 
     # How far off they are
 
@@ -152,15 +152,9 @@ class TextFrequencies(OneMessage):
         """Of a text that nobody holds, and of some that more and more users do."""
         return by_share(self.law.variance, n)
 
-    @property
-    def one_by_one(self) -> bool:
-        """Any text may be asked about."""
-        return True
-
-    @property
-    def error_scope(self) -> str:
-        """Of one."""
-        return "of one text at the worst data"
+    def expectations(self, n: int) -> tuple[str, ...]:
+        """Any text may be asked about: the error of one, by how many hold it."""
+        return lines_by_share("text", self.errors_by_share(n))
 
     def worst(self, n: int) -> Population:
         """Everybody holds the first candidate, or a text that is none."""

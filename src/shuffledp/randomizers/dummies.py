@@ -185,7 +185,7 @@ class Dummies:
         )
         return (
             f"sends {true}, and beside it {self.dummies:.6g} uniformly random messages on average, at most {self.most} "
-            "(no local guarantee: whoever sees one user's messages before they are shuffled may learn the value)"
+            "(no local guarantee)"
         )
 
     def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Ragged:

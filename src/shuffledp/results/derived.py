@@ -7,6 +7,7 @@ import numpy as np
 
 from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.question import spoken
 from shuffledp.protocols.statistics import Statistics, like
 from shuffledp.results.result import Result
 
@@ -22,17 +23,21 @@ def derived(
     quantiles: Sequence[float] = (),
     top: int | None = None,
     ranges: Sequence[str] = (),
+    false_positives: float | None = None,
 ) -> dict[str, Any]:
     """Only what is asked for; a range is the names of two bins with .. between them.
 
-    With `simultaneous`, the intervals of a list hold together, as those of the bins do.
+    With `simultaneous`, the intervals of a list hold together, as those of the bins do. With `false_positives` the largest
+    bins, `top` of them at most, are those that reach the threshold for so many.
     """
-    wanted = bool(project or frequencies or cdf or quantiles or top is not None or ranges)
+    wanted = bool(
+        project or frequencies or cdf or quantiles or top is not None or ranges or false_positives is not None
+    )
     statistics = result.plan.protocol.statistics(result.estimate)
     if statistics is None:
         if wanted:
             raise InvalidInput(
-                f"a {result.plan.question} is one number, and nothing is derived from it. Plan a histogram."
+                f"{spoken(result.plan.question)} is one number, and nothing is derived from it. Plan a histogram."
             )
         return {}
     names = result.names
@@ -55,8 +60,13 @@ def derived(
             for share in quantiles
             for at, low, high in [ordered.quantile(share, confidence, simultaneous=simultaneous)]
         ]
-    if top is not None:
-        found["top"] = [{"bin": names[j], "value": float(result.estimate.value[j])} for j in statistics.top(top)]
+    if top is not None or false_positives is not None:
+        largest = statistics.top(len(names) if top is None else top)
+        if false_positives is not None:
+            threshold = statistics.threshold(false_positives)
+            found["threshold"] = threshold._asdict() | {"values": len(names)}
+            largest = largest[result.estimate.value[largest] >= threshold.estimate]
+        found["top"] = [{"bin": names[j], "value": float(result.estimate.value[j])} for j in largest]
     if ranges and ordered is not None:
         counted = _entries(_in_ranges(ordered, names, ranges), confidence, simultaneous)
         found["ranges"] = [

@@ -57,3 +57,12 @@ def stated(result: Document) -> list[Stated]:
 def shift(result: Document) -> str:
     """What one liar can do."""
     return f"one false report can shift an estimate by at most {rounded_up(result['max_shift_per_false_report'])}"
+
+
+def selection(result: Document) -> str | None:
+    """Why these entries and no others, if that was found out from the reports."""
+    threshold = result["estimate"]["threshold"]
+    if threshold is None:
+        return None
+    least, false = rounded_up(threshold["estimate"]), rounded_up(threshold["false_positives"], 3)
+    return f"found: estimates of at least {least}; on average {false} of what is found is held by nobody"

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import product_up
 from shuffledp.core.counts import Counts
+from shuffledp.core.display import MOST, bars, drawn, paragraphs, table
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
+from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
 from shuffledp.results.balance import Balance
@@ -107,6 +109,48 @@ class Result:
         """By how much one false report moves an entry at most."""
         return self.plan.protocol.max_shift(self.n)
 
+    def columns(self, *, confidence: float = 0.95, simultaneous: bool = False) -> dict[str, Any]:
+        """The entries as columns, of which any library makes a data frame: name, estimate, standard error, interval, truth."""
+        low, high = self.estimate.interval(confidence, simultaneous=simultaneous)
+        found = {
+            "name": list(self.names), "estimate": self.estimate.value,
+            "standard_error": self.estimate.standard_error, "low": low, "high": high,
+        }  # fmt: skip
+        return found | ({} if self.truth is None else {"truth": self.truth})
+
+    def to_frame(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
+        """The same as a data frame of pandas."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise InvalidInput(
+                "a data frame needs pandas, which is not installed. Install it, or use columns()."
+            ) from None
+        return pd.DataFrame(self.columns(confidence=confidence, simultaneous=simultaneous))
+
+    def plot(self) -> Any:
+        """A picture of the estimates with their intervals."""
+        return drawn(self)
+
+    def _repr_html_(self) -> str:
+        low, high = self.estimate.interval()
+        size, value, error = len(self.names), self.estimate.value, self.estimate.standard_error
+        chosen = np.argsort(-value, kind="stable")[:MOST] if size > MOST else np.arange(size)
+        names = [self.names[j] for j in chosen]
+        values, lows, highs = (part[chosen].tolist() for part in (value, low, high))
+        rows = [
+            [self.names[j], *(f"{number:,.6g}" for number in (value[j], error[j], low[j], high[j]))] for j in chosen
+        ]
+        bound = ", at most" if self.plan.protocol.errors_are_bounds else ""
+        promise = "no guarantee" if self.guarantee is None else str(self.guarantee)
+        rest = [f"... and {size - MOST:,} smaller ones"] if size > MOST else []
+        return (
+            paragraphs(f"{self.plan.question}, {self.n:,} reports, {self.unit}", promise)
+            + bars(names, values, lows, highs, self.plan.protocol.measure)
+            + table([self.plan.question, "estimate", f"standard error{bound}", "95 % from", "to"], rows)
+            + paragraphs(*rest, *self.notes)
+        )
+
     def document(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Document:
         """The result as JSON data; every result has all these fields."""
         low, high = self.estimate.interval(confidence, simultaneous=simultaneous)
@@ -123,6 +167,7 @@ class Result:
                 "interval": np.stack([low, high], axis=1).tolist(),
                 "confidence": confidence,
                 "simultaneous": simultaneous,
+                "standard_error_is_a_bound": self.plan.protocol.errors_are_bounds,
                 "threshold": None if self.estimate.threshold is None else self.estimate.threshold._asdict(),
             },
             "guarantee": self._guarantee(),

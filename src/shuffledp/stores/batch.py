@@ -41,8 +41,16 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a closing batch holds: one row per report, in the order of the ids, and the secret that decides the permutation."""
+    """What a closing batch holds.
+
+    Attributes:
+        ids: one row per report, in increasing order.
+        records: the bytes of all reports, one after the other, in the order of their ids.
+        lengths: how many of them each report has.
+        secret: decides the permutation.
+    """
 
     ids: NDArray[np.uint8] = field(repr=False)
     records: NDArray[np.uint8] = field(repr=False)
+    lengths: NDArray[np.int64] = field(repr=False)
     secret: bytes = field(repr=False)

@@ -19,6 +19,7 @@ from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust
+from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.options import SIZE
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.design import DesignBlanket, DesignResponse, design_blanket, design_threshold
@@ -31,8 +32,7 @@ Reals = NDArray[np.float64]
 class DesignCounts(Counting, Fields):
     """Each value has its share of the messages; a user sends one of its value's, or with probability g any.
 
-    Formula: with T_v the messages that belong to v, (T_v - n p0) / (p1 - p0) is unbiased, p1 = 1 - g + g s,
-    p0 = (1 - g) o / s + g s; Var = (f p1 (1 - p1) + (n - f) p0 (1 - p0)) / (p1 - p0)^2 if f users hold v.
+    Formula: as in `Membership`, with p1 = 1 - g + g s and p0 = (1 - g) o / s + g s.
     Legend: s = share, o = overlap of the design, g = threshold / 2^64.
     """
 
@@ -79,36 +79,31 @@ class DesignCounts(Counting, Fields):
         """The last counter."""
         return int(counts[-1])
 
+    @property
+    def law(self) -> Membership:
+        """Of messages to values."""
+        g, share, overlap = self.gamma, self.design.share, self.design.overlap
+        return Membership(1 - g + g * float(share), (1 - g) * float(overlap / share) + g * float(share))
+
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """Unbiased counts of users."""
-        return self._unbiased(counts[..., :-1], n)
+        return self.law.unbiased(counts[..., :-1], n)
 
     def variance(self, users: Reals, n: int) -> Reals:
         """Of each count."""
-        p1, p0 = self._chances()
-        return np.asarray((users * p1 * (1 - p1) + (n - users) * p0 * (1 - p0)) / (p1 - p0) ** 2)
+        return self.law.variance(users, n)
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """A message belongs to a value or not."""
-        p1, p0 = self._chances()
-        return 1 / (p1 - p0)
+        return 1 / self.law.gap
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """Each count is exact in law (their dependence through shared messages is not kept)."""
-        p1, p0 = self._chances()
         held, n = np.tile(self.held(population), (runs, 1)), population.n
-        return self._unbiased(generator.binomial(held, p1) + generator.binomial(n - held, p0), n)
-
-    def _unbiased(self, totals: NDArray[np.int64], n: int) -> Reals:
-        p1, p0 = self._chances()
-        return np.asarray((totals - n * p0) / (p1 - p0))
-
-    def _chances(self) -> tuple[float, float]:
-        g, share, overlap = self.gamma, self.design.share, self.design.overlap
-        return 1 - g + g * float(share), (1 - g) * float(overlap / share) + g * float(share)
+        return self.law.unbiased(self.law.drawn(held, n, generator), n)
 
 
-class DesignFamily(Family):
+class PublishedDesign(Family):
     """Histograms by a design with its paper's parameters, private by itself or accounted for by its blanket when shuffled."""
 
     name: str

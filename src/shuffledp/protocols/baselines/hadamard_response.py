@@ -13,7 +13,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.design_counts import DesignCounts, DesignFamily
+from shuffledp.protocols.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.hadamard import rows_of_minus_one, walsh_hadamard
 from shuffledp.randomizers.mixing import with_blanket
@@ -111,6 +111,15 @@ class HadamardResponse(DesignCounts):
         rest = (n - together) * (self.gamma / self.blocks)
         return np.asarray((noise + rest) / (1 - self.gamma) ** 2)
 
+    @property
+    def nearest(self) -> int:
+        """One of the same block, if there is any."""
+        return self.blocks if self.size > self.blocks else 1
+
+    def worst_variance(self, share: float, n: int) -> float:
+        """It depends on how many hold a value of the same block: all, at worst."""
+        return self._first_variance(self.worst_share(share, n))
+
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """From the other half of the block to the value's."""
         return 2 / (1 - self.gamma)
@@ -147,7 +156,7 @@ class HadamardResponse(DesignCounts):
         return np.asarray(sums[..., np.arange(self.size) % self.blocks])
 
 
-class HadamardResponses(DesignFamily):
+class HadamardResponses(PublishedDesign):
     """With the paper's number of blocks."""
 
     name = "Hadamard response"

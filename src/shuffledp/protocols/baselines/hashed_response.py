@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.words import WORD, WordSource, rows_from, uniform_below
-from shuffledp.protocols.baselines.design_counts import DesignCounts, DesignFamily
+from shuffledp.protocols.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import with_blanket
@@ -79,7 +79,7 @@ class HashedResponse(DesignCounts):
         return [cls(size=4, range=3, threshold=WORD // 5), cls(size=5, range=2, threshold=WORD // 3)]
 
 
-class HashedResponses(DesignFamily):
+class HashedResponses(PublishedDesign):
     """With the ranges that the papers find best: e^epsilon0 + 1 locally (2017), a third of the blanket's size shuffled (2020)."""
 
     name = "local hashing"

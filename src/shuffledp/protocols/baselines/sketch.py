@@ -50,6 +50,10 @@ class Sketch(Counting, Fields):
         """The last counter."""
         return int(counts[-1])
 
+    def worst_variance(self, share: float, n: int) -> float:
+        """It depends on what the others hold: one value, at worst."""
+        return self._first_variance(self.worst_share(share, n))
+
     @property
     def cells_per_run(self) -> int:
         """Every pair of values may collide."""

@@ -12,7 +12,7 @@ from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.words import WORD, WordSource, coins, rows_from, uniform_below
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.design_counts import DesignCounts, DesignFamily
+from shuffledp.protocols.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.structure import Shape
 from shuffledp.references import cite
@@ -86,7 +86,7 @@ class SubsetSelection(DesignCounts):
         return [cls(size=4, chosen=chosen, threshold=WORD // 4) for chosen in (1, 2, 3)]
 
 
-class SubsetSelections(DesignFamily):
+class SubsetSelections(PublishedDesign):
     """With the paper's size of the sets."""
 
     name = "subset selection"

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.errors import InvalidInput
 from shuffledp.stores.batch import Batch, Contents, NextKey
@@ -81,31 +80,31 @@ class Ending(Rows):
         batch = self.batch(batch_id)
         if batch is None or not secrets:
             return None
-        ids, records = self._sealed(batch)
-        if len(ids) == batch.count:
-            return Contents(ids=ids, records=records, secret=secrets[0][0])
+        ids, records, lengths = self._sealed(batch)
+        if len(lengths) == batch.count:
+            return Contents(
+                ids=np.frombuffer(ids, np.uint8).reshape(batch.count, -1), records=np.frombuffer(records, np.uint8),
+                lengths=np.array(lengths, np.int64), secret=secrets[0][0],
+            )  # fmt: skip
         if self._read("SELECT 1 FROM batch WHERE id = ? AND state = 'CLOSING'", batch_id):
             raise StoreUnavailable("the store's count and its reports disagree. Restore a backup.")
         return None
 
-    def _sealed(self, batch: Batch) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Ids and inner records of a batch, one row each, in the order of ids."""
-        task, last, done = self._number(batch.task), b"", 0
-        ids = records = np.empty((0, 0), dtype=np.uint8)
+    def _sealed(self, batch: Batch) -> tuple[bytearray, bytearray, list[int]]:
+        """Ids and inner records of a batch, one after the other, in the order of ids; and the records' lengths."""
+        task, last = self._number(batch.task), b""
+        ids, records, lengths = bytearray(), bytearray(), list[int]()
         while rows := self._read(
             "SELECT id, inner FROM sealed WHERE task = ? AND id > ? AND batch = ? ORDER BY id LIMIT ?",
             task, last, batch.id, min(STEP, batch.count + 1),
         ):  # fmt: skip
-            if not done:
-                ids, records = (np.empty((batch.count, len(value)), dtype=np.uint8) for value in rows[0])
-            last, until = rows[-1][0], done + len(rows)
-            if until > batch.count:
-                return ids[:0], records[:0]
-            for column, place in enumerate((ids, records)):
-                joined = np.frombuffer(b"".join(row[column] for row in rows), np.uint8)
-                place[done:until] = joined.reshape(len(rows), -1)
-            done = until
-        return ids[:done], records[:done]
+            last = rows[-1][0]
+            ids += b"".join(row[0] for row in rows)
+            records += b"".join(row[1] for row in rows)
+            lengths += [len(row[1]) for row in rows]
+            if len(lengths) > batch.count:
+                break
+        return ids, records, lengths
 
     def add_piece(self, batch_id: int, number: int, piece: bytes) -> None:
         """Write one piece of the permuted bytes of a closing batch; a piece that is there stays as it is."""

@@ -1,0 +1,82 @@
+"""Several questions to the same people within one budget: what is asked is booked, and nothing beyond it is answered."""
+
+from typing import Any, Self
+
+from shuffledp.core import checks
+from shuffledp.core.digits import rounded_up
+from shuffledp.core.guarantee import claim
+from shuffledp.engines.run import run, run_file
+from shuffledp.errors import InvalidInput
+from shuffledp.planning.plan import Plan
+from shuffledp.planning.spend import Spend, composed
+from shuffledp.results.result import Result
+
+
+class Session:
+    """A budget for one group of people.
+
+    Plans are composed by the accountant, as the analyzer's ledger does it. An answer is booked before it is computed, so that one
+    that fails on the way is counted, too. What is booked is forgotten with the session: across programs, keep a ledger.
+
+    Args:
+        epsilon: of everything that is answered together.
+        delta: likewise.
+
+    >>> from shuffledp import plan
+    >>> yes = plan("query", n=1000, epsilon=0.5, delta=1e-6)
+    >>> with Session(epsilon=0.8, delta=1e-6) as session:
+    ...     answers = [session.run(yes, [0, 1] * 500, query=float) for _ in range(2)]
+    >>> session.spent <= 0.8
+    True
+    """
+
+    def __init__(self, *, epsilon: float, delta: float) -> None:
+        self.epsilon = checks.epsilon(epsilon, positive=True)
+        self.delta = checks.probability(delta, "delta")
+        self._spends: list[Spend] = []
+        self._open = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open = False
+
+    @property
+    def spent(self) -> float:
+        """The epsilon, at the session's delta, of all that was answered."""
+        return composed(self._spends, self.delta)
+
+    def run(self, plan: Plan, values: Any, **options: Any) -> Result:
+        """As `run`; refused if it would go beyond the budget."""
+        self._book(plan, options)
+        return run(plan, values, **options)
+
+    def run_file(self, plan: Plan, path: Any, **options: Any) -> Result:
+        """As `run_file`; refused if it would go beyond the budget."""
+        self._book(plan, options)
+        return run_file(plan, path, **options)
+
+    def _book(self, plan: Plan, options: dict[str, Any]) -> None:
+        if not self._open:
+            raise InvalidInput("this session has ended. Begin a new one with the budget that is left.")
+        if options.get("max_rows_per_user") is not None:
+            raise InvalidInput(
+                "a session counts one row per person, and several rows are not composed. Run such a plan outside it."
+            )
+        more = Spend.of(plan)
+        together = composed([*self._spends, more], self.delta)
+        if together > self.epsilon:
+            raise InvalidInput(
+                f"with this answer all would be {claim(together, self.delta)} together, beyond the budget of epsilon = "
+                f"{rounded_up(self.epsilon)}; {rounded_up(self.spent)} is spent. Ask for less, or plan with a smaller epsilon."
+            )
+        self._spends.append(more)
+
+    def _repr_html_(self) -> str:
+        from shuffledp.core.display import paragraphs
+
+        return paragraphs(
+            f"{len(self._spends)} answers: epsilon = {rounded_up(self.spent)} of {rounded_up(self.epsilon)} "
+            f"at delta = {rounded_up(self.delta)}"
+        )

@@ -1,0 +1,55 @@
+"""Which protocol for very many values: the standard error of one of them against the share of the users who hold it."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shuffledp.figures import style
+from shuffledp.planning.plan import ask
+from shuffledp.protocols.baselines.central import Curator
+from shuffledp.protocols.baselines.hashed_response import HashedResponses
+from shuffledp.protocols.dummies_family import DummiesFamily
+from shuffledp.protocols.frequencies import FrequenciesFamily
+from shuffledp.protocols.histogram import HistogramFamily
+
+N: Final = 10**6
+SIZE: Final = 1361**2
+MESSAGES: Final = 1.25
+_CURVES: Final[dict[str, tuple[Any, str, str]]] = {
+    "local hashing, nobody trusted": (HashedResponses(shuffled=False), style.VERMILION, "-"),
+    "randomized response": (HistogramFamily(), style.ORANGE, "-"),
+    "plane, for values up to 1 %": (FrequenciesFamily(), style.BLUE, "-"),
+    f"dummies, {MESSAGES:g} messages per user": (DummiesFamily(), style.GREEN, "-"),
+    "curator": (Curator(), style.BLACK, "--"),
+}
+"""What is drawn: a family that proposes, a colour, a line."""
+
+
+def table(points: int = 61) -> dict[str, list[float]]:
+    """Standard errors by share, each protocol with the parameters that its family proposes."""
+    asked = ask(
+        "histogram", n=N, epsilon=1.0, delta=1e-6, options={"size": SIZE, "messages_per_user": MESSAGES}
+    )  # fmt: skip
+    users = np.concatenate([[0.0], np.geomspace(10, 0.3 * N, points - 1)])
+    found = {"share": (users / N).tolist()}
+    for name, (family, _, _) in _CURVES.items():
+        found[name] = np.sqrt(family.propose(asked).variance(users, N)).tolist()
+    return found
+
+
+def large_domains(out: Path) -> list[Path]:
+    """The picture of when which wins."""
+    found = table()
+    with style.canvas(7.2, 3.9, 1, 1) as (figure, axes):
+        axis = axes[0]
+        for name, (_, colour, line) in _CURVES.items():
+            axis.plot(found["share"][1:], found[name][1:], color=colour, linestyle=line, label=name)
+        axis.set(
+            xscale="log", yscale="log", xlabel="share of the users who hold the value", ylabel="standard error in users"
+        )
+        axis.set_xlim(found["share"][1], found["share"][-1])
+        axis.set_title(f"{SIZE:,} values, {N:,} users, epsilon = 1, delta = 1e-6", loc="left")
+        axis.xaxis.set_major_formatter(lambda x, _: f"{100 * x:g} %")
+        figure.legend(loc="outside lower center", ncols=2)
+        return [*style.save(figure, out, "large-domains"), style.save_table(out, "large-domains", found)]
