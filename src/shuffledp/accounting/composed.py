@@ -26,11 +26,14 @@ def composed_claim(blanket: Blanket, *, n: int, epsilon: float) -> Claim:
 
 @lru_cache(maxsize=32)
 def composition(blanket: Blanket, n: int, rounds: int = 1) -> Composition:
-    """So many rounds with the same people, by the numeric bound: certified, and many times faster than the exact one for coins.
+    """So many rounds with the same people."""
+    return compose(releases(blanket, n, rounds))
 
-    Parts of one law are rounds of one collection.
+
+def releases(blanket: Blanket, n: int, rounds: int) -> list[Collection]:
+    """What so many rounds are composed of; parts of one law are rounds of one collection.
+
+    By the numeric bound: certified, and many times faster than the exact one for coins.
     """
     often = Counter(blanket.releases() or (blanket,))
-    return compose(
-        [Collection(blanket=part, n=n, rounds=rounds * times, bound=Numeric()) for part, times in often.items()]
-    )
+    return [Collection(blanket=part, n=n, rounds=rounds * times, bound=Numeric()) for part, times in often.items()]

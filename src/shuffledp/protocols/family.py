@@ -39,6 +39,10 @@ class Family(ABC):
     options: ClassVar[tuple[Option, ...]]
     """What may be said about them."""
 
+    def answers(self, question: Question) -> bool:  # noqa: ARG002
+        """Whether it can answer this one, with these options."""
+        return True
+
     def check(self, question: Question) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse options that make no sense, apart from the other numbers."""
 

@@ -43,6 +43,10 @@ class SurveyFamily(PlannedFamily):
     options = (QUESTIONS, WAY)
     way: str
 
+    def answers(self, question: Question) -> bool:
+        """Unless another way is asked for."""
+        return bool(question.option("way", self.way) == self.way)
+
     def check(self, question: Question) -> None:
         """Questions that make sense, and a way that there is."""
         if question.option("way", _WAYS[0]) not in _WAYS:
@@ -55,7 +59,7 @@ class SurveyFamily(PlannedFamily):
 
     def propose(self, question: Question) -> Survey:
         """In this way, unless another is asked for."""
-        if question.option("way", self.way) != self.way:
+        if not self.answers(question):
             raise InvalidInput(f"another way than {self.way!r} was asked for. Leave it out for the best.")
         if question.bound != "best":
             raise NoClaim(f"the bound {question.bound} is not for several questions. Use the best one.")
