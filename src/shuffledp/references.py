@@ -50,6 +50,12 @@ PAPERS: dict[str, Paper] = {
         venue="SODA 2019; arXiv:1811.12469",
         labels=frozenset({"as stated in BBGN19, Theorem 5.1"}),
     ),
+    "Fieller54": Paper(
+        authors="Edgar C. Fieller",
+        title="Some Problems in Interval Estimation",
+        venue="Journal of the Royal Statistical Society B 16, 1954",
+        labels=frozenset(),
+    ),
     "FNNT22": Paper(
         authors="Vitaly Feldman, Jelani Nelson, Huy Nguyen, Kunal Talwar",
         title="Private Frequency Estimation via Projective Geometry",

@@ -22,6 +22,7 @@ from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
 from shuffledp.domains.reals import RealRange
 from shuffledp.domains.registry import DOMAINS, from_document
+from shuffledp.domains.rows import Rows, line, split_line
 from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.protocols.registry import PROTOCOLS
@@ -39,6 +40,10 @@ def takes_any_text(domain: Domain) -> bool:
 
 def strange(domain: Domain) -> Any:
     """What the domain does not take; for one that takes any text, another missing value."""
+    if isinstance(domain, Rows):  # one cell of a row is enough
+        cells = split_line(domain.samples()[0])
+        assert cells is not None
+        return line([SECRET, *cells[1:]])
     return None if takes_any_text(domain) else FOREIGN[type(domain.samples()[0])]
 
 
@@ -47,6 +52,8 @@ def replacing(domain: Domain) -> Policy:
     text = str(domain.samples()[0])
     if takes_any_text(domain):
         return Policy(missing_as=text)
+    if isinstance(domain, Rows):
+        return Policy(missing_as=text, other=text.split(",")[0])
     for policy in (Policy(missing_as=text, other=text), Policy(missing_as=text, outside="clamp")):
         try:
             domain.check(policy)
@@ -164,8 +171,8 @@ def check_policies(domain: Domain) -> None:
         assert not found.rejected
         assert found.adjusted.total() == 4
         assert found.adjusted["missing"] == missing
-        first = domain.clean(rows[:1]).values[0]
-        assert found.values[[size + 1, -2]].tolist() == [first.tolist()] * 2
+        first = domain.clean(rows[:1]).values
+        assert np.array_equal(found.values[[size + 1, -2]], first.repeat(2))
         skipped = domain.clean(column, skipping)
         assert skipped.rejected == Counter(missing=missing)
         assert skipped.adjusted.total() == 4 - missing

@@ -37,6 +37,8 @@ def asked(family: Family, name: str, **changes: Any) -> Question:
             {"name": "smokes", "ask": "histogram", "labels": ["no", "yes"], "weight": 2},
             {"name": "hours", "ask": "mean", "low": -1.0, "high": 2.0, "precision": 4},
         ]
+    if not family.answers(Question(name=name, options=given, n=1, epsilon=1.0, delta=0.1)):
+        given["by"] = {"group": ["a", "b", "c"]}
     numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
     return family.compared(Question(name=name, options=given, **numbers))
 
@@ -52,6 +54,7 @@ def check_proposal(family: Family, name: str) -> None:
         assert len(found.names) == question.options["size"]
     if "low" in question.options:
         document = found.domain.document()
+        document = document["value"] if "by" in question.options else document
         assert (document["low"], document["high"]) == (question.options["low"], question.options["high"])
     assert found.mean_squared_error(question.n) > 0
     if family.trust == "nobody":

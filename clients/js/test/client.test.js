@@ -281,6 +281,14 @@ test("a plan on a plane is understood, and the report is a line through the valu
 test("a plan whose protocol this client does not know is refused", async () => {
   for (const protocol of [
     { kind: "plane" },
+    { kind: "grouped-summation" },
+    {
+      domain: {
+        kind: "cross-table",
+        by: [{ kind: "group", column: "sex", labels: ["f", "m"] }],
+        value: { kind: "labels", labels: ["a", "b"] },
+      },
+    },
     { total: "sum" },
     { domain: { kind: "labels", labels: ["a", "b"] } },
     { domain: { kind: "reals", low: 0, high: 1 } },

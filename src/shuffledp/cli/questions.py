@@ -59,6 +59,8 @@ def _options() -> list[click.Parameter]:
             found.append(click.Option([f"{flag}-file"], type=_FILE, help="The same from a file, one per line."))
         elif option.values == "questions":
             found.append(click.Argument([option.name], type=_FILE, required=False, metavar="[FILE]"))
+        elif option.values == "groups":
+            found.append(click.Option([flag], metavar="COLUMN=A,B,...", multiple=True, help=option.help))
         elif option.values == "lines":
             found.append(click.Option([flag], type=_FILE, help=option.help))
         else:
@@ -69,12 +71,14 @@ def _options() -> list[click.Parameter]:
 
 def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """What was given, with texts read and split."""
-    given = {name: value for name, value in arguments.items() if value is not None}
+    given = {name: value for name, value in arguments.items() if value not in (None, ())}
     for option in registry.options():
         if option.values == "lines" and option.name in given:
             given[option.name] = read_candidates(given[option.name])
         if option.values == "questions" and option.name in given:
             given[option.name] = read_survey(given[option.name])
+        if option.values == "groups" and option.name in given:
+            given[option.name] = _groups(given[option.name], option.name)
         if option.values != "several":
             continue
         file = given.pop(f"{option.name}_file", None)
@@ -85,6 +89,18 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
         elif option.name in given:
             given[option.name] = _split(given[option.name], option.name)
     return given
+
+
+def _groups(texts: tuple[str, ...], what: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for given in texts:
+        column, equals, labels = given.partition("=")
+        if not (equals and column.strip()):
+            raise InvalidInput(f"--{what} is not a column and its labels. Write e.g. --{what} carrier=AA,DL.")
+        if column.strip() in found:
+            raise InvalidInput(f"--{what} has the column {column.strip()!r} twice. Say all of its labels at once.")
+        found[column.strip()] = _split(labels, what)
+    return found
 
 
 def _split(text: str, what: str) -> list[str]:

@@ -2,10 +2,9 @@
 
 from typing import Final
 
-import numpy as np
-
 from shuffledp.cli.tables import aligned
 from shuffledp.core.document import Document
+from shuffledp.figures.entries import largest
 from shuffledp.protocols.counting import MANY
 from shuffledp.results.promise import selection
 
@@ -15,23 +14,34 @@ _LARGEST: Final = 50
 
 def estimates(result: Document) -> str:
     """A line per entry: its estimate, its error and its interval, and the truth if it was asked for; of many the largest."""
-    estimate, truth = result["estimate"], result["truth"]
-    size = len(estimate["names"])
+    why = selection(result)
+    main = _table(result, result["question"], result["estimate"], result["truth"])
+    return "\n\n".join(
+        [
+            f"{main}\n{why}" if why else main,
+            *(_table(result, name, one, None) for name, one in result["also"].items()),
+        ]
+    )
+
+
+def _table(result: Document, what: str, estimate: Document, truth: list[float | None] | None) -> str:
+    """Entries without a number say why instead."""
+    how, size = result["estimate"], len(estimate["names"])
     if size > MANY:
-        shown = np.argsort(-np.array(estimate["value"]), kind="stable")[:_LARGEST]
+        shown = largest(estimate["value"], _LARGEST)
         estimate = estimate | {key: [estimate[key][j] for j in shown] for key in _COLUMNS}
         truth = None if truth is None else [truth[j] for j in shown]
-    together = " (all at once)" if estimate["simultaneous"] else ""
+    together = " (all at once)" if how["simultaneous"] else ""
     header = [
-        result["question"],
+        what,
         "estimate",
-        f"standard error{', at most' if estimate['standard_error_is_a_bound'] else ''}",
-        f"{100 * estimate['confidence']:g} % from",
+        f"standard error{', at most' if estimate.get('standard_error_is_a_bound') else ''}",
+        f"{100 * how['confidence']:g} % from",
         f"to{together}",
     ]
     columns = (estimate[key] for key in _COLUMNS)
     rows = [
-        [_shown(name), *(_number(number) for number in (value, error, *ends))]
+        [_shown(name), *(_number(number) for number in (value, error, *(ends or [None, None])))]
         for name, value, error, ends in zip(*columns, strict=True)
     ]
     if truth is not None:
@@ -40,8 +50,8 @@ def estimates(result: Document) -> str:
     lines = [aligned(header, rows)]
     if size > MANY:
         lines.append(f"... and {size - _LARGEST:,} smaller ones, which the JSON has")
-    why = selection(result)
-    return "\n".join([*lines, *([why] if why else [])])
+    refused = [f"{_shown(name)}: {why}" for name, why in estimate["refused"].items()]
+    return "\n".join([*lines, *refused])
 
 
 def _shown(name: str) -> str:
@@ -49,5 +59,7 @@ def _shown(name: str) -> str:
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in name)
 
 
-def _number(value: float) -> str:
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
     return f"{value:,.2f}" if abs(value) >= 1000 else f"{value:.6g}"

@@ -59,6 +59,8 @@ def simulate_command(
     click.echo(
         f"root mean squared error{several}: {found.rmse:.6g} (forecast for these data: {found.expected_rmse:.6g})"
     )
+    if found.refused:
+        click.echo(f"entries without a number, because of too few users: {100 * found.refused:.2f} %")
     click.echo(f"95 % intervals that hold the truth: {100 * found.coverage:.2f} %")
     if whole is not None:
         share = "" if whole.found is None else f", {100 * whole.found:.2f} % of them found"

@@ -44,9 +44,17 @@ class Estimate:
     threshold: Threshold | None = None
 
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[Reals, Reals]:
-        """Normal confidence limits, for each entry or (Bonferroni) for all of them at once."""
+        """Confidence limits, for each entry or (Bonferroni) for all of them at once."""
         miss = 1 - checks.probability(confidence, "confidence", "0.95")
         if simultaneous:
             miss /= max(1, self.value.size)
-        z = -NormalDist().inv_cdf(miss / 2)
+        return self.limits(-NormalDist().inv_cdf(miss / 2))
+
+    def limits(self, z: float) -> tuple[Reals, Reals]:
+        """As far from the estimate as z standard errors of a normal law."""
         return self.value - z * self.standard_error, self.value + z * self.standard_error
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Entries without a number (their values are NaN), and why there is none."""
+        return {}

@@ -2,7 +2,9 @@
 
 from typing import Final
 
+from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.domain import Domain
+from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
@@ -13,7 +15,8 @@ from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 
 DOMAINS: Final[dict[str, type[Domain]]] = {
-    domain.kind: domain for domain in (Labels, WholeNumbers, Intervals, RealRange, Texts, Spelled, Record)
+    domain.kind: domain
+    for domain in (Labels, WholeNumbers, Intervals, RealRange, Texts, Spelled, CrossTable, GroupedReals, Record)
 }
 
 

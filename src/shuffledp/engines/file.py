@@ -8,12 +8,13 @@ from typing import Any
 
 from shuffledp.core import checks
 from shuffledp.domains.domain import Domain
+from shuffledp.domains.rows import VALUE
 from shuffledp.engines.expression import Expression
 from shuffledp.engines.frame import Frame
 from shuffledp.engines.person_rows import surplus
 from shuffledp.engines.source import NOBODY, Piece, Source
 from shuffledp.engines.table import Table
-from shuffledp.engines.tabular import Tabular
+from shuffledp.engines.tabular import Tabular, records
 from shuffledp.errors import InvalidInput
 
 
@@ -61,17 +62,20 @@ class Rows(Source):
         columns = [table.column(name) for name in (named if self._column is None else (self._column,))]
         if expression is not None:
             columns = expression.columns(table)
+        beside = [table.column(name) for name in domain.beside]
         with ExitStack() as stack:
             extra = None
             if self._user is not None:
                 extra = stack.enter_context(surplus(table, self._user, self.rows_per_person))
             row = 0
-            for batch, share in table.batches(columns):
+            for batch, share in table.batches([*columns, *beside]):
                 if row == 0 and expression is not None:
                     expression.check(batch, texts=table.untyped)
                 raw = expression.evaluate(batch) if expression else batch.column(columns[0])
                 if named:
                     raw = batch.select(columns).to_struct_array()
+                if beside:
+                    raw = records([*(batch.column(name) for name in beside), raw], [*beside, VALUE])
                 leave_out = NOBODY if extra is None else extra.before(row + len(raw)) - row
                 if self._limit is None and len(leave_out):
                     raise InvalidInput(

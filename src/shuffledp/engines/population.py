@@ -8,6 +8,7 @@ import numpy as np
 
 from shuffledp.core.population import Population
 from shuffledp.domains.domain import Domain
+from shuffledp.domains.rows import line
 from shuffledp.errors import InvalidInput
 
 _MOST = 10**15
@@ -27,14 +28,18 @@ def read_population(path: Path, domain: Domain) -> Population:
         if not row or (number == 1 and not _is_count(row[-1])):
             continue
         try:
-            text, count_text = row
+            *cells, count_text = row
+            if len(cells) != len(domain.beside) + 1:
+                raise ValueError
             count = float(count_text)
         except ValueError:
-            raise InvalidInput(f"line {number} of {path} is not a value and a count. Write e.g. yes,120.") from None
+            raise InvalidInput(
+                f"line {number} of {path} is not {_what(domain)} and a count. Write e.g. yes,120."
+            ) from None
         if not (0 <= count <= _MOST and count == int(count)):
             raise InvalidInput(f"line {number} of {path} has a count that is not a whole number of users. Fix it.")
         lines.append(number)
-        texts.append(text.strip())
+        texts.append(line([cell.strip() for cell in cells]) if domain.beside else cells[0].strip())
         users.append(int(count))
     if not 0 < sum(users) <= _MOST:
         raise InvalidInput(f"{path} must have from 1 to 1e15 users. Give lines like yes,120.")
@@ -43,6 +48,10 @@ def read_population(path: Path, domain: Domain) -> Population:
     except InvalidInput:
         values = np.array([_value(path, domain, line, text) for line, text in zip(lines, texts, strict=True)])
     return Population(values=values, users=np.array(users, dtype=np.int64))
+
+
+def _what(domain: Domain) -> str:
+    return ", ".join([*domain.beside, "a value"])
 
 
 def _is_count(text: str) -> bool:

@@ -130,13 +130,14 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
     if found.adjusted:
         notes.append("The exact numbers of adjusted values are for the operator: publishing them is not covered.")
     estimate = plan.protocol.estimate(found.counts, guarantee=guarantee)
-    truth = None if found.truth is None else plan.protocol.answered(estimate).true_answer(found.truth)
+    answered = plan.protocol.answered(estimate)
+    truth = None if found.truth is None else answered.read_exactly(answered.true_answer(found.truth))
     if truth is not None:
         notes.append("The truth is not private: do not publish it.")
     notes += plan.protocol.notes()
     one = "one row = one person" + (" (checked)" if source.knows_people else "")
     return Result(
-        plan=plan, counts=found.counts, estimate=estimate, guarantee=guarantee,
+        plan=plan, counts=found.counts, estimate=answered.read(estimate), also=answered.also(estimate), guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
         rows_per_person=rows, unit=f"one person = at most {rows} rows" if rows > 1 else one, received=found.rows,
         rejected=dict(found.rejected),

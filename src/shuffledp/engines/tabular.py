@@ -52,6 +52,13 @@ class Tabular(ABC):
         return same[0]
 
 
+def records(columns: Sequence[Any], names: Sequence[str]) -> Any:
+    """One column whose values are records of several."""
+    pa = arrow()
+    plain = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns]
+    return pa.StructArray.from_arrays(plain, names=list(names))
+
+
 def arrow() -> Any:
     """The pyarrow package, or how to get it."""
     try:

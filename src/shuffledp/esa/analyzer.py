@@ -104,8 +104,9 @@ def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | Non
         raise InvalidInput(_too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
     honest = min(n, plan.honest_of(opened.received))
     counts = plan.protocol.tallied(opened.counts.values, n)
+    estimate = plan.protocol.estimate(counts, guarantee=plan.guarantee)
     return Result(
-        plan=plan, counts=counts, estimate=plan.protocol.estimate(counts, guarantee=plan.guarantee),
+        plan=plan, counts=counts, estimate=plan.protocol.read(estimate), also=plan.protocol.also(estimate),
         guarantee=plan.guarantee, realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
         unit=_UNIT if task.hops == 1 else "one report", received=opened.received, rejected=opened.rejected,
         notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,)), *plan.protocol.notes()),

@@ -282,6 +282,7 @@ _THRESHOLD: Final[dict[str, Any]] = {
     "pattern": "^[1-9][0-9]{0,19}$",
     "description": "An integer of 64 bits.",
 }
+_GROUPS: Final = {"type": "array", "items": _schema("Group"), "minItems": 1}
 _SCHEMAS: Final[dict[str, Any]] = {
     "Hash": {"type": "string", "pattern": "^[0-9a-f]{64}$", "description": "SHA-256 in hexadecimal."},
     "Domain": {
@@ -296,8 +297,18 @@ _SCHEMAS: Final[dict[str, Any]] = {
             _object({"kind": {"const": "whole-numbers"}, "size": _whole(2, 2**32)}, closed=True),
             _object({"kind": {"const": "intervals"}, "size": _whole(2, 2**32)} | _RANGE, closed=True),
             _object({"kind": {"const": "reals"}} | _RANGE, closed=True),
+            _object({"kind": {"const": "cross-table"}, "by": _GROUPS, "value": _schema("Domain")}, closed=True),
+            _object({"kind": {"const": "grouped-reals"}, "by": _GROUPS, "value": _schema("Domain")}, closed=True),
         ]
     },
+    "Group": _object(
+        {
+            "kind": {"const": "group"},
+            "column": _TEXT,
+            "labels": {"type": "array", "items": _TEXT, "uniqueItems": True, "minItems": 2},
+        },
+        closed=True,
+    ),
     "Randomizer": _object(
         {"kind": {"const": "response"}, "size": _whole(2, 2**32), "threshold": _THRESHOLD}, closed=True
     ),
@@ -328,7 +339,7 @@ _SCHEMAS: Final[dict[str, Any]] = {
             ),
             _object(
                 {
-                    "kind": {"const": "summation"},
+                    "kind": {"enum": ["summation", "grouped-summation"]},
                     "total": {"enum": ["sum", "mean", "query"]},
                     "domain": _schema("Domain"),
                     "randomizer": _schema("Randomizer"),

@@ -13,12 +13,14 @@ FEW: Final = 60
 """Up to this many entries each gets a line with its name."""
 MANY: Final = 1000
 """Above so many entries only the largest are shown."""
+NOTHING: Final = "-"
+"""Where there is no number."""
 _NUMBER: Final = re.compile(r"[\[(]?[-+]?\.?\d")
 _NOT_IN_XML: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class Entry(NamedTuple):
-    """One number of the estimate; the truth is None unless it was asked for."""
+    """One number of the estimate, NaN if there is none; the truth is None unless it was asked for."""
 
     name: str
     value: float
@@ -45,23 +47,26 @@ def entries(result: Document, shown: Sequence[int] | None = None) -> list[Entry]
     names, values, errors, intervals = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
     return [
         Entry(
-            name=printable(names[j]).strip() or "(empty)", value=values[j], error=errors[j], low=intervals[j][0],
-            high=intervals[j][1], truth=None if truth is None else truth[j],
+            name=printable(names[j]).strip() or "(empty)", value=_or_nan(values[j]), error=_or_nan(errors[j]), low=low, high=high,
+            truth=None if truth is None else _or_nan(truth[j]),
         )
         for j in (range(len(names)) if shown is None else shown)
+        for low, high in [intervals[j] or (math.nan, math.nan)]
     ]  # fmt: skip
 
 
-def largest(values: Sequence[float], count: int) -> list[int]:
-    """The places of the largest, in that order; equals in the order they have.
+def largest(values: Sequence[float | None], count: int) -> list[int]:
+    """The places of the largest, in that order; equals in the order they have, those without a number last.
 
     >>> largest([1.0, 5.0, 3.0, 5.0], 3)
     [1, 3, 2]
     """
-    return heapq.nsmallest(count, range(len(values)), key=lambda j: -values[j])
+    return heapq.nsmallest(
+        count, range(len(values)), key=lambda j: math.inf if (value := values[j]) is None else -value
+    )
 
 
-def shown(values: Sequence[float]) -> list[int]:
+def shown(values: Sequence[float | None]) -> list[int]:
     """The places of all, or of the largest if there are too many."""
     return list(range(len(values))) if len(values) <= MANY else largest(values, MANY)
 
@@ -74,8 +79,9 @@ def are_ranked(result: Document) -> bool:
 
 def written(rows: Sequence[Entry]) -> list[Written]:
     """All with as many decimals as show two digits of the least standard error."""
-    least = min((row.error for row in rows), default=1.0)
-    most = max((abs(end) for row in rows for end in (row.low, row.high, row.truth or 0)), default=0.0)
+    known = [row for row in rows if not math.isnan(row.value)]
+    least = min((row.error for row in known), default=1.0)
+    most = max((abs(end) for row in known for end in (row.low, row.high, row.truth or 0)), default=0.0)
     ordinary = least > 1e-9 and most < 1e12
     places = max(0, 1 - math.floor(math.log10(least))) if ordinary else None
     return [
@@ -85,6 +91,10 @@ def written(rows: Sequence[Entry]) -> list[Written]:
         )
         for row in rows
     ]  # fmt: skip
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def percent(result: Document) -> str:
@@ -99,6 +109,8 @@ def printable(text: str) -> str:
 
 def _digits(value: float, places: int | None, rounding: str = ROUND_HALF_EVEN) -> str:
     """With this many decimals, or six digits of a number that is too large or too small for that."""
+    if math.isnan(value):
+        return NOTHING
     decimal = Decimal(repr(value))
     if places is None:
         return f"{Context(prec=6, rounding=rounding).plus(decimal).normalize():g}"

@@ -1,6 +1,7 @@
 """The picture of a result: estimates with their intervals, beside the truth if it was asked for."""
 
 import io
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,8 +61,11 @@ def drawn(result: Document) -> "Iterator[Figure]":
 
 
 def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:
-    """One line per bin, the first on top."""
+    """One line per bin, the first on top; one without a number says so."""
     truth = [row.truth for row in rows if row.truth is not None]
+    for j, row in enumerate(rows):
+        if math.isnan(row.value):
+            axis.annotate("too few users to say", (0, j), (4, 0), textcoords="offset points", va="center", fontsize=8.0)
     apart, thick = (0.2, 0.36) if truth else (0.0, 0.7)
     at, values = [j - apart for j in range(len(rows))], [row.value for row in rows]
     axis.barh(at, values, thick, color=SKY, label="private estimate")

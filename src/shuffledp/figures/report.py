@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
-from shuffledp.figures.entries import FEW, MANY, Written, are_ranked, entries, percent, printable, shown, written
+from shuffledp.figures.entries import (
+    FEW,
+    MANY,
+    NOTHING,
+    Written,
+    are_ranked,
+    entries,
+    percent,
+    printable,
+    shown,
+    written,
+)
 from shuffledp.figures.picture import picture
 from shuffledp.figures.style import check_drawing
 from shuffledp.results.promise import promise, selection, shift, stated
@@ -63,7 +74,11 @@ def page(result: Document) -> str:
         reports=_reports(result),
         shift=_sentence(shift(result)),
         budget=_budget(result),
-        notes=[*([] if why is None else [_sentence(why)]), *result["notes"]],
+        notes=[
+            *([] if why is None else [_sentence(why)]),
+            *(f"{name}: {reason}." for name, reason in result["estimate"]["refused"].items()),
+            *result["notes"],
+        ],
         fingerprints=_fingerprints(result),
     )
 
@@ -114,7 +129,10 @@ def _derived(result: Document) -> list[_Table]:
     """What the operator asked to read off a histogram."""
     found, names, level = result.get("derived", {}), result["estimate"]["names"], percent(result)
     interval = ["Estimate", "Standard error", f"{level} from", "to"]
-    tables = []
+    tables = [
+        _Table(f"{name[:1].upper()}{name[1:]}", ["Bin", *interval], _intervals(one["names"], one, shown(one["value"])))
+        for name, one in result["also"].items()
+    ]
     if "projected" in found:
         rows = [(names[j], f"{found['projected'][j]:,.6g}") for j in shown(found["projected"])]
         tables.append(_Table("Nearest possible histogram", ["Bin", "Users"], rows))
@@ -138,7 +156,8 @@ def _derived(result: Document) -> list[_Table]:
 
 def _intervals(names: list[str], columns: dict[str, list[Any]], places: Sequence[int]) -> list[tuple[str, ...]]:
     values, errors, intervals = (columns[key] for key in ("value", "standard_error", "interval"))
-    return [(names[j], *(f"{number:,.6g}" for number in (values[j], errors[j], *intervals[j]))) for j in places]
+    rows = ((names[j], values[j], errors[j], *(intervals[j] or [None, None])) for j in places)
+    return [(name, *(NOTHING if number is None else f"{number:,.6g}" for number in numbers)) for name, *numbers in rows]
 
 
 def _guarantee(result: Document) -> _Table | None:

@@ -14,7 +14,7 @@ from shuffledp.protocols import registry
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, PlannedFamily, Trust
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.protocols.question import Question
+from shuffledp.protocols.question import Question, spoken
 
 RUNS = 100_000
 _AT_ONCE = 1 << 21
@@ -116,13 +116,19 @@ def compare(
     asked = ask(question, n=n, epsilon=epsilon, delta=delta, options=options)
     generator = np.random.default_rng(seed)
     found = []
-    for family in registry.families(question):
+    families = [family for family in registry.families(question) if family.answers(asked)]
+    if len(families) == 1 and "by" in asked.options:
+        raise InvalidInput(
+            f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says how far "
+            "off it is."
+        )
+    for family in families:
         if only is not None and family.name not in only:
             continue
         if progress is not None:
             progress(family.name)
         found.append(_row(family, asked, generator, runs))
-    floors = (family.error_floor(asked) for family in registry.planned(question))
+    floors = (family.error_floor(asked) for family in registry.answering(asked))
     found += [
         Candidate(
             name="lower bound", trust="the shuffler", reference=floor.reference, accounted_by="proof", messages=1,

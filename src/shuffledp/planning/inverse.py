@@ -30,7 +30,7 @@ def users_needed(
     target = _positive(rmse_share, "rmse_share")
     shared: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "honest_fraction": honest_fraction}
     asked = ask(question, n=checks.LARGEST_N, options=options, **shared)  # bad input is not "too few users"
-    family = registry.planned(question)[0]
+    family = registry.answering(asked)[0]
 
     @cache
     def at(n: int) -> Plan | None:
@@ -87,7 +87,7 @@ def epsilon_possible(
     if squared < 1e-200:
         raise too_small()
     proposals, refusals = list[tuple[float, Deployable]](), list[InvalidInput | NoClaim]()
-    for family in registry.planned(question):
+    for family in registry.answering(asked):
         best = min((epsilon for epsilon, _ in proposals), default=None)
         if best is not None and not promising([family], asked.at(epsilon=max(best, 1e-9)), least=squared):
             continue  # at the epsilon that is reached already it would err far more

@@ -258,7 +258,7 @@ def plan(
         bound=bound,
         options=options,
     )
-    families = registry.planned(question)
+    families = registry.answering(asked)
     plans, refusals = list[Plan](), list[InvalidInput | NoClaim]()
     hopeful = promising(families, asked)
     for family in (*hopeful, *(family for family in families if family not in hopeful)):
@@ -277,17 +277,21 @@ def plan(
 
 def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
     """A question with its options, which must be some that it has."""
-    families = registry.planned(question)
     given = {name: value for name, value in options.items() if value is not None}
+    asked = Question(name=question, options=given, **numbers)
+    families = registry.answering(asked)
     known = {option.name for family in families for option in family.options}
     for name in given:
         if name not in known:
+            if any(option.name == name for family in registry.planned(question) for option in family.options):
+                raise InvalidInput(
+                    f"{spoken(question)} has a {name} only by groups. Leave it out, or say which groups."
+                )
             others = ", ".join(
                 sorted({q for f in registry.FAMILIES for o in f.options if o.name == name for q in f.questions})
             )
             whose = f"it is for {others}" if others else "no question does"
             raise InvalidInput(f"{spoken(question)} has no {name}: {whose}. Leave it out.")
-    asked = Question(name=question, options=given, **numbers)
     for family in families:
         family.check(asked)
     return asked

@@ -39,7 +39,7 @@ def ways(
     asked = ask(
         question, n=reports_expected(n, dropout), epsilon=epsilon, delta=delta, honest_fraction=honest_fraction, options=options
     )  # fmt: skip
-    families = [family for family in registry.planned(question) if family.answers(asked)]
+    families = registry.answering(asked)
     found, refusals = [], list[InvalidInput | NoClaim]()
     for family in families:
         try:

@@ -1,13 +1,16 @@
 """The values that a question about a histogram is about."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from shuffledp.core import checks
+from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.grouping import groups
 from shuffledp.protocols.question import Question
 
 
@@ -20,6 +23,12 @@ def listed(question: Question) -> Listed:
         raise InvalidInput("the number of bins is the number of labels. Give size or labels, not both.")
     if (low is None) != (high is None) or (labels is not None and low is not None):
         raise InvalidInput("bins have labels, or both low and high, or neither. Leave one out.")
+    values = _values(size, labels, low, high)
+    by = groups(question)
+    return CrossTable(by, values) if by else values
+
+
+def _values(size: Any, labels: Any, low: Any, high: Any) -> Listed:
     if labels is not None:
         if isinstance(labels, str) or not isinstance(labels, Iterable):
             raise InvalidInput("labels must be several texts. Give a list of them.")

@@ -24,7 +24,11 @@ class BlanketFamily(PlannedFamily):
 
     @abstractmethod
     def steps(self, question: Question) -> int | range:
-        """The number of messages less one, or the range in which the best is to be found."""
+        """The number of messages less one (of a group, if there are any), or the range in which the best is to be found."""
+
+    def messages(self, question: Question, steps: int) -> int:  # noqa: ARG002
+        """The number of messages."""
+        return steps + 1
 
     def steps_for_error(self, question: Question, cost: float) -> int | range:  # noqa: ARG002
         """The same if the error is given instead of epsilon."""
@@ -35,11 +39,11 @@ class BlanketFamily(PlannedFamily):
 
         @cache
         def at(steps: int) -> Deployable:
-            return self._least_blanket(question, steps + 1)
+            return self._least_blanket(question, self.messages(question, steps))
 
         steps = self.steps(question)
         if isinstance(steps, range):
-            steps = least_integer(lambda steps: at(steps).mean_squared_error(question.n), steps)
+            steps = least_integer(lambda steps: self.cost(at(steps), question), steps)
         return at(steps)
 
     def propose_for_error(self, question: Question, cost: float) -> Deployable:
@@ -47,8 +51,9 @@ class BlanketFamily(PlannedFamily):
 
         @cache
         def at(steps: int) -> Deployable | None:
-            threshold = first_integer(lambda t: self.cost(self._with(question, steps + 1, t), question) > cost, 0, WORD)
-            return None if threshold == 1 else self._with(question, steps + 1, threshold - 1)
+            messages = self.messages(question, steps)
+            threshold = first_integer(lambda t: self.cost(self._with(question, messages, t), question) > cost, 0, WORD)
+            return None if threshold == 1 else self._with(question, messages, threshold - 1)
 
         @cache
         def epsilon(steps: int) -> float:

@@ -12,7 +12,7 @@ from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.options import Option
+from shuffledp.protocols.options import BY, Option
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question
 
@@ -39,9 +39,9 @@ class Family(ABC):
     options: ClassVar[tuple[Option, ...]]
     """What may be said about them."""
 
-    def answers(self, question: Question) -> bool:  # noqa: ARG002
-        """Whether it can answer this one, with these options."""
-        return True
+    def answers(self, question: Question) -> bool:
+        """Whether it can answer this one: with groups only if it knows of them."""
+        return question.option(BY.name) is None or BY in self.options
 
     def check(self, question: Question) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse options that make no sense, apart from the other numbers."""

@@ -12,6 +12,7 @@ from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD
+from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
@@ -22,6 +23,7 @@ from shuffledp.protocols.bins import listed
 from shuffledp.protocols.blanket_family import BlanketFamily
 from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.histogram_question import HistogramQuestion
+from shuffledp.protocols.margins import margins
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Statistics
@@ -95,6 +97,10 @@ class Histogram(CountedResponse):
         """Frequencies, ranges, quantiles, ..."""
         return Statistics(self, estimate)
 
+    def also(self, estimate: Estimate) -> dict[str, Estimate]:
+        """Of a table: its margins, and the shares within groups."""
+        return margins(self.listed, self.statistics(estimate)) if isinstance(self.listed, CrossTable) else {}
+
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """1 / (1 - gamma): one message more or less."""
         return 1 / (1 - self.gamma)
@@ -125,6 +131,10 @@ class Histogram(CountedResponse):
             cls(RandomizedResponse(size=3, gamma=0.2), Labels(("red", "green", "blue"))),
             cls(RandomizedResponse(size=5, gamma=0.5), Intervals(5, -1.0, 4.0)),
             cls(RandomizedResponse(size=2, gamma=0.01)),
+            cls(
+                RandomizedResponse(size=6, gamma=0.1),
+                CrossTable((("sex", Labels(("f", "m"))),), Labels(("no", "perhaps", "yes"))),
+            ),
         ]
 
     def _chances(self) -> tuple[float, float, float]:

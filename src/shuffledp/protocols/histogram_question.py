@@ -8,7 +8,7 @@ from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import MANY, Counting
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily
-from shuffledp.protocols.options import HIGH, LABELS, LOW, MESSAGES_PER_USER, OBJECTIVE, SHARE, SIZE
+from shuffledp.protocols.options import BY, HIGH, LABELS, LOW, MESSAGES_PER_USER, OBJECTIVE, SHARE, SIZE
 from shuffledp.protocols.question import Question
 
 USUAL_SHARE: Final = 0.01
@@ -20,7 +20,7 @@ class HistogramQuestion(PlannedFamily):
     """Histograms."""
 
     questions = ("histogram",)
-    options = (SIZE, LABELS, LOW, HIGH, OBJECTIVE, SHARE, MESSAGES_PER_USER)
+    options = (SIZE, LABELS, BY, LOW, HIGH, OBJECTIVE, SHARE, MESSAGES_PER_USER)
 
     def check(self, question: Question) -> None:
         """A histogram needs bins, and one objective."""

@@ -10,13 +10,13 @@ class Option:
 
     Attributes:
         name: as an argument in Python; on the command line with hyphens.
-        values: what is given: one whole number, one real number, one text, several, a file of texts, one per line, or a file of
-            questions.
+        values: what is given: one whole number, one real number, one text, several, a file of texts, one per line, texts by
+            column, or a file of questions.
         help: one line.
     """
 
     name: str
-    values: Literal["whole", "real", "text", "several", "lines", "questions"]
+    values: Literal["whole", "real", "text", "several", "lines", "groups", "questions"]
     help: str
 
 
@@ -25,6 +25,12 @@ LABELS: Final = Option("labels", "several", "Names of the bins, separated by com
 LOW: Final = Option("low", "real", "Least value (sum, mean [default: 0]; histogram of numbers).")
 HIGH: Final = Option("high", "real", "Greatest value (sum, mean [default: 1]; histogram of numbers).")
 PRECISION: Final = Option("precision", "whole", "Steps of the grid (sum, mean, query) [default: the best].")
+BY: Final = Option(
+    "by",
+    "groups",
+    "Answer for each group: a column and its labels, e.g. carrier=AA,DL; repeat for tables of more ways (sum, mean, query, "
+    "histogram).",
+)
 OBJECTIVE: Final = Option(
     "objective",
     "text",
@@ -34,7 +40,12 @@ OBJECTIVE: Final = Option(
 MESSAGES_PER_USER: Final = Option(
     "messages_per_user", "real", "Messages that a user may send on average: dummies beside the true one [default: 1]."
 )
-SHARE: Final = Option("share", "real", "Up to which share of the users a bin's or text's error counts [default: 0.01].")
+SHARE: Final = Option(
+    "share",
+    "real",
+    "Up to which share of the users a bin's or text's error counts [default: 0.01]; with --by, that of a group whose mean is to "
+    "be best [default: half of an even share].",
+)
 CANDIDATES: Final = Option("candidates", "lines", "Texts that will be asked about, one per line (texts).")
 ALPHABET: Final = Option(
     "alphabet",

@@ -189,6 +189,28 @@ class ShuffleProtocol(ABC):
         """The same protocol about the entries of an estimate: those it always has, unless it finds out which there are."""
         return self
 
+    # What is read off that, if the answer is not the entries themselves
+
+    def read(self, estimate: Estimate) -> Estimate:
+        """What is answered: the estimate, or what its entries are parts of, e.g. the means of groups. Runs may be rows."""
+        return estimate
+
+    def read_exactly(self, answer: Reals) -> Reals:
+        """The same of the exact entries; NaN where there is nothing to answer."""
+        return answer
+
+    def read_error(self, population: Population) -> Reals:
+        """The expected squared error of each number that is read, for these very data; or all of it as one number."""
+        return np.array([self.expected_error(population)])
+
+    def read_shift(self, estimate: Estimate) -> float:
+        """By how much a number that is read moves at most if one user sends anything instead."""
+        return self.max_shift(estimate.n)
+
+    def also(self, estimate: Estimate) -> dict[str, Estimate]:  # noqa: ARG002
+        """What else every answer says, by name: e.g. how large the groups are."""
+        return {}
+
     def statistics(self, estimate: Estimate) -> "Ranking | None":  # noqa: ARG002
         """What else can be read off an estimate, if anything."""
         return None

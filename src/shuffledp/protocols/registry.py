@@ -25,12 +25,15 @@ from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.dummies_family import DummiesFamily
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
+from shuffledp.protocols.grouped import GroupedSummation
+from shuffledp.protocols.grouped_family import GroupedFamily
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.heavy_hitters_family import HeavyHittersFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.protocols.question import Question, spoken
 from shuffledp.protocols.summation import Summation, SummationFamily
 from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.protocols.survey_family import AllQuestions, OneQuestionEach, TableOfAll
@@ -44,6 +47,7 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
     for protocol in (
         Histogram,
         Summation,
+        GroupedSummation,
         Frequencies,
         DummyCounts,
         TextFrequencies,
@@ -94,6 +98,7 @@ FAMILIES: list[Family] = [
     FrequenciesFamily(),
     DummiesFamily(),
     SummationFamily(),
+    GroupedFamily(),
     HeavyHittersFamily(),
     TextsFamily(),
     OneQuestionEach(),
@@ -130,6 +135,14 @@ def families(question: str) -> list[Family]:
 def planned(question: str) -> list[PlannedFamily]:
     """Those of them that the planner chooses from."""
     return [family for family in families(question) if isinstance(family, PlannedFamily)]
+
+
+def answering(question: Question) -> list[PlannedFamily]:
+    """Those of them that can answer this very question, with its options; refused if there is none."""
+    found = [family for family in planned(question.name) if family.answers(question)]
+    if not found:
+        raise InvalidInput(f"{spoken(question.name)} is not answered by group. Leave out by.")
+    return found
 
 
 def from_document(document: object) -> ShuffleProtocol:

@@ -109,13 +109,13 @@ class Statistics(Ranking):
                 f"a range goes from one of the bins 0 to {self.protocol.size - 1} to the same or a later one. Check its ends."
             )
         value = np.array([self.counts.value[first : last + 1].sum()])
-        return like(self.counts, value, self._error(value, np.array([last - first + 1])))
+        return like(self.counts, value, self.union_error(value, np.array([last - first + 1])))
 
     def cumulative(self) -> Estimate:
         """The number of users in each bin or one before it."""
         value = np.cumsum(self.counts.value)
         value[-1] = self.counts.n  # every user is in some bin: no error there
-        return like(self.counts, value, self._error(value, np.arange(1, self.protocol.size + 1)))
+        return like(self.counts, value, self.union_error(value, np.arange(1, self.protocol.size + 1)))
 
     def quantile(self, share: float, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[int, int, int]:
         """The bin where `share` of the users is reached, and the least and greatest that the confidence allows.
@@ -131,10 +131,26 @@ class Statistics(Ranking):
         at = np.flatnonzero(np.maximum.accumulate(curve) >= wanted)
         return int(at[0]) if len(at) else self.protocol.size - 1
 
-    def _error(self, value: Reals, bins: NDArray[np.integer]) -> Reals:
+    def union_error(self, value: Reals, bins: NDArray[np.integer] | int) -> Reals:
+        """The standard error of the counts of sets of so many bins, from the counts themselves."""
         n, g = self.counts.n, self.protocol.gamma
         q0 = g * bins / self.protocol.size
         q1 = 1 - g + q0
         users = np.clip(value, 0, n)
         variance = (users * q1 * (1 - q1) + (n - users) * q0 * (1 - q0)) / (1 - g) ** 2
         return np.sqrt(np.maximum(variance, 0.0))
+
+    def part_and_whole(self, part: Reals, part_bins: int, whole: Reals, whole_bins: int) -> tuple[Reals, Reals, Reals]:
+        """The variances of the counts of sets of bins and of larger sets that hold them, and in the middle their covariance.
+
+        Formula: if a user's message is in the part with probability p and in the whole with probability q, the covariance is
+        the sum over users of p (1 - q) / (1 - g)^2. Each is g s / K for s bins, and 1 - g more for users who hold one of them.
+        """
+        n, g = self.counts.n, self.protocol.gamma
+        p, q = (g * bins / self.protocol.size for bins in (part_bins, whole_bins))
+        users = np.clip(whole, 0, n)
+        inside = np.clip(part, 0, users)
+        both = (inside * (1 - g + p) * (g - q) + (users - inside) * p * (g - q) + (n - users) * p * (1 - q)) / (
+            1 - g
+        ) ** 2
+        return self.union_error(part, part_bins) ** 2, np.asarray(both), self.union_error(whole, whole_bins) ** 2

@@ -15,7 +15,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
 
 Total = Literal["sum", "mean", "query"]
-_MEASURES: dict[Total, str] = {
+MEASURES: dict[Total, str] = {
     "sum": "Sum of the users' values",
     "mean": "Mean of the users' values",
     "query": "Mean of the users' answers",
@@ -53,7 +53,7 @@ class Summing(ShuffleProtocol):
     def check_total(self) -> None:
         """Refuse what cannot be made of a sum, or a range that is none."""
         domain = self.domain
-        if self.total not in _MEASURES:
+        if self.total not in MEASURES:
             raise InvalidInput(f"values are added up to a sum, a mean or a query; got {self.total!r}. Choose one.")
         if self.total == "query" and (domain.low, domain.high) != (0.0, 1.0):
             raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
@@ -66,7 +66,7 @@ class Summing(ShuffleProtocol):
     @property
     def measure(self) -> str:
         """What is summed, and its range."""
-        return f"{_MEASURES[self.total]}, each from {self.domain.low:g} to {self.domain.high:g}"
+        return f"{MEASURES[self.total]}, each from {self.domain.low:g} to {self.domain.high:g}"
 
     @property
     def averages(self) -> bool:

@@ -63,7 +63,7 @@ class Survey(Deployable):
                 raise InvalidInput(
                     f"question {one.name!r} is not answered by one message. Use a histogram, sum, mean or query."
                 )
-            if not one.protocol.sampled:
+            if not one.protocol.sampled or one.protocol.domain.beside:
                 raise InvalidInput(
                     f"question {one.name!r}, a {one.protocol.question}, cannot be one of several yet. Plan it by itself."
                 )

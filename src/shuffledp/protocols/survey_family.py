@@ -45,7 +45,8 @@ class SurveyFamily(PlannedFamily):
 
     def answers(self, question: Question) -> bool:
         """Unless another way is asked for."""
-        return bool(question.option("way", self.way) == self.way)
+        way = question.option("way", self.way)
+        return way == self.way or way not in _WAYS
 
     def check(self, question: Question) -> None:
         """Questions that make sense, and a way that there is."""

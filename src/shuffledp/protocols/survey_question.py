@@ -34,7 +34,7 @@ class Part:
         """Those that answer it."""
         from shuffledp.protocols import registry
 
-        return registry.planned(self.question.name)
+        return registry.answering(self.question)
 
     def best(self, **numbers: Any) -> OneMessage:
         """The most accurate protocol of one message, planned by itself, perhaps with other numbers."""
@@ -51,7 +51,7 @@ class Part:
             except InvalidInput as refused:
                 refusal = refused
                 continue
-            if isinstance(proposed, OneMessage) and proposed.sampled:
+            if isinstance(proposed, OneMessage) and proposed.sampled and not proposed.domain.beside:
                 found.append(proposed)
         if found:
             return min(found, key=lambda one: families[0].cost(one, question))

@@ -9,7 +9,7 @@ from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.question import spoken
 from shuffledp.protocols.statistics import Statistics, like
-from shuffledp.results.result import Result
+from shuffledp.results.result import Result, listed
 
 
 def derived(
@@ -88,9 +88,4 @@ def _in_ranges(statistics: Statistics, names: tuple[str, ...], ranges: Sequence[
 
 
 def _entries(estimate: Estimate, confidence: float, simultaneous: bool) -> dict[str, list[Any]]:
-    low, high = estimate.interval(confidence, simultaneous=simultaneous)
-    return {
-        "value": estimate.value.tolist(),
-        "standard_error": estimate.standard_error.tolist(),
-        "interval": np.stack([low, high], axis=1).tolist(),
-    }
+    return listed(estimate, confidence=confidence, simultaneous=simultaneous)

@@ -1,7 +1,7 @@
 """What `run` and the analyzer say: one type, one JSON schema."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -37,6 +37,21 @@ class Provenance:
     ledger: Balance | None
 
 
+def listed(estimate: Estimate, *, confidence: float, simultaneous: bool) -> dict[str, list[Any]]:
+    """Values, standard errors and intervals of all entries, as JSON data: null where there is no number."""
+    low, high = estimate.interval(confidence, simultaneous=simultaneous)
+    limits = zip(_numbers(low), _numbers(high), strict=True)
+    return {
+        "value": _numbers(estimate.value),
+        "standard_error": _numbers(estimate.standard_error),
+        "interval": [None if start is None else [start, end] for start, end in limits],
+    }
+
+
+def _numbers(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values.tolist()]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """An estimate with its guarantee, and what became of every row or report.
@@ -45,6 +60,7 @@ class Result:
         plan: what was run.
         counts: of the shuffled messages: all that is known of the data.
         estimate: with named entries.
+        also: what else the same counts say, by name.
         guarantee: what is promised; None if the randomness was not secret.
         realised_epsilon: epsilon at the plan's delta with the reports received; None likewise.
         realised_honest: how many honest ones among them that relies on.
@@ -66,6 +82,7 @@ class Result:
     realised_honest: int | None
     unit: str
     received: int
+    also: Mapping[str, Estimate] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
     adjusted: dict[str, int] = field(default_factory=dict)
     truth: NDArray[np.float64] | None = field(default=None, repr=False)
@@ -76,9 +93,10 @@ class Result:
     def about(self, candidates: Sequence[str]) -> Self:
         """What the same reports say about other texts. It costs no privacy: only the counts of messages are looked at."""
         plan = self.plan.about(candidates)
+        estimate = plan.protocol.estimate(self.counts, guarantee=self.guarantee)
         before = self.plan.protocol.notes()
         return replace(
-            self, plan=plan, estimate=plan.protocol.estimate(self.counts, guarantee=self.guarantee), truth=None,
+            self, plan=plan, estimate=plan.protocol.read(estimate), also=plan.protocol.also(estimate), truth=None,
             notes=(*(note for note in self.notes if note not in before), *plan.protocol.notes()),
         )  # fmt: skip
 
@@ -107,7 +125,7 @@ class Result:
     @property
     def max_shift(self) -> float:
         """By how much one false report moves an entry at most."""
-        return self.plan.protocol.max_shift(self.n)
+        return self.plan.protocol.read_shift(self.estimate)
 
     def columns(self, *, confidence: float = 0.95, simultaneous: bool = False) -> dict[str, Any]:
         """The entries as columns, of which any library makes a data frame: name, estimate, standard error, interval, truth."""
@@ -136,11 +154,14 @@ class Result:
         low, high = self.estimate.interval()
         size, value, error = len(self.names), self.estimate.value, self.estimate.standard_error
         chosen = np.argsort(-value, kind="stable")[:MOST] if size > MOST else np.arange(size)
-        names = [self.names[j] for j in chosen]
-        values, lows, highs = (part[chosen].tolist() for part in (value, low, high))
+        known = chosen[~np.isnan(value[chosen])]
+        names = [self.names[j] for j in known]
+        values, lows, highs = (part[known].tolist() for part in (value, low, high))
         rows = [
-            [self.names[j], *(f"{number:,.6g}" for number in (value[j], error[j], low[j], high[j]))] for j in chosen
+            [self.names[j], *("-" if math.isnan(part[j]) else f"{part[j]:,.6g}" for part in (value, error, low, high))]
+            for j in chosen
         ]
+        refused = [f"{name}: {why}" for name, why in self.estimate.refused.items()]
         bound = ", at most" if self.plan.protocol.errors_are_bounds else ""
         promise = "no guarantee" if self.guarantee is None else str(self.guarantee)
         rest = [f"... and {size - MOST:,} smaller ones"] if size > MOST else []
@@ -148,12 +169,11 @@ class Result:
             paragraphs(f"{self.plan.question}, {self.n:,} reports, {self.unit}", promise)
             + bars(names, values, lows, highs, self.plan.protocol.measure)
             + table([self.plan.question, "estimate", f"standard error{bound}", "95 % from", "to"], rows)
-            + paragraphs(*rest, *self.notes)
+            + paragraphs(*rest, *refused, *self.notes)
         )
 
     def document(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Document:
         """The result as JSON data; every result has all these fields."""
-        low, high = self.estimate.interval(confidence, simultaneous=simultaneous)
         origin: dict[str, Any] = (
             dict.fromkeys(("task", "batch", "trust", "ledger")) if self.provenance is None else asdict(self.provenance)
         )
@@ -162,20 +182,27 @@ class Result:
             "measure": self.plan.protocol.measure,
             "estimate": {
                 "names": list(self.names),
-                "value": self.estimate.value.tolist(),
-                "standard_error": self.estimate.standard_error.tolist(),
-                "interval": np.stack([low, high], axis=1).tolist(),
+                **listed(self.estimate, confidence=confidence, simultaneous=simultaneous),
                 "confidence": confidence,
                 "simultaneous": simultaneous,
+                "refused": self.estimate.refused,
                 "standard_error_is_a_bound": self.plan.protocol.errors_are_bounds,
                 "threshold": None if self.estimate.threshold is None else self.estimate.threshold._asdict(),
+            },
+            "also": {
+                name: {
+                    "names": list(one.names),
+                    **listed(one, confidence=confidence, simultaneous=simultaneous),
+                    "refused": one.refused,
+                }
+                for name, one in self.also.items()
             },
             "guarantee": self._guarantee(),
             "n": self.n,
             "received": self.received,
             "rejected": dict(self.rejected),
             "adjusted": dict(self.adjusted),
-            "truth": None if self.truth is None else self.truth.tolist(),
+            "truth": None if self.truth is None else _numbers(self.truth),
             "max_shift_per_false_report": self.max_shift,
             "plan": self.plan.sha256,
             "spend": None if self.spend is None else asdict(self.spend),

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from statistics import NormalDist
 
 import numpy as np
 
 from shuffledp.core.document import Document
+from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.planning.plan import Plan
 
@@ -27,6 +27,7 @@ class Simulation:
         forecast_rmse: the plan's, for its number of users at the worst data.
         bias: mean error of each entry.
         coverage: share of the 95 % intervals that hold the truth.
+        refused: share of the entries that got no number.
     """
 
     question: str
@@ -37,6 +38,7 @@ class Simulation:
     forecast_rmse: float
     bias: list[float]
     coverage: float
+    refused: float = 0.0
 
     def document(self) -> Document:
         """As JSON data."""
@@ -53,21 +55,29 @@ def simulate(
 ) -> Simulation:
     """Run the plan on such users `trials` times: exact in law, in time that does not depend on the number of users."""
     protocol, n = plan.protocol, population.n
-    truth = protocol.expected(population)
-    squared, inside, total = 0.0, 0, np.zeros(len(truth))
-    z = NormalDist().inv_cdf(0.975)
+    truth = protocol.read_exactly(protocol.expected(population))
+    squared, inside, answered = np.zeros(len(truth)), 0, np.zeros(len(truth), dtype=np.int64)
+    total = np.zeros(len(truth))
     batch = max(1, min(trials, _AT_ONCE // max(protocol.cells_per_run, len(population.values))))
     for start in range(0, trials, batch):
         runs = min(batch, trials - start)
         found = protocol.simulate(population, generator, runs)
-        error = found - truth
-        squared += float(np.square(error).sum())
-        inside += int((np.abs(error) <= z * protocol.standard_error(found, n)).sum())
-        total += error.sum(axis=0)
+        said = protocol.read(Estimate(value=found, standard_error=protocol.standard_error(found, n), n=n))
+        low, high = said.interval(0.95)
+        error = said.value - truth
+        squared += np.nansum(np.square(error), axis=0)
+        total += np.nansum(error, axis=0)
+        inside += int(((low <= truth) & (truth <= high)).sum())
+        answered += (~np.isnan(error)).sum(axis=0)
         if progress is not None:
             progress(runs)
+    often = np.maximum(answered, 1)
+    expected = protocol.read_error(population)
+    if len(expected) == len(answered):
+        expected = expected[answered > 0]
     return Simulation(
-        question=plan.question, n=n, trials=trials, rmse=math.sqrt(squared / trials),
-        expected_rmse=math.sqrt(protocol.expected_error(population)), forecast_rmse=plan.rmse,
-        bias=(total / trials).tolist(), coverage=inside / (trials * len(truth)),
+        question=plan.question, n=n, trials=trials, rmse=math.sqrt(float((squared / often).sum())),
+        expected_rmse=math.sqrt(float(expected.sum())), forecast_rmse=plan.rmse,
+        bias=(total / often).tolist(), coverage=inside / max(1, int(answered.sum())),
+        refused=1 - int(answered.sum()) / (trials * len(truth)),
     )  # fmt: skip

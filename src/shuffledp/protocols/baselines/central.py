@@ -19,7 +19,7 @@ from shuffledp.protocols.baselines.noise import DiscreteLaplace
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust
-from shuffledp.protocols.options import HIGH, LOW, SIZE
+from shuffledp.protocols.options import BY, HIGH, LOW, SIZE
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.rounding import grid_counts, to_grid
 from shuffledp.protocols.summation import span
@@ -222,7 +222,7 @@ class Curator(Family):
     """A curator's histogram."""
 
     name, trust, accounted_by = "discrete Laplace", "the curator", "sensitivity"
-    questions, options = ("histogram",), (SIZE,)
+    questions, options = ("histogram",), (SIZE, BY)
 
     def propose(self, question: Question) -> CuratorHistogram:
         """Only epsilon matters."""

@@ -20,7 +20,7 @@ from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust
 from shuffledp.protocols.membership import Membership
-from shuffledp.protocols.options import SIZE
+from shuffledp.protocols.options import BY, SIZE
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.design import DesignBlanket, DesignResponse, design_blanket, design_threshold
 from shuffledp.randomizers.generic import Generic
@@ -108,7 +108,7 @@ class PublishedDesign(Family):
 
     name: str
     trust: Trust
-    questions, options = ("histogram",), (SIZE,)
+    questions, options = ("histogram",), (SIZE, BY)
 
     def __init__(self, *, shuffled: bool) -> None:
         self._shuffled = shuffled

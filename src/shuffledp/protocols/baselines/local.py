@@ -9,7 +9,7 @@ from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust
 from shuffledp.protocols.histogram import Histogram
-from shuffledp.protocols.options import HIGH, LOW, SIZE
+from shuffledp.protocols.options import BY, HIGH, LOW, SIZE
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.summation import Summation, span
 from shuffledp.randomizers.generic import Generic
@@ -21,7 +21,7 @@ class LocalHistogram(Family):
 
     name: str
     shuffled_by = "generic"
-    questions, options = ("histogram",), (SIZE,)
+    questions, options = ("histogram",), (SIZE, BY)
     trust: Trust
 
     def __init__(self, *, shuffled: bool) -> None:
@@ -50,7 +50,7 @@ class LocalResponse(Family):
     """Randomized response that is private by itself, on bins."""
 
     name, trust, accounted_by = "local randomized response", "nobody", "epsilon0"
-    questions, options = ("histogram",), (SIZE,)
+    questions, options = ("histogram",), (SIZE, BY)
 
     def propose(self, question: Question) -> Histogram:
         """With the question's epsilon as epsilon0."""

@@ -1,0 +1,24 @@
+"""The groups that a question asks for."""
+
+from collections.abc import Iterable, Mapping
+
+from shuffledp.domains.labels import Labels
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.question import Question
+
+Groups = tuple[tuple[str, Labels], ...]
+
+
+def groups(question: Question) -> Groups:
+    """Columns and their labels, in their order; none if nothing is asked by group."""
+    by = question.option("by")
+    if by is None:
+        return ()
+    if not isinstance(by, Mapping) or not by:
+        raise InvalidInput('groups are labels by column. Give e.g. by={"carrier": ["AA", "DL"]}.')
+    found = []
+    for column, labels in by.items():
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise InvalidInput(f"the groups of column {column!r} must be several texts. Give a list of them.")
+        found.append((column, Labels(tuple(labels))))
+    return tuple(found)
