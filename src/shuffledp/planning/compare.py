@@ -119,8 +119,8 @@ def compare(
     families = [family for family in registry.families(question) if family.answers(asked)]
     if len(families) == 1 and "by" in asked.options:
         raise InvalidInput(
-            f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says how far "
-            "off it is."
+            f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says how "
+            "far off it is."
         )
     for family in families:
         if only is not None and family.name not in only:
