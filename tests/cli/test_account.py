@@ -203,3 +203,33 @@ def test_help_and_completion() -> None:
     assert "left out" in run("account --help").stdout or "leave out" in run("account --help").stdout
     assert "0.1.0" in run("--version").stdout
     assert "complete" in started("", environment={"_SHUFFLEDP_COMPLETE": "bash_source"}).stdout
+
+
+def test_dummies_are_solved_for_and_only_honest_ones_count() -> None:
+    done = run("account --randomizer dummies --size 1e4 --n 1e6 --epsilon 1 --delta 1e-6 --json")
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["value"] == pytest.approx(0.42657, rel=1e-4)
+    assert result["lower"] == pytest.approx(result["value"], rel=1e-3)
+    whole, liars = (
+        json.loads(
+            run(f"account --randomizer dummies --prime 101 --dummies {d} --n 2e4 --delta 1e-6 {more} --json").stdout
+        )
+        for d, more in ((0.5, ""), (1.0, "--honest-fraction 0.5"))
+    )
+    assert liars["results"][0]["value"] == pytest.approx(whole["results"][0]["value"], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("", "Add --size or --prime"),
+        ("--size 5 --prime 5", "not both"),
+        ("--size 5 --dimension 3", "belongs to a plane"),
+        ("--prime 4", "prime number"),
+        ("--size 5 --gamma 0.1", "has no --gamma"),
+    ],
+)
+def test_what_dummies_hide_must_be_said_once(given: str, why: str) -> None:
+    done = run(f"account --randomizer dummies {given} --dummies 0.5 --n 1e4 --delta 1e-6")
+    assert done.returncode == 2
+    assert why in done.stderr

@@ -187,7 +187,7 @@ def test_senders_give_up_clearly(folder: Path, tmp_path: Path) -> None:
 def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
     """Clients with real survey answers, close, analyze with a budget: the truth is within the intervals."""
     shutil.copy(survey(), folder / "survey.csv")
-    plan_line = "plan histogram --labels 1,2,3,4,5 --n 6000 --epsilon 1 --delta 1e-6 -o plan.json"
+    plan_line = "plan histogram --labels 1,2,3,4,5 --n 6000 --epsilon 1 --delta 1e-6 -o plan.json --force"
     terms = "--window 3600 --max-age 7200 --honest-fraction 1"
     task_line = f"task new plan.json {terms} --shuffler Alpha --analyzer Beta -o task.json"
     assert run(plan_line, cwd=folder).returncode == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import ValidationError  # type: ignore[import-untyped]
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -23,6 +24,8 @@ from shuffledp.esa.http import OCTETS, Service, Tokens
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.openapi import OPERATIONS, PROBLEMS
+from shuffledp.protocols.deployable import Deployable
+from shuffledp.protocols.registry import PROTOCOLS
 from shuffledp.stores.store import StoreUnavailable
 
 WIRE = (Path(__file__).parents[2] / "docs" / "wire.md").read_text(encoding="utf-8")
@@ -48,6 +51,20 @@ def web(service: Service) -> Iterator[TestClient]:
 def test_it_is_openapi_3_1() -> None:
     assert DOCUMENT["openapi"].startswith("3.1")
     OpenAPIV31SpecValidator(DOCUMENT).validate()
+
+
+PLANNED = [one for kind in PROTOCOLS.values() if issubclass(kind, Deployable) for one in kind.examples()]
+
+
+@pytest.mark.parametrize("protocol", PLANNED, ids=lambda one: one.kind)
+def test_a_task_may_have_every_protocol_that_is_planned(protocol: Deployable) -> None:
+    document = json.loads(json.dumps(protocol.document()))
+    validate(document, schema("Protocol"))
+    for field in document:
+        with pytest.raises(ValidationError):
+            validate({name: value for name, value in document.items() if name != field}, schema("Protocol"))
+    with pytest.raises(ValidationError):
+        validate(document | {"more": 1}, schema("Protocol"))
 
 
 def test_it_has_every_route_and_method_and_nothing_else(service: Service) -> None:

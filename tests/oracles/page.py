@@ -51,7 +51,8 @@ def assert_the_table_has(result: dict[str, Any], found: Page) -> None:
     estimate = result["estimate"]
     columns = [estimate[key] for key in ("value", "standard_error", "interval")]
     head, *rows = found.tables[0]
-    assert head[1:] == ["Estimate", "Standard error", "95 % from", "to"]
+    error = "Standard error, at most" if estimate["standard_error_is_a_bound"] else "Standard error"
+    assert head[1:] == ["Estimate", error, "95 % from", "to"]
     for (_, *cells), value, error, (low, high) in zip(rows, *columns, strict=True):
         shown = [number(cell) for cell in cells]
         assert shown[0] == pytest.approx(value, abs=0.05 * error)

@@ -187,3 +187,5 @@ def test_the_command_says_what_the_messages_buy_and_what_they_cost() -> None:
     assert done.returncode == 0
     assert "NO LOCAL GUARANTEE" in done.stdout
     assert "messages per user instead of 1: expected error" in done.stdout
+    few = called("plan histogram --size 1000 --n 1000 --epsilon 1 --delta 1e-6 --messages-per-user 1.1")
+    assert "would not make the error smaller" in few.stdout

@@ -27,6 +27,7 @@ from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.prefixes import TABLES, Prefixes
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.results.derived import derived
 from shuffledp.results.rehearsal import rehearse
 
 KEY = "5a" * 16
@@ -211,6 +212,10 @@ def test_any_utf8_from_memory_and_files(anything: Plan, people: list[str], tmp_p
     assert memory.truth is not None
     assert memory.truth[:4].tolist() == list(TEXTS.values())
     assert (np.diff(memory.estimate.value) <= 0).all()
+    assert len(derived(memory, top=500)["top"]) == len(memory.names)
+    for wrong in ({"project": True}, {"cdf": True}, {"top": 0}, {"false_positives": 1.0}):
+        with pytest.raises(InvalidInput):
+            derived(memory, **wrong)
     document = json.loads(json.dumps(memory.document()))["estimate"]
     assert document["threshold"]["estimate"] <= min(document["value"])
     assert 0 < document["threshold"]["false_positives"] <= 1

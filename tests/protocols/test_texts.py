@@ -53,7 +53,7 @@ def test_a_million_users_are_as_accurate_as_known() -> None:
     assert errors[0.0] <= 29
     assert errors[0.01] <= 38
     assert found.document()["forecast"]["by_share"][0] == {"share": 0.0, "standard_error": errors[0.0]}
-    assert f"standard error of one that 1 % of the users hold: {errors[0.01]:.6g}" in found.explain()
+    assert f"one text that 1 % of the users hold errs by about {errors[0.01]:.6g}" in found.explain()
     assert found.protocol.randomizer.symbols >= 2**20
     assert Plan.from_document(json.loads(json.dumps(found.document()))) == found
 
@@ -70,7 +70,7 @@ def test_more_candidates_have_more_points_and_too_many_are_refused(monkeypatch: 
     found = plan("texts", n=10**4, epsilon=1.0, delta=1e-6, candidates=candidates)
     assert found.protocol.randomizer.symbols >= 16 * 100_000
     assert found.protocol.names == tuple(candidates)
-    monkeypatch.setattr("shuffledp.protocols.design_family._MOST_MESSAGES", 1_500_000)
+    monkeypatch.setattr("shuffledp.protocols.texts_family._ROOM", 1000)
     with pytest.raises(InvalidInput, match="100,000 candidates are too many for a plane that fits in memory"):
         plan("texts", n=10**4, epsilon=1.0, delta=1e-6, candidates=candidates)
 
@@ -303,4 +303,6 @@ def test_texts_through_a_server(tmp_path: Path, task: Task) -> None:
     assert found["estimate"]["names"] == ["milk", "tea", "water"]
     assert [one["bin"] for one in found["derived"]["top"]] == ["tea"]
     assert abs(found["estimate"]["value"][1] - 51) < 6 * found["estimate"]["standard_error"][1]
-    assert "tea" in (folder / "page.html").read_text()
+    page = (folder / "page.html").read_text()
+    assert "tea" in page
+    assert f"Bins of at least {found['derived']['threshold']['estimate']:,.6g}; if nobody were in any of all 3" in page

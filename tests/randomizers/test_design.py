@@ -186,6 +186,12 @@ def test_a_threshold_is_rounded_towards_more_blanket(gamma: float, epsilon0: flo
             ),
             "do not fit 25 points",
         ),
+        (
+            lambda: Frequencies(
+                randomizer=DesignResponse.private(Hadamard(order=8), gamma=0.5), listed=WholeNumbers(7)
+            ),
+            "lines of a plane",
+        ),
     ],
 )
 def test_bad_input(wrong: Any, why: str) -> None:

@@ -98,6 +98,8 @@ def plan_command(
     elif found.protocol.messages_per_user > 1:
         options = {option.name for option in registry.options()} | {"honest_fraction"}
         click.echo(bought(found, question, **{name: value for name, value in asked.items() if name in options}))
+    elif asked.get("messages_per_user", 1) > 1:
+        click.echo("so few messages more than one per user would not make the error smaller")
     dropout = given.get("dropout")
     if dropout is not None:
         click.echo(

@@ -18,3 +18,17 @@ class Population:
     def n(self) -> int:
         """All users."""
         return int(self.users.sum())
+
+
+def users_at(wanted: NDArray[Any], places: NDArray[Any], users: NDArray[np.integer]) -> NDArray[np.int64]:
+    """How many users are at each wanted place, if `users` of them are at each of `places`.
+
+    >>> users_at(np.array([7, 5, 7]), np.array([5, 6, 5]), np.array([1, 10, 100])).tolist()
+    [0, 101, 0]
+    """
+    different, which = np.unique(wanted, return_inverse=True)
+    found = np.minimum(np.searchsorted(different, places), max(0, len(different) - 1))
+    here = different[found] == places if len(different) else np.zeros(len(places), dtype=np.bool_)
+    total = np.zeros(len(different), dtype=np.int64)
+    np.add.at(total, found[here], users[here])
+    return np.asarray(total[which])

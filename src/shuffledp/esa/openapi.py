@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from shuffledp.core.outcome import Outcome
+from shuffledp.esa.schemas import DOCUMENTS, TEXT, record, ref, whole
 
 ProblemKind = tuple[int, str]
 """A status and the last part of a problem's type."""
@@ -66,23 +67,18 @@ class Operation:
     apart: bool = False
 
 
-def _schema(name: str) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-_TEXT: Final[dict[str, Any]] = {"type": "string"}
 _UNAUTHORIZED: Final[ProblemKind] = (401, "unauthorized")
 _NO_TASK: Final[ProblemKind] = (404, "task_unknown")
 OPERATIONS: Final = (
     Operation(
         path="/v2/tasks/{task}", method="get", name="describeTask", from_pages=True, problems=(_NO_TASK,),
         summary="The task, the window that takes reports now, and the keys to seal to.",
-        answer="application/json", schema=_schema("Description"),
+        answer="application/json", schema=ref("Description"),
     ),
     Operation(
         path="/v2/tasks/{task}/reports", method="post", name="uploadReports", from_pages=True, upload=True,
         summary="Take reports; what was accepted of them is on disk before the answer.",
-        answer="application/json", schema=_schema("Outcomes"), role="forward",
+        answer="application/json", schema=ref("Outcomes"), role="forward",
         problems=(
             (400, "invalid_message"), (400, "disconnected"), _UNAUTHORIZED, _NO_TASK, (408, "too_slow"),
             (413, "invalid_message"), (415, "invalid_message"), (429, "busy"), (429, "too_often"),
@@ -91,12 +87,12 @@ OPERATIONS: Final = (
     Operation(
         path="/v2/tasks/{task}/batches/close", method="post", name="closeBatch", role="operator",
         summary="Release the open batch now, if it has enough reports.",
-        answer="application/json", schema=_schema("Batch"), problems=(_UNAUTHORIZED, _NO_TASK, (409, "batch_too_small")),
+        answer="application/json", schema=ref("Batch"), problems=(_UNAUTHORIZED, _NO_TASK, (409, "batch_too_small")),
     ),
     Operation(
         path="/v2/tasks/{task}/batches", method="get", name="listBatches", role="analyzer",
         summary="The released batches of a task, the oldest first.",
-        answer="application/json", schema=_schema("Batches"), problems=(_UNAUTHORIZED, _NO_TASK),
+        answer="application/json", schema=ref("Batches"), problems=(_UNAUTHORIZED, _NO_TASK),
     ),
     Operation(
         path="/v2/batches/{batch}", method="get", name="fetchBatch", role="analyzer", digest=True,
@@ -106,15 +102,15 @@ OPERATIONS: Final = (
     ),
     Operation(
         path="/healthz", method="get", name="isAlive", summary="Whether the process is alive.",
-        answer="text/plain", schema=_TEXT,
+        answer="text/plain", schema=TEXT,
     ),
     Operation(
         path="/readyz", method="get", name="isReady", summary="Whether this shuffler should get reports now.",
-        answer="text/plain", schema=_TEXT, problems=((503, "not_ready"),),
+        answer="text/plain", schema=TEXT, problems=((503, "not_ready"),),
     ),
     Operation(
         path="/metrics", method="get", name="metrics", apart=True, summary="Numbers for Prometheus, coarse until release.",
-        answer="text/plain", schema=_TEXT,
+        answer="text/plain", schema=TEXT,
     ),
 )  # fmt: skip
 
@@ -200,7 +196,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
                 "name": "task",
                 "in": "path",
                 "required": True,
-                "schema": _schema("Hash"),
+                "schema": ref("Hash"),
                 "description": "Id of the task.",
             }
         )
@@ -210,7 +206,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
                 "name": "batch",
                 "in": "path",
                 "required": True,
-                "schema": _whole(1),
+                "schema": whole(1),
                 "description": "Number of the batch.",
             }
         )
@@ -243,7 +239,7 @@ def _refusal(status: int, kinds: Any) -> dict[str, Any]:
     """The answer with a status: what it means, and the problem document."""
     own = sorted(kind for found, kind in kinds if found == status)
     schema = {
-        "allOf": [_schema("Problem")],
+        "allOf": [ref("Problem")],
         "properties": {"type": {"enum": [f"urn:shuffledp:{kind}" for kind in own]}, "status": {"const": status}},
     }
     found: dict[str, Any] = {
@@ -252,138 +248,57 @@ def _refusal(status: int, kinds: Any) -> dict[str, Any]:
     }
     named = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}.get(status)
     if named is not None:
-        found["headers"] = {named: {"required": True, "schema": _TEXT}}
+        found["headers"] = {named: {"required": True, "schema": TEXT}}
     return found
 
 
 # What JSON is made of
 
 
-def _whole(low: int, high: int | None = None) -> dict[str, Any]:
-    return {"type": "integer", "minimum": low} | ({} if high is None else {"maximum": high})
-
-
-def _object(
-    required: dict[str, Any], optional: dict[str, Any] | None = None, *, closed: bool = False
-) -> dict[str, Any]:
-    """An object; a closed one has no other members, which are else to be ignored."""
-    found = {"type": "object", "required": list(required), "properties": required | (optional or {})}
-    return found | ({"additionalProperties": False} if closed else {})
-
-
-_NUMBER: Final[dict[str, Any]] = {"type": "number"}
 _POSITIVE: Final[dict[str, Any]] = {"type": "number", "exclusiveMinimum": 0}
 _OUTCOMES: Final = [outcome.value for outcome in Outcome if outcome.from_shuffler]
 _LONGEST: Final = 366 * 24 * 3600
 _NAME: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
-_RANGE: Final[dict[str, Any]] = {"low": _NUMBER, "high": _NUMBER}
-_THRESHOLD: Final[dict[str, Any]] = {
-    "type": "string",
-    "pattern": "^[1-9][0-9]{0,19}$",
-    "description": "An integer of 64 bits.",
-}
-_GROUPS: Final = {"type": "array", "items": _schema("Group"), "minItems": 1}
 _SCHEMAS: Final[dict[str, Any]] = {
     "Hash": {"type": "string", "pattern": "^[0-9a-f]{64}$", "description": "SHA-256 in hexadecimal."},
-    "Domain": {
-        "oneOf": [
-            _object(
-                {
-                    "kind": {"const": "labels"},
-                    "labels": {"type": "array", "items": _TEXT, "uniqueItems": True, "minItems": 2},
-                },
-                closed=True,
-            ),
-            _object({"kind": {"const": "whole-numbers"}, "size": _whole(2, 2**32)}, closed=True),
-            _object({"kind": {"const": "intervals"}, "size": _whole(2, 2**32)} | _RANGE, closed=True),
-            _object({"kind": {"const": "reals"}} | _RANGE, closed=True),
-            _object({"kind": {"const": "cross-table"}, "by": _GROUPS, "value": _schema("Domain")}, closed=True),
-            _object({"kind": {"const": "grouped-reals"}, "by": _GROUPS, "value": _schema("Domain")}, closed=True),
-        ]
-    },
-    "Group": _object(
-        {
-            "kind": {"const": "group"},
-            "column": _TEXT,
-            "labels": {"type": "array", "items": _TEXT, "uniqueItems": True, "minItems": 2},
-        },
-        closed=True,
-    ),
-    "Randomizer": _object(
-        {"kind": {"const": "response"}, "size": _whole(2, 2**32), "threshold": _THRESHOLD}, closed=True
-    ),
-    "Design": _object(
-        {
-            "kind": {"const": "design"},
-            "structure": _object(
-                {"kind": {"const": "affine"}, "prime": _whole(2, 65521), "dimension": {"enum": [2, 3]}}, closed=True
-            ),
-            "threshold": _THRESHOLD,
-        },
-        closed=True,
-    ),
-    "Texts": _object({"kind": {"const": "texts"}, "key": {"type": "string", "pattern": "^[0-9a-f]{32}$"}}, closed=True),
-    "Protocol": {
-        "oneOf": [
-            _object(
-                {"kind": {"const": "text-frequencies"}, "domain": _schema("Texts"), "randomizer": _schema("Design")},
-                closed=True,
-            ),
-            _object(
-                {"kind": {"const": "frequencies"}, "domain": _schema("Domain"), "randomizer": _schema("Design")},
-                closed=True,
-            ),
-            _object(
-                {"kind": {"const": "histogram"}, "domain": _schema("Domain"), "randomizer": _schema("Randomizer")},
-                closed=True,
-            ),
-            _object(
-                {
-                    "kind": {"enum": ["summation", "grouped-summation"]},
-                    "total": {"enum": ["sum", "mean", "query"]},
-                    "domain": _schema("Domain"),
-                    "randomizer": _schema("Randomizer"),
-                },
-                closed=True,
-            ),
-        ]
-    },
-    "Plan": _object(
+    **DOCUMENTS,
+    "Plan": record(
         {
             "version": {"const": 3},
-            "protocol": _schema("Protocol"),
-            "guarantee": _object(
-                {"epsilon": _POSITIVE, "delta": _POSITIVE, "n": _whole(1), "bound": _TEXT, "adjacency": {"const": "replace-one"}},
+            "protocol": ref("Protocol"),
+            "guarantee": record(
+                {"epsilon": _POSITIVE, "delta": _POSITIVE, "n": whole(1), "bound": TEXT, "adjacency": {"const": "replace-one"}},
                 closed=True,
             ),
-            "min_batch": _whole(1),
-            "sha256": _schema("Hash"),
+            "min_batch": whole(1),
+            "sha256": ref("Hash"),
         },
+        {"over_time": ref("Rounds")},
         closed=True,
     ),
-    "Task": _object(
+    "Task": record(
         {
             "version": {"const": 2},
-            "plan": _schema("Plan"),
-            "window": _whole(1, _LONGEST),
-            "max_age": _whole(1, _LONGEST),
+            "plan": ref("Plan"),
+            "window": whole(1, _LONGEST),
+            "max_age": whole(1, _LONGEST),
             "shufflers": {"type": "array", "items": _NAME, "minItems": 1, "maxItems": 4},
             "analyzer": _NAME,
             "honest_fraction": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
             "on_expiry": {"enum": ["roll-over", "destroy"]},
-            "release_margin": _whole(0),
+            "release_margin": whole(0),
             "allow_same_operator": {"type": "boolean"},
         },
         closed=True,
     ),
-    "KeyList": _object(
+    "KeyList": record(
         {
             "role": {"enum": ["analyzer", "shuffler"]},
             "keys": {
                 "type": "array",
-                "items": _object(
+                "items": record(
                     {
-                        "key_id": _whole(0, 255),
+                        "key_id": whole(0, 255),
                         "state": {"enum": ["PENDING", "ACTIVE", "EXPIRED"]},
                         "public": {"type": "string", "pattern": "^[A-Za-z0-9+/]{43}=$", "description": "32 bytes in base64."},
                     }
@@ -391,33 +306,33 @@ _SCHEMAS: Final[dict[str, Any]] = {
             },
         }
     ),
-    "Description": _object(
+    "Description": record(
         {
-            "task": _schema("Task"),
-            "window": _whole(0),
+            "task": ref("Task"),
+            "window": whole(0),
             "key_id": {"type": ["integer", "null"], "minimum": 0, "maximum": 255},
-            "keys": _schema("KeyList"),
-            "next_keys": _schema("KeyList"),
-            "credential": _whole(0),
+            "keys": ref("KeyList"),
+            "next_keys": ref("KeyList"),
+            "credential": whole(0),
         }
     ),
-    "Outcomes": _object({"outcomes": {"type": "array", "items": {"enum": _OUTCOMES}, "minItems": 1}}),
-    "Batch": _object(
+    "Outcomes": record({"outcomes": {"type": "array", "items": {"enum": _OUTCOMES}, "minItems": 1}}),
+    "Batch": record(
         {
-            "batch": _whole(1),
-            "task": _schema("Hash"),
+            "batch": whole(1),
+            "task": ref("Hash"),
             "state": {"const": "RELEASED"},
-            "reports": _whole(1),
-            "sha256": _schema("Hash"),
+            "reports": whole(1),
+            "sha256": ref("Hash"),
         }
     ),
-    "Batches": _object({"batches": {"type": "array", "items": _schema("Batch")}}),
-    "Problem": _object(
+    "Batches": record({"batches": {"type": "array", "items": ref("Batch")}}),
+    "Problem": record(
         {
             "type": {"type": "string", "pattern": "^urn:shuffledp:[a-z_]+$"},
-            "title": _TEXT,
-            "status": _whole(400, 599),
+            "title": TEXT,
+            "status": whole(400, 599),
         },
-        {"wrong": {"type": "array", "items": _TEXT, "description": "Of not_ready: why."}},
+        {"wrong": {"type": "array", "items": TEXT, "description": "Of not_ready: why."}},
     ),
 }  # fmt: skip

@@ -146,12 +146,22 @@ def _derived(result: Document) -> list[_Table]:
         tables.append(_Table("Quantiles", ["Share of users", "Bin", f"{level} from", "to"], rows))
     if "top" in found:
         rows = [(one["bin"], f"{one['value']:,.6g}") for one in found["top"]]
-        tables.append(_Table("Largest bins", ["Bin", "Estimate"], rows))
+        tables.append(_Table(_largest(found.get("threshold")), ["Bin", "Estimate"], rows))
     if "ranges" in found:
         columns = {key: [one[key] for one in found["ranges"]] for key in ("value", "standard_error", "interval")}
         names = [one["range"] for one in found["ranges"]]
         tables.append(_Table("Ranges of bins", ["Range", *interval], _intervals(names, columns, range(len(names)))))
     return tables
+
+
+def _largest(threshold: Document | None) -> str:
+    """What the largest bins are, and how many of them would be there by chance."""
+    if threshold is None:
+        return "Largest bins"
+    least, chance = f"{threshold['estimate']:,.6g}", rounded_up(threshold["false_positives"], 3)
+    return (
+        f"Bins of at least {least}; if nobody were in any of all {threshold['values']:,}, {chance} of them on average"
+    )
 
 
 def _intervals(names: list[str], columns: dict[str, list[Any]], places: Sequence[int]) -> list[tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.population import users_at
 from shuffledp.domains.texts import Hashes, Texts
 from shuffledp.errors import InvalidInput
 
@@ -27,14 +28,7 @@ class Candidates:
 
     def held(self, values: NDArray[np.uint64], users: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
         """How many of these values, or of the users who hold them, are each of the texts."""
-        order = np.argsort(self.hashes)
-        ordered = self.hashes[order]
-        places = np.minimum(np.searchsorted(ordered, values), max(0, len(ordered) - 1))
-        same = ordered[places] == values if len(ordered) else np.zeros(len(values), dtype=np.bool_)
-        weights = np.ones(len(values), dtype=np.int64) if users is None else users
-        found = np.zeros(len(ordered), dtype=np.int64)
-        np.add.at(found, order[places[same]], weights[same])
-        return found
+        return users_at(self.hashes, values, np.ones(len(values), dtype=np.int64) if users is None else users)
 
     def sharing(self, points: int) -> tuple[str, ...]:
         """Those that fall on the same of so many points as another one."""

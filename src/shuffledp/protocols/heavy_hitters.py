@@ -13,7 +13,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document, fields, number, text, whole
 from shuffledp.core.estimate import Estimate, Threshold
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.core.population import Population
+from shuffledp.core.population import Population, users_at
 from shuffledp.core.words import WordSource
 from shuffledp.domains.spelled import Spelled
 from shuffledp.errors import InvalidInput
@@ -24,7 +24,7 @@ from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.prefixes import TABLES, Points, Prefixes
 from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.reach import SURELY, Reach
-from shuffledp.protocols.statistics import Ranked, Ranking
+from shuffledp.protocols.statistics import Ranking, Selected
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.structures import AffineSpace
@@ -170,7 +170,7 @@ class HeavyHitters(OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent ones."""
-        return Ranked(estimate, self.law)
+        return Selected(estimate, None if self.candidates is None else self.law)
 
     # How far off they are
 
@@ -326,8 +326,8 @@ class HeavyHitters(OneMessage):
         """
         asked = np.unique(population.values) if self.candidates is None else self._values()
         mine, theirs = ([points for _, points in self._last_points(values)] for values in (asked, population.values))
-        both = _users_at(_paired(mine, self.part.symbols), _paired(theirs, self.part.symbols), population.users)
-        single = sum(_users_at(here, there, population.users) for here, there in zip(mine, theirs, strict=True))
+        both = users_at(_paired(mine, self.part.symbols), _paired(theirs, self.part.symbols), population.users)
+        single = sum(users_at(here, there, population.users) for here, there in zip(mine, theirs, strict=True))
         one = single - TABLES * both
         (own, other), n = self.law, population.n
         return [(both, own), (one, (own + other) / TABLES), (n - both - one, other)]
@@ -336,16 +336,6 @@ class HeavyHitters(OneMessage):
 def _paired(points: list[Points], size: int) -> Points:
     """The points of both tables as one number."""
     return points[0] * size + points[1]
-
-
-def _users_at(mine: Points, theirs: Points, users: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many users are on each of some points."""
-    places, at = np.unique(mine, return_inverse=True)
-    found = np.minimum(np.searchsorted(places, theirs), max(0, len(places) - 1))
-    here = places[found] == theirs if len(places) else np.zeros(len(theirs), dtype=np.bool_)
-    total = np.zeros(len(places), dtype=np.int64)
-    np.add.at(total, found[here], users[here])
-    return np.asarray(total[at])
 
 
 def _tally(held: Counter[bytes]) -> NDArray[Any]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shuffledp.protocols.histogram import Histogram
 
 Reals = NDArray[np.float64]
+_NONE = np.zeros(0, dtype=np.intp)
 
 
 class Ranking(ABC):
@@ -72,6 +73,20 @@ class Ranked(Ranking):
 
     counts: Estimate
     law: Membership | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selected(Ranked):
+    """Counts of some values: users may hold others, and how many there are may not be known beforehand."""
+
+    def top(self, count: int) -> NDArray[np.intp]:
+        """All of them if there are fewer."""
+        size = len(self.counts.value)
+        return Ranked.top(self, min(count, size)) if size or count < 1 else _NONE
+
+    def projected(self) -> Reals:
+        """None: they need not add up to n."""
+        raise InvalidInput("the plan's answer is about some values only, which make no histogram. Leave out --project.")
 
 
 def like(counts: Estimate, value: Reals, error: Reals) -> Estimate:

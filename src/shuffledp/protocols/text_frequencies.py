@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
-from shuffledp.core.population import Population
+from shuffledp.core.population import Population, users_at
 from shuffledp.core.words import WordSource
 from shuffledp.domains.texts import Texts
 from shuffledp.errors import InvalidInput
@@ -18,7 +18,7 @@ from shuffledp.protocols.counting import by_share, lines_by_share
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
-from shuffledp.protocols.statistics import Ranked, Ranking
+from shuffledp.protocols.statistics import Ranking, Selected
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.references import cite
@@ -136,7 +136,7 @@ class TextFrequencies(OneMessage):
 
     def statistics(self, estimate: Estimate) -> Ranking:
         """Shares and the most frequent ones."""
-        return Ranked(estimate, self.law)
+        return Selected(estimate, self.law)
 
     # How far off they are
 
@@ -227,10 +227,5 @@ class TextFrequencies(OneMessage):
 
     def _beside(self, population: Population) -> NDArray[np.int64]:
         """How many users are on each candidate's point, whatever they hold."""
-        places, at = np.unique(self._places(), return_inverse=True)
         points = (population.values % np.uint64(self.points)).astype(np.int64)
-        found = np.minimum(np.searchsorted(places, points), max(0, len(places) - 1))
-        here = places[found] == points if len(places) else np.zeros(len(points), dtype=np.bool_)
-        users = np.zeros(len(places), dtype=np.int64)
-        np.add.at(users, found[here], population.users[here])
-        return users[at]
+        return users_at(self._places(), points, population.users)

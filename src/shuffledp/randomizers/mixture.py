@@ -45,11 +45,16 @@ class MixtureBlanket(Blanket):
 
     @classmethod
     def of(cls, weights: Sequence[Fraction], parts: Sequence[Blanket]) -> Self:
-        """Parts of one law are one part."""
-        merged: dict[Blanket, Fraction] = {}
-        for weight, part in zip(weights, parts, strict=True):
-            merged[part] = merged.get(part, Fraction(0)) + weight
-        return cls(parts=tuple((weight, part) for part, weight in merged.items()))
+        """Parts of one law whose worst pair is one and the same are one part.
+
+        Others are kept apart: two people may differ in one way in one question and in another way in the next.
+        """
+        merged: dict[object, tuple[Fraction, Blanket]] = {}
+        for t, (weight, part) in enumerate(zip(weights, parts, strict=True)):
+            alike = not part.agreements() and len(part.pairs()) == 1
+            before, _ = merged.get(part if alike else t, (Fraction(0), part))
+            merged[part if alike else t] = (before + weight, part)
+        return cls(parts=tuple(merged.values()))
 
     @property
     def label(self) -> str:
