@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import pytest
 
@@ -99,20 +100,29 @@ def test_derived(home: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("what", ["frequencies", "cumulative", "ranges"])
-def test_intervals_of_what_is_derived_hold_together_if_asked(home: Path, what: str) -> None:
-    def widths(flags: str) -> list[float]:
-        asked = "--frequencies --cdf --range no..yes --range yes..unsure"
-        done = run(f"run poll.json people.csv --column answer {asked} --json {flags}", cwd=home)
-        found = json.loads(done.stdout)["derived"][what]
-        rows = found["interval"] if isinstance(found, dict) else [one["interval"] for one in found]
-        errors = found["standard_error"] if isinstance(found, dict) else [one["standard_error"] for one in found]
-        return [(high - low) / error for (low, high), error in zip(rows, errors, strict=True) if error]
+def test_intervals_of_what_is_derived_hold_together_if_asked(home: Path) -> None:
+    asked = "run poll.json people.csv --column answer --frequencies --cdf --range no..yes --range yes..unsure --json"
+    alone, together = (
+        json.loads(called(f"{asked} {flag}", cwd=home).stdout)["derived"] for flag in ("", "--simultaneous")
+    )
 
-    entries = 2 if what == "ranges" else 3
-    together = -2 * NormalDist().inv_cdf(0.025 / entries)
-    assert widths("--simultaneous") == pytest.approx([together] * len(widths("")))
-    assert widths("") == pytest.approx([2 * 1.959964] * len(widths("")))
+    def widths(found: Any) -> list[float]:
+        rows = [found] if isinstance(found, dict) else found
+        pairs = [
+            pair
+            for row in rows
+            for pair in (
+                zip(row["interval"], row["standard_error"], strict=True)
+                if isinstance(found, dict)
+                else [(row["interval"], row["standard_error"])]
+            )
+        ]
+        return [(high - low) / error for (low, high), error in pairs if error]
+
+    for what, entries in (("frequencies", 3), ("cumulative", 3), ("ranges", 2)):
+        one, all_ = widths(alone[what]), widths(together[what])
+        assert one == pytest.approx([-2 * NormalDist().inv_cdf(0.025)] * len(one))
+        assert all_ == pytest.approx([-2 * NormalDist().inv_cdf(0.025 / entries)] * len(one))
 
 
 def test_an_error_at_the_worst_data_is_called_a_bound(home: Path) -> None:
@@ -128,8 +138,9 @@ def test_a_plan_states_the_error_of_one_bin_first(home: Path) -> None:
 
 
 def test_text_says_that_intervals_hold_together(home: Path) -> None:
-    assert "to (all at once)" in run("run poll.json people.csv --column answer --simultaneous", cwd=home).stdout
-    assert "all at once" not in run("run poll.json people.csv --column answer", cwd=home).stdout
+    asked = "run poll.json people.csv --column answer"
+    assert "to (all at once)" in called(f"{asked} --simultaneous", cwd=home).stdout
+    assert "all at once" not in called(asked, cwd=home, environment={"XDG_STATE_HOME": str(home / "other")}).stdout
 
 
 @pytest.mark.parametrize("option", ["-o", "--plot", "--report"])

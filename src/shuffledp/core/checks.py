@@ -25,9 +25,10 @@ def users(n: int) -> int:
 
 def size(value: int, *, name: str = "size") -> int:
     """A number of symbols: an integer from 2 to 2^32."""
-    count = whole(value, name, "Use at least 2 symbols.")
+    count = whole(value, name, "Use at least 2.")
     if not 2 <= count <= 2**32:
-        raise InvalidInput(f"{name} must be a whole number from 2 to 2^32; got {count}. Use at least 2 symbols.")
+        remedy = "Use at least 2." if count < 2 else "Ask about texts instead: they are hashed to fewer points."
+        raise InvalidInput(f"{name} must be a whole number from 2 to 2^32; got {count}. {remedy}")
     return count
 
 

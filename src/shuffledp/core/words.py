@@ -185,7 +185,7 @@ def uniform_below(bound: int, rows: Words, source: WordSource, blocks: Words, dr
 
     Uses 32 bits of the second words of `blocks`, the rows' blocks number `draw`; a rejected row goes on to its next draws.
     """
-    threshold = (1 << 32) % bound
+    threshold = (1 << 32) % _fits(bound)
     product = _multiply(blocks, bound)
     rejected = np.flatnonzero(_low(product) < threshold)
     while len(rejected):
@@ -200,6 +200,7 @@ def choose_below(
     bound: int, count: int, source: WordSource, *, first_row: int, lane: Lane = CHOICE
 ) -> NDArray[np.uint32]:
     """Exactly uniform integers below `bound` (at most 2^32), one per row: 32 bits of the stream, blocks for what they reject."""
+    _fits(bound)
     drawn = source.stream(4 * _checked(first_row), 4 * count, lane).view("<u4")
     product = drawn.astype("<u8") * np.uint64(bound)
     rejected = np.flatnonzero(_low(product) < (1 << 32) % bound)
@@ -218,6 +219,13 @@ def coins(threshold: int, count: int, rows: Words, source: WordSource, first_dra
     for j in range(0, count, 2):
         thrown[:, j : j + 2] = source.blocks(rows, first_draw + j // 2) < np.uint64(threshold)
     return thrown[:, :count]
+
+
+def _fits(bound: int) -> int:
+    """Below a larger bound every draw would be rejected."""
+    if not 1 <= bound <= 1 << 32:
+        raise InvalidInput(f"random numbers are drawn below 1 to 2^32; got {bound:,}. Use fewer messages.")
+    return bound
 
 
 def _multiply(blocks: Words, bound: int) -> Words:

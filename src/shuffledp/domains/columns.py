@@ -102,11 +102,13 @@ def _arrow_texts(column: Any, first_row: int | None) -> DistinctTexts:
     if entries.null_count:  # an entry that stands for "missing"
         empty = entries.is_null().to_numpy(zero_copy_only=False)[places]
         missing = empty if missing is None else missing | empty
+    if missing is not None and not missing.all():  # what a missing row would stand for is not in use
+        places = np.where(missing, places[int(np.argmin(missing))], places)
     used = np.bincount(places, minlength=len(entries)) > 0
     if not used.all():
         entries, places = entries.filter(pa.array(used)), (np.cumsum(used) - 1)[places]
     texts = [text or b"" for text in entries.cast(pa.binary()).to_pylist()] if len(places) else []
-    _check_utf8(texts, places, first_row)
+    _check_utf8(texts, places if missing is None else np.where(missing, -1, places), first_row)
     return DistinctTexts(texts, places, missing)
 
 

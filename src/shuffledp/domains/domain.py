@@ -1,5 +1,6 @@
 """The interface of a domain: which values a protocol understands, and what becomes of the others."""
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
 
 Mask = NDArray[np.bool_]
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which UTF-8 does not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,9 @@ class Policy:
             raise InvalidInput(
                 "missing values are refused or skipped, and numbers outside refused or clamped. Say which."
             )
+        for stand_in in (self.missing_as, self.other):
+            if stand_in is not None and (not isinstance(stand_in, str) or _SURROGATE.search(stand_in)):
+                raise InvalidInput("what stands in for other values is a text that UTF-8 has. Give another one.")
         if self.missing == "skip" and self.missing_as is not None:
             raise InvalidInput(
                 "missing values are skipped or counted as something. Give one of --missing, --missing-as."

@@ -16,8 +16,8 @@ from shuffledp.protocols.randomized import randomized
 
 BLOCK = 1 << 18
 """Rows randomized at once: enough that Python costs little, few enough for the processor's cache."""
-_TOGETHER = 8
-"""Blocks whose messages are counted together: to go through a million counters for each would take too long."""
+_TOGETHER = 8 * BLOCK
+"""Messages that are counted together: to go through a million counters for each block would take too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,8 @@ class Tallying:
         self._protocol, self._words, self._policy, self._in_file = protocol, words, policy, in_file
         self._rest = Tally.empty(protocol, truth=truth)
         self._counts = np.zeros(protocol.counters, dtype=np.int64)
-        self._waiting = list[Any]()
+        self._waiting, self._messages = list[Any](), 0.0
+        self._rows = max(1, int(BLOCK / protocol.messages_per_user))
 
     def add(self, raw: Any, *, first_row: int = 0, leave_out: Sequence[int] | NDArray[np.int64] = ()) -> None:
         """Tally a column. The messages depend on the rows' numbers only, not on how the rows are cut into parts.
@@ -76,9 +77,10 @@ class Tallying:
         than their person may have.
         """
         left_out = np.asarray(leave_out, dtype=np.int64)
-        for start in range(0, len(raw), BLOCK):
-            surplus = left_out[(left_out >= start) & (left_out < start + BLOCK)] - start if len(left_out) else left_out
-            self._block(raw[start : start + BLOCK], first_row + start, surplus)
+        for start in range(0, len(raw), self._rows):
+            end = start + self._rows
+            surplus = left_out[(left_out >= start) & (left_out < end)] - start if len(left_out) else left_out
+            self._block(raw[start:end], first_row + start, surplus)
 
     def tally(self) -> Tally:
         """Of all that was added."""
@@ -96,7 +98,8 @@ class Tallying:
             rejected = rejected + Counter({"more rows than allowed": int(keep[surplus].sum())})
             keep[surplus] = False
         self._waiting.append(messages if keep is None else protocol.select(messages, keep))
-        if len(self._waiting) == _TOGETHER:
+        self._messages += len(values) * protocol.messages_per_user
+        if self._messages >= _TOGETHER:
             self._count()
         truth = self._rest.truth
         if truth is not None:
@@ -110,6 +113,7 @@ class Tallying:
         if self._waiting:
             self._protocol.add(self._counts, self._protocol.joined(self._waiting))
         self._waiting.clear()
+        self._messages = 0.0
 
 
 def tally_rows(

@@ -45,6 +45,11 @@ def checked(texts: Any) -> tuple[str, ...]:
         raise InvalidInput("there are no candidates. Give at least one text to ask about.")
     if not all(isinstance(one, str) for one in found):
         raise InvalidInput("candidates must be texts. Write numbers as texts too.")
+    for one in found:
+        try:
+            one.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput("a candidate has characters that UTF-8 does not have. Leave it out.") from None
     if len(set(found)) < len(found):
         often = Counter(found).most_common(1)[0][0]
         raise InvalidInput(f"the candidate {often!r} occurs more than once. Give each text once.")

@@ -52,6 +52,10 @@ class CountedResponse(Counting, OneMessage):
         """Clean values are symbols already; nothing is random here."""
         return values
 
+    def worst_variance(self, share: float, n: int) -> float:
+        """As above, where who holds other values does not matter."""
+        return float(self.variance(np.array([0.0, share * n]), n).max())
+
     def expected_error(self, population: Population) -> float:
         """The same for every dataset."""
         return self.mean_squared_error(population.n)

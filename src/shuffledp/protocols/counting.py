@@ -66,7 +66,7 @@ class Counting(ShuffleProtocol):
 
     def worst_variance(self, share: float, n: int) -> float:
         """The largest variance of a value's estimate that up to a share of the n users hold: it is linear in how many do."""
-        return float(self.variance(np.array([0.0, share * n]), n).max())
+        return self._first_variance(self.worst_share(share, n))
 
     @property
     def nearest(self) -> int:
@@ -87,7 +87,7 @@ class Counting(ShuffleProtocol):
 
     def errors_by_share(self, n: int) -> dict[float, float]:
         """Of a value that nobody holds, and of some that more and more users do."""
-        return by_share(self.variance, n)
+        return {share: self._first_variance(self.two_held(round(share * n), n)) ** 0.5 for share in _SHARES}
 
     def expectations(self, n: int) -> tuple[str, ...]:
         """One bin, and all together; if there are many, one by how many are in it."""

@@ -2,17 +2,15 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, Final, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
+from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomizer import SampledRandomizer
 from shuffledp.protocols.protocol import ShuffleProtocol
-
-_TOGETHER: Final = 256
-"""Users whose messages are told apart from others' at a time, so that each is looked at a bounded number of times."""
 
 
 class Deployable(ShuffleProtocol):
@@ -48,12 +46,13 @@ class Deployable(ShuffleProtocol):
     @final
     def by_user(self, messages: Any, users: int) -> Iterator[list[int]]:
         """The messages of each user, as `randomize` gives them for so many rows."""
-        for start in range(0, users, _TOGETHER):
-            rows = np.arange(users)
-            some = self.select(messages, (rows >= start) & (rows < start + _TOGETHER))
-            rows = rows[: min(_TOGETHER, users - start)]
-            for row in rows:
-                yield self.of_user(self.select(some, rows == row))
+        ends = np.cumsum(messages.each) if isinstance(messages, Ragged) else np.arange(1, users + 1)
+        for row, end in enumerate(ends.tolist()):
+            if isinstance(messages, Ragged):
+                each = messages.each[row : row + 1]
+                yield self.of_user(Ragged(messages.values[end - int(each[0]) : end], each))
+            else:
+                yield self.of_user(messages[row:end])
 
     @abstractmethod
     def tallied(self, often: NDArray[np.int64], users: int) -> Counts:

@@ -22,7 +22,7 @@ from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.statistics import Ranked, Ranking
+from shuffledp.protocols.statistics import AmongDummies, Ranked, Ranking
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.structures import AffineSpace
@@ -139,11 +139,26 @@ class DummyCounts(Counting, Deployable):
         totals = self.randomizer.structure.totals(often)[: self.listed.size]
         return self._unbiased(totals, n, np.asarray(often.sum() - n))
 
-    def statistics(self, estimate: Estimate) -> Ranking:
-        """Shares and the most frequent values."""
-        return Ranked(estimate)
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:
+        """Shares and the most frequent values.
+
+        Of a value that nobody holds, each of the n true messages is one with probability p0 and each of the D dummies with s:
+        at most as often as all n + D would be with the larger of both; if p0 is 0, the dummies alone.
+        """
+        if counts is None:
+            return Ranked(estimate)
+        p0, s = self._chances()
+        n, dummies = estimate.n, int(counts.values[:-1].sum()) - estimate.n
+        return AmongDummies(
+            estimate, messages=dummies + (n if p0 else 0), chance=max(p0, s),
+            unbiased=lambda total: float(self._unbiased(np.array(total), n, np.array(dummies))),
+        )  # fmt: skip
 
     # How far off that is
+
+    def worst_variance(self, share: float, n: int) -> float:
+        """As above, where who holds other values does not matter."""
+        return float(self.variance(np.array([0.0, share * n]), n).max())
 
     def variance(self, users: Reals, n: int) -> Reals:
         """The exact variance of each value's estimate when that many of the n users hold it."""

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.counts import Counts
 from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -91,7 +92,7 @@ class Frequencies(CountedResponse):
         held, n = np.tile(self.held(population), (runs, 1)), population.n
         return self.law.unbiased(self.law.drawn(held, n, generator), n)
 
-    def statistics(self, estimate: Estimate) -> Ranking:
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:  # noqa: ARG002
         """Shares and the most frequent values."""
         return Ranked(estimate, self.law)
 

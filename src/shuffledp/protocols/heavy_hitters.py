@@ -17,6 +17,7 @@ from shuffledp.core.population import Population, users_at
 from shuffledp.core.words import WordSource
 from shuffledp.domains.spelled import Spelled
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.candidates import checked
 from shuffledp.protocols.counting import by_share, lines_by_share
 from shuffledp.protocols.discovery import Tables, discover
 from shuffledp.protocols.membership import Membership
@@ -127,13 +128,16 @@ class HeavyHitters(OneMessage):
         """With these texts to estimate instead of those that are found; None: as it is."""
         if candidates is None:
             return self
-        if any(self._spell(one) is None for one in candidates) or len(set(candidates)) < len(candidates):
-            raise InvalidInput("candidates must be different texts that the plan takes. Leave out the others.")
+        for one in checked(candidates):
+            if self._spell(one) is None:
+                raise InvalidInput(
+                    f"the plan does not take the candidate {one!r}: it is too long or has other letters. Leave it out."
+                )
         return replace(self, candidates=tuple(candidates))
 
     def answered(self, estimate: Estimate) -> Self:
         """About what was found."""
-        return self.about(estimate.names)
+        return replace(self, candidates=estimate.names)
 
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
         """A point for each part."""
@@ -168,9 +172,9 @@ class HeavyHitters(OneMessage):
         """By plugging the estimates, clipped to what is possible, into the variance."""
         return np.sqrt(self.law.variance(np.clip(value, 0, n), n))
 
-    def statistics(self, estimate: Estimate) -> Ranking:
-        """Shares and the most frequent ones."""
-        return Selected(estimate, None if self.candidates is None else self.law)
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:  # noqa: ARG002
+        """Shares and the most frequent ones; what was found has its own threshold."""
+        return Selected(estimate)
 
     # How far off they are
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
+from shuffledp.core.counts import Counts
 from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -93,7 +94,7 @@ class Histogram(CountedResponse):
         q1, q0, scale = self._chances()
         return n * (q1 * (1 - q1) + (self.size - 1) * q0 * (1 - q0)) / scale
 
-    def statistics(self, estimate: Estimate) -> Statistics:
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Statistics:  # noqa: ARG002
         """Frequencies, ranges, quantiles, ..."""
         return Statistics(self, estimate)
 

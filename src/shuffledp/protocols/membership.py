@@ -58,25 +58,31 @@ class Membership(NamedTuple):
         return Membership(self.own, self.other + self.gap / points)
 
     def threshold(self, n: int, values: int, false_positives: float) -> Threshold:
-        """The least estimate that so few of the values reach by chance, if nobody holds any of them.
+        """The least estimate that so few of the values reach by chance, if nobody holds any of them."""
+        least, expected = rare_total(n, self.other, values, false_positives)
+        return Threshold(float(self.unbiased(np.array(least), n)), expected)
 
-        Formula: the least T with values P(Bin(n, p0) >= T) <= false_positives; P(Bin(n, p) >= T) = I_p(T, n - T + 1).
-        Legend: I = the regularized incomplete beta function, in ball arithmetic.
-        Rounding: expected false positives up.
-        """
-        wanted = checks.real(false_positives, "false_positives")
-        if not 0 < wanted < math.inf:
-            raise InvalidInput(
-                f"the expected number of false positives must be above 0; got {wanted:g}. A usual choice is 1."
-            )
 
-        def expected(total: int) -> float:
-            if total > n:
-                return 0.0
-            tail = evaluate(lambda: arb(self.other).beta_lower(arb(total), arb(n - total + 1), True))
-            return product_up(tail.upper, values)
+def rare_total(n: int, chance: float, values: int, false_positives: float) -> tuple[int, float]:
+    """The least total of n messages that so few of the values reach by chance, and how many do on average.
 
-        mean, log = n * self.other, max(1.0, math.log(values / wanted))
-        high = min(n + 1, math.ceil(mean + math.sqrt(2 * mean * log) + log) + 1)  # few enough by Bernstein's inequality
-        least = first_integer(lambda total: expected(total) <= wanted, max(0, math.ceil(mean) - 1), high)
-        return Threshold(float(self.unbiased(np.array(least), n)), expected(least))
+    Formula: the least T with values P(Bin(n, p) >= T) <= false_positives; P(Bin(n, p) >= T) = I_p(T, n - T + 1).
+    Legend: p = chance; I = the regularized incomplete beta function, in ball arithmetic.
+    Rounding: expected false positives up.
+    """
+    wanted = checks.real(false_positives, "false_positives")
+    if not 0 < wanted < math.inf:
+        raise InvalidInput(
+            f"the expected number of false positives must be above 0; got {wanted:g}. A usual choice is 1."
+        )
+
+    def expected(total: int) -> float:
+        if total > n:
+            return 0.0
+        tail = evaluate(lambda: arb(chance).beta_lower(arb(total), arb(n - total + 1), True))
+        return product_up(tail.upper, values)
+
+    mean, log = n * chance, max(1.0, math.log(values / wanted))
+    high = min(n + 1, math.ceil(mean + math.sqrt(2 * mean * log) + log) + 1)  # few enough by Bernstein's inequality
+    least = first_integer(lambda total: expected(total) <= wanted, max(0, math.ceil(mean) - 1), high)
+    return least, expected(least)

@@ -211,8 +211,8 @@ class ShuffleProtocol(ABC):
         """What else every answer says, by name: e.g. how large the groups are."""
         return {}
 
-    def statistics(self, estimate: Estimate) -> "Ranking | None":  # noqa: ARG002
-        """What else can be read off an estimate, if anything."""
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> "Ranking | None":  # noqa: ARG002
+        """What else can be read off an estimate, and the counts that it is of, if anything."""
         return None
 
     # How far off that is

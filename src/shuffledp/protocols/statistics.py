@@ -4,7 +4,9 @@ All of it is post-processing of the same estimate, so it costs no privacy. Count
 bin of a coarser histogram: exact variances, no covariance matrix.
 """
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.estimate import Estimate, Threshold
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.membership import Membership
+from shuffledp.protocols.membership import Membership, rare_total
 
 if TYPE_CHECKING:
     from shuffledp.protocols.histogram import Histogram
@@ -76,8 +78,48 @@ class Ranked(Ranking):
 
 
 @dataclass(frozen=True, slots=True)
+class AmongDummies(Ranked):
+    """Counts where a share of so many messages belongs to a value by chance, and that many are expected to.
+
+    Attributes:
+        messages: that may belong to a value that their senders do not hold.
+        chance: that one of them does, at most.
+        unbiased: from a total to the estimate.
+    """
+
+    messages: int = 0
+    chance: float = 0.0
+    unbiased: Callable[[int], float] = float
+
+    def threshold(self, false_positives: float) -> Threshold:
+        """The same."""
+        least, expected = rare_total(self.messages, self.chance, len(self.counts.value), false_positives)
+        return Threshold(self.unbiased(least), expected)
+
+
+@dataclass(frozen=True, slots=True)
 class Selected(Ranked):
-    """Counts of some values: users may hold others, and how many there are may not be known beforehand."""
+    """Counts of some values: users may hold others, and how many there are may not be known beforehand.
+
+    Attributes:
+        elsewhere: estimates at all points of the hash where no candidate is, increasing; None if that is not known.
+    """
+
+    elsewhere: Reals | None = None
+
+    def threshold(self, false_positives: float) -> Threshold:
+        """As many candidates reach it by chance as points do where none is: by noise, or because of a text not asked about."""
+        found = Ranked.threshold(self, false_positives)
+        if self.elsewhere is None or not len(self.elsewhere):
+            return found
+        values, points = len(self.counts.value), len(self.elsewhere)
+        passing = math.floor(false_positives * points / max(1, values))  # so many points may
+        least = found.estimate
+        if passing < points:
+            least = max(least, math.nextafter(float(self.elsewhere[points - 1 - passing]), math.inf))
+        above = points - int(np.searchsorted(self.elsewhere, least))
+        expected = values * above / points
+        return Threshold(least, max(expected, found.false_positives) if least == found.estimate else expected)
 
     def top(self, count: int) -> NDArray[np.intp]:
         """All of them if there are fewer."""

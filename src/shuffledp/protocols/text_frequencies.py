@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population, users_at
@@ -134,9 +135,12 @@ class TextFrequencies(OneMessage):
         """By plugging the estimates, clipped to what is possible, into the variance."""
         return np.sqrt(self.law.variance(np.clip(value, 0, n), n))
 
-    def statistics(self, estimate: Estimate) -> Ranking:
-        """Shares and the most frequent ones."""
-        return Selected(estimate, self.law)
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:
+        """Shares and the most frequent ones, beside what is at points that nobody asked about."""
+        if counts is None:
+            return Selected(estimate, self.law)
+        points = self.law.unbiased(self.randomizer.structure.totals(counts.values), estimate.n)
+        return Selected(estimate, self.law, elsewhere=np.sort(np.delete(points, np.unique(self._places()))))
 
     # How far off they are
 

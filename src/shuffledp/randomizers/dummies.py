@@ -115,7 +115,7 @@ class Dummies:
     """A uniform message of those that belong to the value, and about `dummies` uniform messages of all.
 
     >>> Dummies(structure=Identity(size=10_000), dummies=0.43).most
-    26
+    25
     """
 
     kind: ClassVar[str] = "dummies"
@@ -127,6 +127,8 @@ class Dummies:
         rate = checks.real(self.dummies, "dummies")
         if not FEWEST <= rate <= MOST:
             raise InvalidInput(f"dummies must be from 1e-9 to 1000 per user; got {rate}. Usual values are 0.05 to 5.")
+        if self.structure.messages > 1 << 32:
+            raise InvalidInput(f"{self.structure.messages:,} messages do not fit 32 bits. Use a smaller structure.")
         object.__setattr__(self, "dummies", rate)
 
     @staticmethod

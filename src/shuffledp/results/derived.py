@@ -33,7 +33,7 @@ def derived(
     wanted = bool(
         project or frequencies or cdf or quantiles or top is not None or ranges or false_positives is not None
     )
-    statistics = result.plan.protocol.statistics(result.estimate)
+    statistics = result.plan.protocol.statistics(result.estimate, result.counts)
     if statistics is None:
         if wanted:
             raise InvalidInput(

@@ -1,0 +1,116 @@
+"""Forged plans, misleading data and broken input for large domains, texts and dummies."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run
+from shuffledp.core.canonical import digest
+from shuffledp.core.counts import Counts
+from shuffledp.core.words import choose_below, rows_from, uniform_below
+from shuffledp.domains.texts import Texts
+from shuffledp.protocols.dummies import DummyCounts
+from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.identity import Identity
+from shuffledp.randomizers.local_hashing import LocalHashing
+
+WORDS = KeyedWords.seeded(3)
+
+
+def test_dummies_that_could_not_be_drawn_are_no_plan() -> None:
+    """Every draw below more than 2^32 was rejected: whoever drew no dummy sent the truth, the others never ended."""
+    honest = plan("histogram", n=2000, epsilon=1.0, delta=1e-6, size=9, messages_per_user=50.0).promise()
+    assert honest["protocol"]["randomizer"]["kind"] == "dummies"
+    forged = json.loads(json.dumps(honest))
+    forged["protocol"]["randomizer"] |= {
+        "structure": {"kind": "local-hashing", "prime": 65521, "range": 2}, "dummies": 0.05,
+    }  # fmt: skip
+    del forged["sha256"]
+    forged["sha256"] = digest(forged)
+    with pytest.raises(InvalidInput):
+        Plan.from_document(forged)
+    with pytest.raises(InvalidInput, match="do not fit 32 bits"):
+        Dummies(structure=LocalHashing(prime=65521, range=2), dummies=0.05)
+
+
+@pytest.mark.parametrize("bound", [0, (1 << 32) + 1, 1 << 40])
+def test_no_number_is_drawn_below_what_32_bits_do_not_reach(bound: int) -> None:
+    rows = rows_from(0, 4)
+    with pytest.raises(InvalidInput, match="drawn below"):
+        uniform_below(bound, rows, WORDS, WORDS.blocks(rows, 0), 0)
+    with pytest.raises(InvalidInput, match="drawn below"):
+        choose_below(bound, 4, WORDS, first_row=0)
+
+
+def test_frequent_texts_that_nobody_asked_about_are_in_the_threshold() -> None:
+    """Each lifts the candidates that share its point: by noise alone one of these would be expected above the threshold."""
+    found = plan("texts", n=100_000, epsilon=1.0, delta=1e-6)
+    texts = [f"known {j % 200}" for j in range(100_000)]  # 500 users each
+    absent = [f"absent {j}" for j in range(400_000)]
+    result = run(found, texts, candidates=absent, words=WORDS)
+    by_noise = result.plan.protocol.statistics(result.estimate).threshold(1.0)  # type: ignore[union-attr]
+    threshold = result.plan.protocol.statistics(result.estimate, result.counts).threshold(1.0)  # type: ignore[union-attr]
+    above = [int((result.estimate.value >= limit.estimate).sum()) for limit in (by_noise, threshold)]
+    assert above[0] > 15
+    assert above[1] <= 5
+    assert threshold.false_positives <= 1.0
+
+
+@pytest.mark.parametrize("size", [50, 4000])
+def test_values_with_dummies_have_a_threshold(size: int) -> None:
+    found = plan("histogram", n=5000, epsilon=1.0, delta=1e-6, size=size, messages_per_user=1.6, objective="total")
+    protocol = found.protocol if isinstance(found.protocol, DummyCounts) else None
+    if protocol is None:
+        protocol = DummyCounts(
+            randomizer=Dummies(structure=Identity(size=size), dummies=0.6),
+            listed=found.protocol.domain,  # type: ignore[arg-type]
+        )
+    above, expected = 0, 0.0
+    for seed in range(30):
+        messages = protocol.randomize(np.full(5000, 7), KeyedWords.seeded(seed), first_row=0)
+        counts = protocol.count(messages)
+        estimate = protocol.estimate(counts)
+        threshold = protocol.statistics(estimate, counts).threshold(2.0)
+        assert estimate.value[7] > threshold.estimate
+        above += int((estimate.value >= threshold.estimate).sum()) - 1
+        expected += threshold.false_positives
+    assert 0.2 * expected - 5 < above < expected + 5 * expected**0.5 + 5
+
+
+@pytest.mark.parametrize("stand_in", ["\udcff", "a\ud800"])
+def test_stand_ins_that_utf8_does_not_have_are_refused(stand_in: str) -> None:
+    for policy in ({"other": stand_in}, {"missing_as": stand_in}):
+        with pytest.raises(InvalidInput, match="UTF-8"):
+            Policy(**policy)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("candidates", ["abc", [], [1], [None], [b"a"], ["\ud800"], ["ab", "ab"], ["zzz"]])
+def test_heavy_hitters_are_asked_about_texts_only(candidates: Any) -> None:
+    found = plan("heavy-hitters", n=1000, epsilon=1.0, delta=1e-6, alphabet="ab", max_length=2)
+    with pytest.raises(InvalidInput, match="candidate"):
+        found.protocol.about(candidates)
+
+
+def test_a_missing_row_is_not_blamed_for_an_entry_that_nobody_has() -> None:
+    broken = pa.StringArray.from_buffers(
+        2, pa.py_buffer(np.array([0, 1, 5], dtype=np.int32)), pa.py_buffer(b"\xfffine")
+    )
+    column = pa.DictionaryArray.from_arrays(pa.array([None, 1], type=pa.int32()), broken)
+    clean = Texts(key="00" * 16).clean(column, Policy(missing="skip"))
+    assert clean.keep is not None
+    assert clean.keep.tolist() == [False, True]
+    with pytest.raises(InvalidInput, match="data row 2 "):
+        Texts(key="00" * 16).clean(
+            pa.DictionaryArray.from_arrays(pa.array([None, 0], type=pa.int32()), broken), Policy(missing="skip"), 0
+        )
+
+
+def test_messages_of_each_user_are_those_of_the_row() -> None:
+    protocol = DummyCounts.examples()[1]
+    messages = protocol.randomize(np.arange(9), WORDS, first_row=0)
+    apart = list(protocol.by_user(messages, 9))
+    assert apart == [sorted(messages.of_row(row).tolist()) for row in range(9)]
+    assert Counts.of(np.concatenate([np.array(one) for one in apart]), protocol.alphabet).total == len(messages.values)
