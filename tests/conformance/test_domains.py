@@ -54,7 +54,7 @@ def replacing(domain: Domain) -> Policy:
         return Policy(missing_as=text)
     if isinstance(domain, Rows):
         return Policy(missing_as=text, other=text.split(",")[0])
-    for policy in (Policy(missing_as=text, outside="clamp"), Policy(missing_as=text, other=text)):
+    for policy in (Policy(missing_as=text, other=text), Policy(missing_as=text, outside="clamp")):
         try:
             domain.check(policy)
         except InvalidInput:

@@ -33,6 +33,11 @@ def asked(family: Family, name: str, **changes: Any) -> Question:
     given |= {"low": -1.0, "high": 2.0} if name in ("sum", "mean", "distribution") else {}
     given |= {"resolution": 20} if "resolution" in known else {}
     given |= {"alphabet": "ab", "max_length": 4} if "max_length" in known else {}
+    if "questions" in known:
+        given["questions"] = [
+            {"name": "smokes", "ask": "histogram", "labels": ["no", "yes"], "weight": 2},
+            {"name": "hours", "ask": "mean", "low": -1.0, "high": 2.0, "precision": 4},
+        ]
     if not family.answers(Question(name=name, options=given, n=1, epsilon=1.0, delta=0.1)):
         given["by"] = {"group": ["a", "b", "c"]}
     numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
@@ -123,6 +128,9 @@ def test_the_registry_knows_every_question_and_option() -> None:
         "shuffledp, dummies",
         "shuffledp, one grid",
         "shuffledp, one of several grids",
+        "shuffledp, one question each",
+        "shuffledp, all questions",
+        "shuffledp, joint table",
     }
     assert {option.name for option in options()} >= {"size", "labels", "low", "high", "precision"}
     with pytest.raises(InvalidInput, match="no question 'median'"):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from shuffledp.accounting.binary import Binary
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Bound, BoundKind, Claim, Side, is_local_guarantee
+from shuffledp.accounting.composed import composed_claim
 from shuffledp.accounting.numeric import GenericBound, Numeric
 from shuffledp.accounting.witness import Witness
 from shuffledp.arithmetic.enclosure import Enclosure
@@ -28,6 +29,8 @@ class Best:
         """Both sides, or the one asked for."""
         if is_local_guarantee(blanket, epsilon):
             return CERTAINLY_PRIVATE
+        if blanket.releases():
+            return composed_claim(blanket, n=n, epsilon=epsilon)
         upper = lower = Claim(log_delta=NOTHING)
         if side != "lower":
             upper = self._first(self._above(blanket), blanket, n, epsilon, "upper")

@@ -3,7 +3,7 @@
 import math
 from statistics import NormalDist
 
-from shuffledp.arithmetic.inversion import last_double
+from shuffledp.arithmetic.inversion import first_real, last_double
 
 _NORMAL = NormalDist()
 
@@ -25,3 +25,9 @@ def gaussian_gamma(share: float, overlap: float, n: int, mu: float) -> float:
     """
     a = 2 * (share - overlap) / (share**2 * n * mu**2)
     return ((2 * a + 1) - math.sqrt(4 * a + 1)) / (2 * a)
+
+
+def share_of_budget(epsilon: float, delta: float, releases: int) -> float:
+    """About the epsilon of one of so many equal releases that together are (epsilon, delta)-DP: their mu^2 add up."""
+    mu = gaussian_mu(epsilon, delta) / math.sqrt(releases)
+    return first_real(lambda one: gaussian_mu(one, delta) >= mu, 1e-9, epsilon, precision=1e-3)

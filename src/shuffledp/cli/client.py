@@ -82,15 +82,15 @@ def submit_command(
 @click.command("simulate-clients")
 @click.argument("task", type=_FILE)
 @click.argument("data", type=_FILE)
-@click.option("--column", required=True, help="Column with the values; one client per row.")
+@click.option("--column", help="Column with the values, unless the plan names its columns; one client per row.")
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--analyzer-keys", type=_FILE, required=True, help="The analyzer's public list of keys.")
 @click.option("--shuffler-keys", type=_FILE, multiple=True, help=_INNER)
 @click.option("--tokens", type=_FILE, help="File with one token per row, if the shuffler requires tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate_clients(
-    task: Path, data: Path, column: str, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...], tokens: Path | None,
-    as_json: bool,
+    task: Path, data: Path, column: str | None, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...],
+    tokens: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Report every row of DATA as a client of TASK would: randomize, seal and send for real, from one machine."""
     found, sender = read_task(task), Sender(url=url)

@@ -35,7 +35,7 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
     if delta is not None and epsilon is not None:
         raise InvalidInput("--delta and --epsilon exclude each other. Give the one that is known.")
     documents = [_read(file) for file in files]
-    parts = [_part(file, document) for file, document in zip(files, documents, strict=True)]
+    parts = [part for file, document in zip(files, documents, strict=True) for part in _parts(file, document)]
     together = compose(parts)
     if epsilon is not None:
         solved, given, known = "delta", "epsilon", epsilon
@@ -84,12 +84,12 @@ def _delta(document: dict[str, Any]) -> float:
     return delta if isinstance(delta, float) else 0.0
 
 
-def _part(file: Path, document: dict[str, Any]) -> Collection:
+def _parts(file: Path, document: dict[str, Any]) -> list[Collection]:
     """What a file says was, or will be, collected."""
     if isinstance(document.get("inputs"), dict):
-        return _collection(file, document)
+        return [_collection(file, document)]
     if "protocol" in document:
-        return Spend.of(Plan.from_document(document)).collection()
+        return _collections(Plan.from_document(document))
     if "spend" not in document:
         raise _unknown(file)
     if document["spend"] is None:
@@ -98,9 +98,14 @@ def _part(file: Path, document: dict[str, Any]) -> Collection:
             "person. Add its epsilon and delta by hand."
         )
     try:
-        return Spend(**document["spend"]).collection()
+        return Spend(**document["spend"]).collections()
     except TypeError:
         raise _unknown(file) from None
+
+
+def _collections(plan: Plan) -> list[Collection]:
+    """As often as the plan is carried out with the same people."""
+    return Spend.of(plan).collections(1 if plan.over_time is None else plan.over_time.per_person)
 
 
 def _collection(file: Path, document: dict[str, Any]) -> Collection:

@@ -2,21 +2,28 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from shuffledp.cli.files import check_place, write_new
 from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.over_time import plan_over_time
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
+from shuffledp.cli.ways import ways_table
 from shuffledp.core import checks
 from shuffledp.core.honest import people_to_ask, reports_expected
 from shuffledp.errors import InvalidInput
+from shuffledp.figures.style import check_picture
 from shuffledp.planning.bought import bought
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.plan import Plan, plan
+from shuffledp.planning.ways import Way, best_way, ways
 from shuffledp.protocols import registry
+from shuffledp.protocols.options import QUESTIONS
 from shuffledp.protocols.question import spoken
+
+_SEVERAL: Final = QUESTIONS.name
 
 
 @click.command("plan", cls=QuestionCommand)
@@ -43,18 +50,42 @@ from shuffledp.protocols.question import spoken
     "--rmse-share", type=Real(), help="The error to reach, of the answer divided by n, instead of --n or --epsilon."
 )
 @click.option("--paper", is_flag=True, help="Use the paper's parameters (Theorem 3.1 and Theorem 4.1), for comparison.")
+@click.option("--rounds", type=Whole(), help="Plan one of so many rounds: epsilon and delta are of all together.")
+@click.option(
+    "--rounds-per-person",
+    type=Whole(),
+    help="Rounds in which one person takes part at most [default: all]; a random part of the people is asked in each.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --rounds, draw what they cost (.png, .svg or .pdf).",
+)
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan to this file.")
 @click.option("--force", is_flag=True, help="Replace another file of that name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:
+def plan_command(
+    question: str, paper: bool, plot: Path | None, out: Path | None, force: bool, as_json: bool, **given: Any
+) -> None:
     """The most accurate protocol for a QUESTION to n users at (epsilon, delta), certified, and its expected error.
 
     With --rmse or --rmse-share instead of --n or --epsilon: the fewest users, or the smallest epsilon, for that error.
+
+    With --rounds: the plan of one round of many, and what all of them cost.
+
+    A survey has several questions, which FILE lists (TOML), and is asked in the best of several ways.
     """
     if out is not None:
         check_place(out)
+    if plot is not None:
+        check_picture(plot)
+        check_place(plot)
     asked = given_options(given)
-    found = _solved(question, dict(asked), paper)
+    if "rounds" in asked or "rounds_per_person" in asked or plot is not None:
+        plan_over_time(question, asked, paper=paper, out=out, force=force, as_json=as_json, plot=plot)
+        return
+    side_by_side = _ways(question, dict(asked), paper) if _SEVERAL in asked else []
+    found = best_way(side_by_side) if side_by_side else _solved(question, dict(asked), paper)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)
@@ -62,7 +93,9 @@ def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_j
         click.echo(text)
         return
     click.echo(found.explain())
-    if found.protocol.messages_per_user > 1:
+    if side_by_side:
+        click.echo(f"\n{ways_table(side_by_side)}")
+    elif found.protocol.messages_per_user > 1:
         options = {option.name for option in registry.options()} | {"honest_fraction"}
         click.echo(bought(found, question, **{name: value for name, value in asked.items() if name in options}))
     elif asked.get("messages_per_user", 1) > 1:
@@ -72,6 +105,12 @@ def plan_command(question: str, paper: bool, out: Path | None, force: bool, as_j
         click.echo(
             f"for this, ask {people_to_ask(found.min_batch, dropout):,} people: {100 * dropout:g} % of them may not answer"
         )
+
+
+def _ways(question: str, given: dict[str, Any], paper: bool) -> list[Way]:
+    if paper or not {"n", "epsilon"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
+        raise InvalidInput("several questions are planned for --n and --epsilon, not for an error. Give both.")
+    return ways(question, **given)
 
 
 def _solved(question: str, given: dict[str, Any], paper: bool) -> Plan:

@@ -8,6 +8,7 @@ import click
 
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.engines.candidates import read_candidates
+from shuffledp.engines.survey_file import read_survey
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols import registry
 
@@ -56,6 +57,8 @@ def _options() -> list[click.Parameter]:
         if option.values == "several":
             found.append(click.Option([flag], metavar="A,B,...", help=option.help))
             found.append(click.Option([f"{flag}-file"], type=_FILE, help="The same from a file, one per line."))
+        elif option.values == "questions":
+            found.append(click.Argument([option.name], type=_FILE, required=False, metavar="[FILE]"))
         elif option.values == "groups":
             found.append(click.Option([flag], metavar="COLUMN=A,B,...", multiple=True, help=option.help))
         elif option.values == "lines":
@@ -72,6 +75,8 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
     for option in registry.options():
         if option.values == "lines" and option.name in given:
             given[option.name] = read_candidates(given[option.name])
+        if option.values == "questions" and option.name in given:
+            given[option.name] = read_survey(given[option.name])
         if option.values == "groups" and option.name in given:
             given[option.name] = _groups(given[option.name], option.name)
         if option.values != "several":

@@ -91,6 +91,10 @@ class Blanket(ABC):
     def witnesses(self) -> Sequence[Pair]:
         """Pairs of inputs with eta the law of a third, for lower bounds: any may be taken."""
 
+    def releases(self) -> "Sequence[Blanket]":
+        """The blankets of several messages per person, each shuffled apart: releases that compose. Empty if there is one."""
+        return ()
+
     def agreements(self) -> Sequence[Pair]:
         """Equal inputs, with the eta of `pairs`: two people who differ in another question may agree in this one.
 

@@ -7,7 +7,7 @@ own rows produces the same messages, however rows are partitioned, so a repeated
 
 import hashlib
 import os
-from typing import Final, Literal, Protocol, Self
+from typing import Final, Protocol, Self
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -17,7 +17,8 @@ from shuffledp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
-Lane = Literal[0, 1, 2, 3, 4]
+Lane = int
+"""Which stream: what a row's bytes are for."""
 WORD: Final = 1 << 64
 """Number of 64-bit words: probabilities that run are whole numbers of 1 / WORD."""
 RESPONSE: Final[Lane] = 0
@@ -33,6 +34,10 @@ PART: Final[Lane] = 3
 DUMMIES: Final[Lane] = 4
 """The stream and draws (from 2^35) that say how many dummies a user sends, and which."""
 DUMMY_DRAW: Final = 1 << 35
+_LANES: Final = 8
+"""From one question's lanes to the next one's."""
+MOST_QUESTIONS: Final = 1 << 16
+"""That one person answers."""
 _FIRST_DRAWS: Final[dict[Lane, int]] = {CHOICE: 1 << 33, PART: 1 << 34}
 
 
@@ -60,25 +65,58 @@ class EncodingWords:
     the lane of rounding, and draws from 2^32 to 2^33.
     """
 
-    __slots__ = ("_source",)
+    __slots__ = ("source",)
 
     def __init__(self, source: WordSource) -> None:
-        self._source = source
+        self.source = source
+
+    @property
+    def private(self) -> bool:
+        """As the source."""
+        return self.source.private
+
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002
+        """The lane of rounding, whichever is asked for."""
+        return self.source.stream(first_row, count, ROUNDING)
+
+    def blocks(self, rows: Words, draw: int) -> Words:
+        """Draws below 2^32 are moved up by that."""
+        if not 0 <= draw < 1 << 33:
+            raise InvalidInput("an encoder has draws below 2^33. Use smaller numbers.")
+        return self.source.blocks(rows, draw | 1 << 32)
+
+
+class QuestionWords:
+    """Words of a source for one of several questions that a person answers all: none that another question uses."""
+
+    __slots__ = ("_question", "_source")
+
+    def __init__(self, source: WordSource, question: int) -> None:
+        if not 0 <= question < MOST_QUESTIONS:
+            raise InvalidInput(f"a person answers at most {MOST_QUESTIONS:,} questions. Ask fewer.")
+        self._source, self._question = source, question
 
     @property
     def private(self) -> bool:
         """As the source."""
         return self._source.private
 
-    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002
-        """The lane of rounding, whichever is asked for."""
-        return self._source.stream(first_row, count, ROUNDING)
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
+        """A lane for each question and purpose."""
+        return self._source.stream(first_row, count, lane + _LANES * self._question)
 
     def blocks(self, rows: Words, draw: int) -> Words:
-        """Draws below 2^32 are moved up by that."""
-        if not 0 <= draw < 1 << 33:
-            raise InvalidInput("an encoder has draws below 2^33. Use smaller numbers.")
-        return self._source.blocks(rows, draw | 1 << 32)
+        """Draws below 2^40 are moved up by multiples of that."""
+        if not 0 <= draw < 1 << 40:
+            raise InvalidInput("a question has draws below 2^40. Use smaller numbers.")
+        return self._source.blocks(rows, draw + (self._question << 40))
+
+
+def words_of(question: int, words: WordSource) -> WordSource:
+    """The part of some words that is for one question; of an encoder's words, a part of these."""
+    if isinstance(words, EncodingWords):
+        return EncodingWords(QuestionWords(words.source, question))
+    return QuestionWords(words, question)
 
 
 class SystemWords:

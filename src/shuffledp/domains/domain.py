@@ -101,6 +101,11 @@ class Domain(ABC):
         return ()
 
     @property
+    def table_columns(self) -> tuple[str, ...]:
+        """Names of the columns of a table that a person's value is made of; none if it is a single one, whatever its name."""
+        return ()
+
+    @property
     def beside(self) -> tuple[str, ...]:
         """Columns of a table that belong to a value, beside the one that is named when the table is read."""
         return ()

@@ -8,6 +8,7 @@ from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
+from shuffledp.domains.record import Record
 from shuffledp.domains.spelled import Spelled
 from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers
@@ -15,7 +16,7 @@ from shuffledp.errors import InvalidInput
 
 DOMAINS: Final[dict[str, type[Domain]]] = {
     domain.kind: domain
-    for domain in (Labels, WholeNumbers, Intervals, RealRange, Texts, Spelled, CrossTable, GroupedReals)
+    for domain in (Labels, WholeNumbers, Intervals, RealRange, Texts, Spelled, CrossTable, GroupedReals, Record)
 }
 
 

@@ -23,7 +23,7 @@ class Rows(Source):
 
     Args:
         column: with the values; or
-        query: an SQL expression of the row's columns.
+        query: an SQL expression of the row's columns; or neither, if the plan names its columns.
         user: column that says whose row it is; a second row of the same person is refused, unless
         max_rows_per_user: says how many may take part.
     """
@@ -36,8 +36,8 @@ class Rows(Source):
         user: str | None = None,
         max_rows_per_user: int | None = None,
     ) -> None:
-        if (column is None) == (query is None):
-            raise InvalidInput("the values come from either a column or a query. Give one of the two.")
+        if column is not None and query is not None:
+            raise _one_of_two()
         if max_rows_per_user is not None and user is None:
             raise InvalidInput(
                 "rows per person can only be limited if it is known whose they are. Give the user column."
@@ -54,9 +54,12 @@ class Rows(Source):
 
     def pieces(self, domain: Domain) -> Iterator[Piece]:
         """One per batch of the table."""
+        named = domain.table_columns if self._column is None and self._query is None else ()
+        if self._column is None and self._query is None and not named:
+            raise _one_of_two()
         table = self._table(domain)
         expression = Expression(self._query) if self._query is not None else None
-        columns = [table.column(self._column)] if self._column is not None else []
+        columns = [table.column(name) for name in (named if self._column is None else (self._column,))]
         if expression is not None:
             columns = expression.columns(table)
         beside = [table.column(name) for name in domain.beside]
@@ -69,6 +72,8 @@ class Rows(Source):
                 if row == 0 and expression is not None:
                     expression.check(batch, texts=table.untyped)
                 raw = expression.evaluate(batch) if expression else batch.column(columns[0])
+                if named:
+                    raw = batch.select(columns).to_struct_array()
                 if beside:
                     raw = records([*(batch.column(name) for name in beside), raw], [*beside, VALUE])
                 leave_out = NOBODY if extra is None else extra.before(row + len(raw)) - row
@@ -79,6 +84,10 @@ class Rows(Source):
                     )
                 yield Piece(raw, row, leave_out, share)
                 row += len(raw)
+
+
+def _one_of_two() -> InvalidInput:
+    return InvalidInput("the values come from either a column or a query. Give one of the two.")
 
 
 class File(Rows):

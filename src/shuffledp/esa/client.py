@@ -177,6 +177,11 @@ class Client:
         The user's own clock, from the first report on, is cut into periods of the length of a window: one report for each that
         begins after the last, whatever windows are announced. Periods that pass unused are gone.
         """
+        limit = self.task.plan.over_time
+        if limit is not None and kept["fresh"] >= limit.per_person:
+            raise InvalidInput(
+                f"this task takes at most {limit.per_person:,} reports of one person, and yours are made. Do not report again."
+            )
         now = self.clock()
         first = now if kept["first"] is None else kept["first"]
         period = int((now - first) // self.task.window)

@@ -273,6 +273,7 @@ _SCHEMAS: Final[dict[str, Any]] = {
             "min_batch": whole(1),
             "sha256": ref("Hash"),
         },
+        {"over_time": ref("Rounds")},
         closed=True,
     ),
     "Task": record(

@@ -26,10 +26,14 @@ def _kind(name: str, **members: Schema) -> Schema:
     return record({"kind": {"const": name}, **members}, closed=True)
 
 
+def _some(items: Schema, least: int = 1) -> Schema:
+    """A list of at least so many."""
+    return {"type": "array", "items": items, "minItems": least}
+
+
 TEXT: Final[Schema] = {"type": "string"}
 NUMBER: Final[Schema] = {"type": "number"}
 _LABELS: Final[Schema] = {"type": "array", "items": TEXT, "uniqueItems": True, "minItems": 2}
-_GROUPS: Final[Schema] = {"type": "array", "items": ref("Group"), "minItems": 1}
 _RANGE: Final[dict[str, Schema]] = {"low": NUMBER, "high": NUMBER}
 _THRESHOLD: Final[Schema] = {"type": "string", "pattern": "^[1-9][0-9]{0,19}$", "description": "An integer of 64 bits."}
 _KEY: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -41,8 +45,7 @@ DOCUMENTS: Final[dict[str, Schema]] = {
             _kind("whole-numbers", size=whole(2, 2**32)),
             _kind("intervals", size=whole(2, 2**32), **_RANGE),
             _kind("reals", **_RANGE),
-            _kind("cross-table", by=_GROUPS, value=ref("Domain")),
-            _kind("grouped-reals", by=_GROUPS, value=ref("Domain")),
+            *(_kind(name, by=_some(ref("Group")), value=ref("Domain")) for name in ("cross-table", "grouped-reals")),
         ]
     },
     "Group": _kind("group", column=TEXT, labels=_LABELS),
@@ -57,13 +60,13 @@ DOCUMENTS: Final[dict[str, Schema]] = {
     ),
     "Levels": _kind(
         "mixture",
-        weights={"type": "array", "items": whole(1), "minItems": 1},
-        parts={"type": "array", "items": ref("Randomizer"), "minItems": 1},
+        weights=_some(whole(1)),
+        parts=_some(ref("Randomizer")),
     ),
     "Mixture": _kind(
         "mixture",
-        weights={"type": "array", "items": whole(1), "minItems": 1},
-        parts={"type": "array", "items": ref("Design"), "minItems": 1},
+        weights=_some(whole(1)),
+        parts=_some(ref("Design")),
     ),
     "Protocol": {
         "oneOf": [
@@ -89,8 +92,24 @@ DOCUMENTS: Final[dict[str, Schema]] = {
                 "distribution",
                 domain=ref("Domain"),
                 randomizer=ref("Levels"),
-                widths={"type": "array", "items": whole(1), "minItems": 1},
+                widths=_some(whole(1)),
+            ),
+            *(
+                _kind(
+                    f"survey-{way}",
+                    names=_some(TEXT, 2),
+                    weights=_some(whole(1), 2),
+                    questions=_some(ref("Protocol"), 2),
+                )
+                for way in ("one", "all", "table")
             ),
         ]
     },
+    "Rounds": _kind(
+        "rounds",
+        rounds=whole(1),
+        per_person=whole(1),
+        epsilon={"type": "number", "exclusiveMinimum": 0},
+        delta={"type": "number", "exclusiveMinimum": 0},
+    ),
 }

@@ -22,6 +22,7 @@ from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
 from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning.over_time import OverTime
 from shuffledp.protocols import registry
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily
@@ -29,8 +30,6 @@ from shuffledp.protocols.question import Question, spoken
 
 VERSION: Final = 3
 """Of the file: since 3 it holds the documents of protocol, domain and randomizer."""
-_PROMISED: Final = ("version", "protocol", "guarantee", "min_batch")
-"""What is hashed and proved."""
 _SHOWN: Final = ("local", "forecast")
 
 
@@ -42,11 +41,13 @@ class Plan:
         protocol: from values to messages and from counts to an estimate.
         guarantee: what is promised once min_batch reports are shuffled; its n counts honest ones.
         min_batch: reports required before anything is released.
+        over_time: how often it is carried out, and what all rounds together guarantee; None if that is left open.
     """
 
     protocol: Deployable
     guarantee: Guarantee
     min_batch: int
+    over_time: OverTime | None = None
 
     @property
     def question(self) -> str:
@@ -116,12 +117,14 @@ class Plan:
         by_share = (
             {"by_share": [{"share": s, "standard_error": error} for s, error in errors.items()]} if errors else {}
         )
+        by_question = self.protocol.errors_by_question(self.min_batch)
         return self.promise() | {
             "local": self._local(),
             "forecast": {
                 "mean_squared_error": self.mean_squared_error,
                 "rmse": self.rmse,
                 **by_share,
+                **({"by_question": by_question} if by_question else {}),
                 **paper,
                 **self.protocol.outlook(self.min_batch),
             },
@@ -141,7 +144,7 @@ class Plan:
                 "adjacency": promise.adjacency,
             },
             "min_batch": self.min_batch,
-        }  # fmt: skip
+        } | ({} if self.over_time is None else {"over_time": self.over_time.document()})  # fmt: skip
 
     @classmethod
     def from_document(cls, document: Any) -> Self:
@@ -168,6 +171,7 @@ class Plan:
                 protocol=protocol,
                 guarantee=Guarantee(**promise, reference=bound_named(promise["bound"]).reference),
                 min_batch=body["min_batch"],
+                over_time=OverTime.from_document(body["over_time"]) if "over_time" in body else None,
             )
             follows = plan._well_formed() and plan._promised() == body and plan.holds()
             follows = follows and document.get("local", plan._local()) == plan._local()
@@ -197,7 +201,8 @@ class Plan:
         claim = bound_named(self.guarantee.bound).claim(
             self.protocol.randomizer.blanket(), n=self.guarantee.n, epsilon=self.guarantee.epsilon, side="upper"
         )
-        return claim.regime is None and claim.log_delta.upper <= log_down(self.guarantee.delta)
+        proved = claim.regime is None and claim.log_delta.upper <= log_down(self.guarantee.delta)
+        return proved and (self.over_time is None or self.over_time.holds(self.protocol.randomizer, self.guarantee.n))
 
     def _repr_html_(self) -> str:
         return paragraphs(*self.explain().splitlines())
@@ -213,6 +218,7 @@ class Plan:
             f"{self.question} of {self.min_batch:,} users",
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
+            *([] if self.over_time is None else [f"over time: {self.over_time}"]),
             *self.protocol.expectations(self.min_batch),
         ]
         if math.isinf(self.epsilon0):

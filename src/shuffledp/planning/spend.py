@@ -1,9 +1,10 @@
 """What a release costs: the randomizer as it ran, and how many honest reports hid each other. Whatever has a blanket composes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.composed import releases
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core import checks
 from shuffledp.core.canonical import canonical
@@ -28,24 +29,26 @@ class Spend:
 
     def __post_init__(self) -> None:
         checks.users(self.n)
-        self.collection()  # refuses what cannot be accounted for
+        self.collections()  # refuses what cannot be accounted for
 
     @classmethod
     def of(cls, plan: Plan) -> "Spend":
         """What releasing a batch of a plan costs."""
         return cls(randomizer=plan.protocol.randomizer.document(), n=plan.guarantee.n, bound=plan.guarantee.bound)
 
-    def collection(self) -> Collection:
-        """For the accountant."""
-        randomizer = registry.from_document(self.randomizer)
-        return Collection(blanket=randomizer.blanket(), n=self.n, rounds=1, bound=bound_named(self.bound))
+    def collections(self, rounds: int = 1) -> list[Collection]:
+        """For the accountant: so many such releases. Messages that are shuffled apart are releases of their own."""
+        blanket, bound = registry.from_document(self.randomizer).blanket(), bound_named(self.bound)
+        if not blanket.releases():
+            return [Collection(blanket=blanket, n=self.n, rounds=rounds, bound=bound)]
+        return releases(blanket, self.n, rounds)
 
 
 def composed(spends: Iterable[Spend], delta: float) -> float:
     """The epsilon of all releases together, by the certified accountant."""
-    merged: dict[tuple[bytes, int, str], Collection] = {}
+    merged: dict[tuple[bytes, int, str], tuple[Spend, int]] = {}
     for spend in spends:  # equal releases are rounds of one collection
         key = canonical(spend.randomizer), spend.n, spend.bound
-        found = merged.get(key)
-        merged[key] = spend.collection() if found is None else replace(found, rounds=found.rounds + 1)
-    return compose(list(merged.values())).epsilon(delta) if merged else 0.0
+        merged[key] = spend, merged.get(key, (spend, 0))[1] + 1
+    found = [collection for spend, rounds in merged.values() for collection in spend.collections(rounds)]
+    return compose(found).epsilon(delta) if found else 0.0

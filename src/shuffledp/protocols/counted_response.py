@@ -12,6 +12,7 @@ from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.one_message import OneMessage, Symbols
+from shuffledp.protocols.protocol import Reals
 
 
 class Response(RunnableRandomizer, Protocol):
@@ -58,6 +59,23 @@ class CountedResponse(Counting, OneMessage):
     def expected_error(self, population: Population) -> float:
         """The same for every dataset."""
         return self.mean_squared_error(population.n)
+
+    @property
+    def sampled(self) -> bool:
+        """Its error does not depend on the data."""
+        return True
+
+    def most_spread(self, value: Reals, n: int) -> Reals:
+        """P (1 - p), if a share p holds the value."""
+        share = np.clip(value / n, 0, 1)
+        return np.asarray(share * (1 - share) * n / max(1, n - 1))
+
+    def worst_sampled(self, n: int, weight: float) -> Population:  # noqa: ARG002
+        """All values are held by as many people."""
+        size = self.domain.size
+        users = np.full(size, n // size)
+        users[: n % size] += 1
+        return Population(values=np.arange(size), users=users)
 
     def document(self) -> Document:
         """Randomizer and domain."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.randomizer import RunnableRandomizer
-from shuffledp.core.words import EncodingWords, WordSource
+from shuffledp.core.words import EncodingWords, KeyedWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.deployable import Deployable
 
@@ -25,6 +25,17 @@ class OneMessage(Deployable):
     @abstractmethod
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
         """The symbols of clean values."""
+
+    def symbol_law(self, value: NDArray[Any]) -> list[tuple[Any, float]]:
+        """Which symbols one clean value is encoded as, in an array of one, and how often each: just one, unless it is rounded."""
+        return [(self.encode(value, KeyedWords.seeded(0), first_row=0)[0], 1.0)]
+
+    @final
+    def message_law(self, value: NDArray[Any]) -> NDArray[np.float64]:
+        """How likely each message is for somebody with one clean value, in an array of one."""
+        messages = np.arange(self.alphabet)
+        laws = [often * self.randomizer.probability(messages, symbol) for symbol, often in self.symbol_law(value)]
+        return np.asarray(sum(laws))
 
     @property
     def counters(self) -> int:
@@ -72,3 +83,8 @@ class OneMessage(Deployable):
         if counts.size != self.alphabet or counts.total != users:
             raise InvalidInput("these are not one message for each user. They belong to another protocol.")
         return counts
+
+
+def encoded(protocol: OneMessage, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.uint32]:
+    """The symbols of one of several protocols that ask the same people."""
+    return protocol.encode(values, words, first_row=first_row).astype(np.uint32)

@@ -10,13 +10,13 @@ class Option:
 
     Attributes:
         name: as an argument in Python; on the command line with hyphens.
-        values: what is given: one whole number, one real number, one text, several, a file of texts, one per line, or texts by
-            column.
+        values: what is given: one whole number, one real number, one text, several, a file of texts, one per line, texts by
+            column, or a file of questions.
         help: one line.
     """
 
     name: str
-    values: Literal["whole", "real", "text", "several", "lines", "groups"]
+    values: Literal["whole", "real", "text", "several", "lines", "groups", "questions"]
     help: str
 
 
@@ -58,4 +58,10 @@ FALSE_POSITIVES: Final = Option(
     "false_positives",
     "real",
     "Texts that nobody holds and that are found nevertheless, on average (heavy-hitters) [default: 1].",
+)
+QUESTIONS: Final = Option("questions", "questions", "The questions of a survey.")
+WAY: Final = Option(
+    "way",
+    "text",
+    "How people answer a survey: one question each, all of them, or a table of all in one message [default: the best].",
 )

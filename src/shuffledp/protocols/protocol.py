@@ -254,6 +254,10 @@ class ShuffleProtocol(ABC):
         """The standard error of the count of a value, by the share of the users who hold it; nothing if that is not asked."""
         return {}
 
+    def errors_by_question(self, n: int) -> dict[str, float]:  # noqa: ARG002
+        """The error of one entry of each of several questions, root mean square, at the worst data; nothing if there is one."""
+        return {}
+
     def outlook(self, n: int) -> dict[str, float]:  # noqa: ARG002
         """What else can be expected of n users, by name, besides the error."""
         return {}
@@ -265,6 +269,19 @@ class ShuffleProtocol(ABC):
     def paper_error(self, n: int) -> float | None:  # noqa: ARG002
         """The paper's bound on the mean squared error of this protocol, if it has one."""
         return None
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the error of asking only a random part of the people is known: the next two."""
+        return False
+
+    def most_spread(self, value: Reals, n: int) -> Reals:
+        """The most variance between n people whose answer is this, for each entry, with n - 1 in the denominator."""
+        raise NotImplementedError
+
+    def worst_sampled(self, n: int, weight: float) -> Population:
+        """Data at which the mean error of a person, plus so many times the variance between people, is largest."""
+        raise NotImplementedError
 
     @abstractmethod
     def max_shift(self, n: int) -> float:

@@ -37,6 +37,10 @@ from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question, spoken
 from shuffledp.protocols.summation import Summation, SummationFamily
+from shuffledp.protocols.survey_all import AllOfThem
+from shuffledp.protocols.survey_family import AllQuestions, OneQuestionEach, TableOfAll
+from shuffledp.protocols.survey_one import OneOfAll
+from shuffledp.protocols.survey_table import JointTable
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.protocols.texts_family import TextsFamily
 
@@ -51,6 +55,9 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         TextFrequencies,
         HeavyHitters,
         Distribution,
+        OneOfAll,
+        AllOfThem,
+        JointTable,
         NoisySum,
         CuratorHistogram,
         OneBitMean,
@@ -99,6 +106,9 @@ FAMILIES: list[Family] = [
     TextsFamily(),
     DistributionFamily(levels=range(1, 2)),
     DistributionFamily(levels=range(2, 5)),
+    OneQuestionEach(),
+    AllQuestions(),
+    TableOfAll(),
 ]
 
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,36 @@ class Summation(Summing, OneMessage):
         A value outside the range is refused.
         """
         return to_grid(values, words, low=self.low, high=self.high, steps=self.precision, first_row=first_row)
+
+    def symbol_law(self, value: NDArray[Any]) -> list[tuple[Any, float]]:
+        """The two grid points beside the value."""
+        scaled = float(self.domain.share(value)[0]) * self.precision
+        floor = min(math.floor(scaled), self.precision - 1)
+        return [
+            (symbol, often) for symbol, often in ((floor, floor + 1 - scaled), (floor + 1, scaled - floor)) if often
+        ]
+
+    @property
+    def sampled(self) -> bool:
+        """Users' errors add up."""
+        return True
+
+    def most_spread(self, value: Reals, n: int) -> Reals:
+        """(mean - low) (high - mean): people at both ends of the range (Bhatia and Davis 2000)."""
+        mean = np.clip(value if self.averages else value / n, self.low, self.high)
+        return np.asarray((mean - self.low) * (self.high - mean) * n / max(1, n - 1))
+
+    def worst_sampled(self, n: int, weight: float) -> Population:
+        """Half the people at a value, half as far from the other end: all at the worst of error and distance from the middle.
+
+        For x = f / k that is the largest of (1-g) f (1-f) / k^2 + D (x - 1/2)^2, with D = g (1-g) + weight (1-g)^2.
+        """
+        g, k = self.gamma, self.precision
+        bend, distance = (1 - g) / k**2, g * (1 - g) + weight * (1 - g) ** 2 * n / max(1, n - 1)
+        rising = bend - distance / k
+        share = min(1.0, rising / (2 * (bend - distance / k**2))) / k if rising > 0 else 0.0
+        ends = np.array([self.low + share * (self.high - self.low), self.high - share * (self.high - self.low)])
+        return Population(values=ends, users=np.array([n - n // 2, n // 2]))
 
     def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
         """The unbiased sum for counts of messages."""

@@ -271,7 +271,7 @@ class Mixture:
     @classmethod
     def from_document(cls, document: object) -> Self:
         """From its document."""
-        found: dict[str, Any] = fields(document, cls.kind, weights=several(whole), parts=several(_part))
+        found: dict[str, Any] = fields(document, cls.kind, weights=several(whole), parts=several(part_of))
         return cls(**found)
 
     @classmethod
@@ -308,7 +308,7 @@ class Mixture:
         return found[::-1]
 
 
-def _part(document: object) -> RunnableRandomizer:
+def part_of(document: object) -> RunnableRandomizer:
     """A part from its document; not a mixture, however deep."""
     from shuffledp.randomizers.registry import from_document
 

@@ -13,6 +13,7 @@ from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.lattice import LatticeChannel
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.randomizers.together import Together
 
 RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
     RandomizedResponse.kind: RandomizedResponse,
@@ -24,6 +25,7 @@ RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
     DesignResponse.kind: DesignResponse,
     Mixture.kind: Mixture,
     Dummies.kind: Dummies,
+    Together.kind: Together,
 }
 """To add one, register its class here; tests/conformance/test_randomizers.py judges it."""
 

@@ -1,0 +1,69 @@
+"""`shuffledp plan --rounds`: one round of many, and what all of them cost."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp.cli.files import write_new
+from shuffledp.cli.progress import progress
+from shuffledp.cli.tables import aligned
+from shuffledp.core.digits import rounded_up
+from shuffledp.errors import InvalidInput
+from shuffledp.planning.rounds import Choice, choices, fewer, plan_rounds, spent
+
+_REST = ("rounds", "rounds_per_person", "epsilon", "delta")
+
+
+def plan_over_time(
+    question: str, given: dict[str, Any], *, paper: bool, out: Path | None, force: bool, as_json: bool, plot: Path | None
+) -> None:  # fmt: skip
+    """Plan, write and show."""
+    if paper or not {"n", "epsilon", "rounds"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
+        raise InvalidInput(
+            "rounds are planned for --n and --epsilon, not for an error. Give --rounds, --n and --epsilon."
+        )
+    found = plan_rounds(question, **given)
+    text = json.dumps(found.document(), indent=2, allow_nan=False)
+    if out is not None:
+        write_new(out, text + "\n", replace=force)
+    if as_json:
+        click.echo(text)
+    else:
+        click.echo(found.explain())
+    if as_json and plot is None:
+        return
+    total = given.get("rounds_per_person", given["rounds"])
+    costs = spent(found, sorted(fewer(total)))
+    with progress(1, "Comparing") as bar:
+        rest = {name: value for name, value in given.items() if name not in _REST}
+        beside = choices(found, question, **rest)
+        bar.update(1)
+    if not as_json:
+        click.echo(f"\n{_costs(costs)}\n\n{_table(beside, total, found.protocol.averages)}")
+    if plot is not None:
+        from shuffledp.figures.over_time import draw_rounds
+
+        draw_rounds(found, costs, beside, plot)
+
+
+def _costs(costs: dict[int, float]) -> str:
+    rows = [[f"{rounds:,}", rounded_up(epsilon, 4)] for rounds, epsilon in costs.items()]
+    return aligned(["rounds taken part in", "epsilon spent"], rows)
+
+
+def _table(beside: list[Choice], chosen: int, averages: bool) -> str:
+    rows = []
+    for one in beside:
+        mark = " (this plan)" if one.per_person == chosen else ""
+        if one.plan is None:
+            rows.append([f"{one.per_person:,}{mark}", "-", "-", "-"])
+            continue
+        error = "-" if one.rmse is None else f"{one.rmse:.4g}"
+        rows.append(
+            [f"{one.per_person:,}{mark}", f"{one.plan.min_batch:,}", rounded_up(one.plan.guarantee.epsilon, 4), error]
+        )
+    what = "expected error of a round" if averages else "expected error of a round, for all people"
+    table = aligned(["rounds per person", "people per round", "epsilon of a round", what], rows)
+    return "\n".join([table, *(f"{one.per_person:,}: {one.note}" for one in beside if one.plan is None)])

@@ -1,0 +1,289 @@
+"""Several values of one person, each with a name."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.document import Document, fields, several, text
+from shuffledp.domains.columns import is_arrow
+from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal
+from shuffledp.errors import InvalidInput
+
+Found = TypeVar("Found")
+
+
+class Field(NamedTuple):
+    """One of the values."""
+
+    name: str
+    domain: Domain
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Domain):
+    """One value for each name.
+
+    A raw row is a dict, the same as a JSON text, or a row of a table with columns of these names. A clean value is a row of a
+    structured array, with a field for each name in their order (`column`).
+
+    >>> from shuffledp.domains.labels import Labels
+    >>> pair = Record((Field("smokes", Labels(("no", "yes"))), Field("sex", Labels(("f", "m")))))
+    >>> pair.column(pair.clean([{"smokes": "yes", "sex": "f"}, '{"smokes": "no", "sex": "m"}']).values, 0).tolist()
+    [1, 0]
+    """
+
+    fields: tuple[Field, ...]
+    kind = "record"
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.fields]
+        if not names or len(set(names)) < len(names) or not all(name and name == name.strip() for name in names):
+            raise InvalidInput("the values of a record have different names, without space around. Name each one.")
+        if any(isinstance(one.domain, Record) for one in self.fields):
+            raise _nested()
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """One for each value."""
+        return tuple(one.name for one in self.fields)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Of all values."""
+        return tuple(dict.fromkeys(label for one in self.fields for label in one.domain.labels))
+
+    def column(self, values: NDArray[Any], place: int) -> NDArray[Any]:
+        """The clean values of one name."""
+        names = values.dtype.names
+        if names is None and len(values) == 0:
+            return self.fields[place].domain.clean([]).values
+        if names is None or len(names) != len(self.fields):
+            raise InvalidInput("these are not records of the plan. Clean the rows first.")
+        return values[names[place]]
+
+    def joined(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Clean records of the clean values of each name."""
+        kinds = np.dtype([(f"value{j}", column.dtype) for j, column in enumerate(columns)])
+        rows = np.empty(len(columns[0]), dtype=kinds)
+        for j, column in enumerate(columns):
+            rows[f"value{j}"] = column
+        return rows
+
+    def check(self, policy: Policy) -> None:
+        """What stands in for missing or other values is a record itself; numbers of some value may be clamped."""
+        for one, mine in zip(self.fields, self._policies(policy), strict=True):
+            _about(one.name, partial(one.domain.check, mine))
+
+    def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
+        """All values of every row; a row that lacks one is treated as the policy says of missing values."""
+        self.check(policy)
+        rows = self._rows(raw, policy, first_row)
+        columns, keep = list[NDArray[Any]](), np.ones(rows.rows, dtype=np.bool_)
+        if rows.skipped is not None:
+            keep &= ~rows.skipped
+        adjusted = Counter(rows.adjusted)
+        for one, mine, column in zip(self.fields, self._policies(policy), rows.columns, strict=True):
+            found = _about(one.name, partial(one.domain.clean, column, mine, first_row))
+            columns.append(found.values)
+            adjusted.update(found.adjusted)
+            if found.keep is not None:
+                keep &= found.keep
+        left_out = int(np.count_nonzero(~keep))
+        return Clean(
+            values=self.joined(columns),
+            keep=keep if left_out else None,
+            rejected=Counter(missing=left_out) if left_out else Counter(),
+            adjusted=adjusted,
+        )
+
+    def samples(self) -> list[str]:
+        """As JSON texts, the samples of each value in turn."""
+        each = [one.domain.samples() for one in self.fields]
+        most = max(len(samples) for samples in each)
+        return [
+            json.dumps(
+                {name: samples[j % len(samples)] for name, samples in zip(self.table_columns, each, strict=True)}
+            )
+            for j in range(most)
+        ]
+
+    def document(self) -> Document:
+        """Names and domains, in their order."""
+        return {
+            "kind": self.kind,
+            "names": list(self.table_columns),
+            "domains": [one.domain.document() for one in self.fields],
+        }
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Of names and as many domains."""
+        found = fields(document, cls.kind, names=several(text), domains=several(_domain))
+        if len(found["names"]) != len(found["domains"]):
+            raise InvalidInput("a record has a name for each domain. Give as many.")
+        return cls(tuple(map(Field, found["names"], found["domains"])))
+
+    def _policies(self, policy: Policy) -> list[Policy]:
+        """What the policy means for each value."""
+        missing_as, other = _record(policy.missing_as, "missing-as"), _record(policy.other, "other")
+        clamped = [policy.outside == "clamp" and _takes(one.domain, Policy(outside="clamp")) for one in self.fields]
+        if policy.outside == "clamp" and not any(clamped):
+            raise InvalidInput("--outside clamp is for numbers, and no value is one. Leave it out.")
+        for given in (missing_as, other):
+            if given is not None and not set(given) <= set(self.table_columns):
+                raise InvalidInput("a stand-in has a name that is none of the plan's. Check the names.")
+        if missing_as is not None and set(missing_as) != set(self.table_columns):
+            raise InvalidInput("--missing-as needs a stand-in for each value. Give a JSON object with all names.")
+        return [
+            Policy(
+                missing=policy.missing,
+                missing_as=None if missing_as is None else str(missing_as[one.name]),
+                outside="clamp" if clamps else "refuse",
+                other=None if other is None or one.name not in other else _other(one, other[one.name]),
+            )
+            for one, clamps in zip(self.fields, clamped, strict=True)
+        ]
+
+    def _rows(self, raw: Any, policy: Policy, first_row: int | None) -> "_Rows":
+        """A raw column for each name."""
+        if is_arrow(raw):
+            if hasattr(raw, "combine_chunks") and hasattr(raw, "chunks"):
+                raw = raw.combine_chunks()
+            if not hasattr(raw, "field"):
+                return self._listed(_texts(raw), policy, first_row)
+            present = {child.name for child in raw.type}
+            if not set(self.table_columns) <= present or raw.null_count:
+                return self._listed(raw.to_pylist(), policy, first_row)
+            return _Rows([raw.field(name) for name in self.table_columns], len(raw))
+        if (
+            isinstance(raw, np.ndarray)
+            and raw.dtype.names is not None
+            and set(self.table_columns) <= set(raw.dtype.names)
+        ):
+            return _Rows([raw[name] for name in self.table_columns], len(raw))
+        if isinstance(raw, np.ndarray) and raw.ndim != 1:
+            raise InvalidInput("rows are dicts or JSON texts, one per person. Give a list of them.")
+        return self._listed(list(raw), policy, first_row)
+
+    def _listed(self, raw: list[Any], policy: Policy, first_row: int | None) -> "_Rows":
+        """Rows one by one; those that are missing, or no records at all, are settled here."""
+        found = [_parsed(row) for row in raw]
+        missing = np.array([row is None for row in found], dtype=np.bool_)
+        strange = np.array([isinstance(row, _Strange) for row in found], dtype=np.bool_)
+        adjusted, stand_in = Counter[str](), json.loads(self.samples()[0])
+        if strange.any():
+            other = _record(policy.other, "other")
+            if other is None or set(other) != set(self.table_columns):
+                raise refusal(
+                    f"is no record of {', '.join(self.table_columns)}",
+                    strange,
+                    first_row,
+                    "Give a JSON object with these names",
+                )
+            found = [other if isinstance(row, _Strange) else row for row in found]
+            adjusted["other"] += int(strange.sum())
+        skipped = None
+        if missing.any():
+            missing_as = _record(policy.missing_as, "missing-as")
+            if missing_as is None and policy.missing == "refuse":
+                raise refusal("is missing", missing, first_row, "Use --missing skip or --missing-as RECORD")
+            skipped = missing if missing_as is None else None
+            if missing_as is not None:
+                adjusted["missing"] += int(missing.sum())
+                stand_in = missing_as
+        rows: list[Mapping[str, Any]] = [stand_in if row is None else row for row in found]  # type: ignore[misc]
+        columns = [[row.get(name) for row in rows] for name in self.table_columns]
+        return _Rows(columns, len(rows), skipped, adjusted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows as raw columns.
+
+    Attributes:
+        columns: one for each name.
+        rows: how many.
+        skipped: rows that are missing altogether.
+        adjusted: rows that were replaced altogether, by reason.
+    """
+
+    columns: list[Any]
+    rows: int
+    skipped: Mask | None = None
+    adjusted: Counter[str] = field(default_factory=Counter)
+
+
+class _Strange:
+    """A row that is no record."""
+
+
+def _parsed(row: Any) -> Mapping[str, Any] | _Strange | None:
+    if row is None or (isinstance(row, float) and math.isnan(row)):
+        return None
+    if isinstance(row, str):
+        try:
+            row = json.loads(row)
+        except (ValueError, RecursionError):
+            return _Strange()
+    return row if isinstance(row, Mapping) else _Strange()
+
+
+def _record(given: str | None, option: str) -> Mapping[str, Any] | None:
+    """A policy's stand-ins."""
+    if given is None:
+        return None
+    found = _parsed(given)
+    if not isinstance(found, Mapping):
+        raise InvalidInput(f'for several values --{option} is a JSON object. Write e.g. {{"smokes": "no", "age": 40}}.')
+    return found
+
+
+def _other(field: Field, stand_in: Any) -> str | None:
+    """What counts as another label; for numbers, which are in a range or not, nothing does."""
+    if _takes(field.domain, Policy(other=str(stand_in))):
+        return str(stand_in)
+    _about(field.name, partial(field.domain.clean, [stand_in]))
+    return None
+
+
+def _takes(domain: Domain, policy: Policy) -> bool:
+    try:
+        domain.check(policy)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _texts(raw: Any) -> list[Any]:
+    try:
+        return list(raw.to_pylist())
+    except UnicodeDecodeError:
+        raise InvalidInput("a row is not text in UTF-8. Save the file in that encoding.") from None
+
+
+def _about(name: str, find: Callable[[], Found]) -> Found:
+    """Say which value an error is about."""
+    try:
+        return find()
+    except InvalidInput as error:
+        complaint = str(error)
+    raise InvalidInput(f"{name}: {complaint}")
+
+
+def _domain(document: object) -> Domain:
+    from shuffledp.domains.registry import from_document
+
+    if isinstance(document, dict) and document.get("kind") == Record.kind:
+        raise _nested()
+    return from_document(document)
+
+
+def _nested() -> InvalidInput:
+    return InvalidInput("a record has values, and no records. Name the values themselves.")

@@ -1,0 +1,74 @@
+"""A plan that is carried out again and again: how often, and what all rounds together guarantee."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from shuffledp.accounting.composed import composition
+from shuffledp.core import checks
+from shuffledp.core.blanket import HasBlanket
+from shuffledp.core.document import Document, fields, number, whole
+from shuffledp.core.guarantee import claim
+from shuffledp.errors import InvalidInput
+
+MOST_ROUNDS = 10**5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverTime:
+    """Rounds of one plan.
+
+    In a round in which a person takes no part, nothing depends on them. So what protects a person is composed over the rounds in
+    which they do, whoever knows which these are.
+
+    Attributes:
+        rounds: how often the plan is carried out.
+        per_person: the most rounds in which one person takes part.
+        epsilon: of all rounds together.
+        delta: of all rounds together.
+    """
+
+    rounds: int
+    per_person: int
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        checks.epsilon(self.epsilon, positive=True)
+        checks.probability(self.delta, "delta")
+        if type(self.rounds) is not int or not 1 <= self.rounds <= MOST_ROUNDS:
+            raise InvalidInput(f"rounds must be a whole number from 1 to {MOST_ROUNDS:,}. Use e.g. 365.")
+        if type(self.per_person) is not int or not 1 <= self.per_person <= self.rounds:
+            raise InvalidInput(
+                f"a person takes part in 1 to all {self.rounds:,} rounds. Give rounds_per_person in that range."
+            )
+
+    def holds(self, randomizer: HasBlanket, n: int) -> bool:
+        """Whether the accountant proves it, with n honest reports in each round."""
+        return composition(randomizer.blanket(), n, self.per_person).delta(self.epsilon) <= self.delta
+
+    def epsilon_after(self, rounds: int, randomizer: HasBlanket, n: int) -> float:
+        """What somebody who took part in so many rounds has spent, at the same delta."""
+        return composition(randomizer.blanket(), n, rounds).epsilon(self.delta)
+
+    def __str__(self) -> str:
+        who = (
+            f"everybody takes part in all {self.rounds:,} rounds"
+            if self.per_person == self.rounds
+            else f"each person takes part in at most {self.per_person:,} of {self.rounds:,} rounds"
+        )
+        return f"{who}, which together are {claim(self.epsilon, self.delta)}"
+
+    def document(self) -> Document:
+        """As JSON data."""
+        return {
+            "kind": "rounds",
+            "rounds": self.rounds,
+            "per_person": self.per_person,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+        }
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Of four numbers."""
+        return cls(**fields(document, "rounds", rounds=whole, per_person=whole, epsilon=number, delta=number))

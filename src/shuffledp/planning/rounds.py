@@ -1,0 +1,131 @@
+"""Plans for many rounds: how much of the budget each may spend, and what it costs to ask everybody every time."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from shuffledp.accounting.composed import composition
+from shuffledp.accounting.gaussian_guess import share_of_budget
+from shuffledp.arithmetic.inversion import Search, search
+from shuffledp.core import checks
+from shuffledp.core.honest import reports_expected
+from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning.over_time import OverTime
+from shuffledp.planning.plan import Plan, plan
+from shuffledp.protocols.sampling import sampled_error
+
+_PRECISION: Final = 1e-4
+_ROUGH: Final = 1e-2
+"""Of what is only compared; it is certified all the same."""
+_FEWER: Final = 5
+"""How many times fewer rounds per person the next line of a table has."""
+
+
+def plan_rounds(
+    question: str, *, n: int, epsilon: float, delta: float, rounds: int, rounds_per_person: int | None = None,
+    dropout: float = 0.0, **options: Any,
+) -> Plan:  # fmt: skip
+    """The plan of one round, if all rounds together must be (epsilon, delta)-DP for everybody who takes part.
+
+    Of the n people a random part is asked in each round, so that nobody takes part in more than `rounds_per_person` rounds. Who
+    is asked when need not be secret. One round by itself is stated at the same delta.
+
+    >>> daily = plan_rounds("mean", n=100_000, epsilon=1.0, delta=1e-6, rounds=7)
+    >>> daily.guarantee.epsilon < 0.4
+    True
+    """
+    per_person = rounds if rounds_per_person is None else rounds_per_person
+    total = OverTime(rounds=rounds, per_person=per_person, epsilon=epsilon, delta=delta)
+    return _planned(question, reports_expected(n, dropout), total, options, _PRECISION)
+
+
+def _planned(question: str, n: int, total: OverTime, options: dict[str, Any], precision: float) -> Plan:
+    asked, per_person = asked_per_round(n, total), total.per_person
+    epsilon, delta = total.epsilon, total.delta
+    if per_person == 1:
+        return replace(plan(question, n=asked, epsilon=epsilon, delta=delta, **options), over_time=total)
+    found: dict[float, Plan] = {}
+
+    def excess(one: float) -> float:
+        """How far the epsilon of all rounds is above the one allowed, in logarithms."""
+        made = plan(question, n=asked, epsilon=one, delta=delta, **options)
+        blanket = made.protocol.randomizer.blanket()
+        try:
+            together = composition(blanket, made.guarantee.n, per_person).epsilon(delta)
+        except NoClaim:
+            return math.inf
+        found[one] = made
+        return math.log(together / epsilon) + 1e-6 if together > 0 else -math.inf
+
+    axis = Search(low=1e-9, high=checks.epsilon(epsilon, positive=True), towards="smaller")
+    one = search(excess, axis, start=share_of_budget(epsilon, delta, per_person), precision=precision)
+    if one is None or one not in found:
+        raise InvalidInput("no round would be private enough. Use more people, fewer rounds or a larger epsilon.")
+    made = replace(found[one], over_time=total)
+    if not made.holds():
+        raise NoClaim("the rounds of a plan could not be certified. Please report this.")
+    return made
+
+
+def asked_per_round(n: int, total: OverTime) -> int:
+    """How many of n people are asked in each round."""
+    asked = n * total.per_person // total.rounds
+    if asked < 1:
+        raise InvalidInput("nobody would be asked in a round. Use more people or more rounds per person.")
+    return asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """How often to ask a person.
+
+    Attributes:
+        per_person: in how many rounds.
+        plan: of one round; None if there is none.
+        rmse: of its answer about all people, those who are not asked included, at the worst data; None if that is not known.
+        note: why there is no plan.
+    """
+
+    per_person: int
+    plan: Plan | None = None
+    rmse: float | None = None
+    note: str = ""
+
+
+def choices(made: Plan, question: str, *, n: int, dropout: float = 0.0, **options: Any) -> list[Choice]:
+    """The plan of one of many rounds beside others: everybody in all rounds, and random parts of the people in fewer."""
+    total = _total(made)
+    found, planned = [], {total.per_person: made}
+    for per_person in sorted({*fewer(total.rounds), total.per_person}, reverse=True):
+        try:
+            if per_person not in planned:
+                other = replace(total, per_person=per_person)
+                planned[per_person] = _planned(question, reports_expected(n, dropout), other, options, _ROUGH)
+        except (InvalidInput, NoClaim) as refused:
+            found.append(Choice(per_person=per_person, note=str(refused)))
+            continue
+        one = planned[per_person]
+        error = sampled_error(one.protocol, one.min_batch, reports_expected(n, dropout))
+        found.append(Choice(per_person=per_person, plan=one, rmse=None if error is None else math.sqrt(error)))
+    return found
+
+
+def fewer(rounds: int) -> list[int]:
+    """All rounds, a fifth of them, and so on, and one."""
+    found = [rounds]
+    while found[-1] > _FEWER:
+        found.append(round(found[-1] / _FEWER))
+    return found if found[-1] == 1 else [*found, 1]
+
+
+def spent(made: Plan, after: Sequence[int]) -> dict[int, float]:
+    """The epsilon of somebody who took part in so many rounds, at the delta of all of them."""
+    total = _total(made)
+    return {rounds: total.epsilon_after(rounds, made.protocol.randomizer, made.guarantee.n) for rounds in after}
+
+
+def _total(made: Plan) -> OverTime:
+    if made.over_time is None:
+        raise InvalidInput("this plan says nothing about rounds. Plan with --rounds.")
+    return made.over_time

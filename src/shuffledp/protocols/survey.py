@@ -1,0 +1,239 @@
+"""Several questions to the same people, in one plan: what all ways of asking them have in common."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.document import Document, fields, several, text, whole
+from shuffledp.core.population import Population
+from shuffledp.core.words import WordSource, words_of
+from shuffledp.domains.record import Field, Record
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.deployable import Deployable
+from shuffledp.protocols.one_message import OneMessage, encoded
+from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+from shuffledp.references import cite
+
+LARGEST_WEIGHT: Final = 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One of several questions.
+
+    Attributes:
+        name: of the question, and of the column with its answers.
+        weight: its importance among the others.
+        protocol: that answers it.
+    """
+
+    name: str
+    protocol: OneMessage
+    weight: int = 1
+
+    @property
+    def scale(self) -> float:
+        """How large an answer can be for each user: the range of numbers, or one person more or less."""
+        return float(getattr(self.protocol.domain, "span", 1.0))
+
+    def share_error(self, squared: float, n: int) -> float:
+        """A squared error as one of the answer's share of its range."""
+        return squared / (self.scale * (1 if self.protocol.averages else n)) ** 2
+
+
+class Survey(Deployable):
+    """Answers to all of several questions; an entry is called "question: entry"."""
+
+    __slots__ = ()
+    questions: tuple[Asked, ...]
+    way: ClassVar[str]
+    """How the questions are asked, in a word."""
+    reference: ClassVar[str] = cite("BBGN19")
+
+    def check_questions(self) -> None:
+        """Refuse what cannot be asked together."""
+        if len(self.questions) < 2:
+            raise InvalidInput("a survey has at least two questions. Plan a single one by itself.")
+        for one in self.questions:
+            if not isinstance(one.protocol, OneMessage) or isinstance(one.protocol, Survey):
+                raise InvalidInput(
+                    f"question {one.name!r} is not answered by one message. Use a histogram, sum, mean or query."
+                )
+            if not one.protocol.sampled or one.protocol.domain.beside:
+                raise InvalidInput(
+                    f"question {one.name!r}, a {one.protocol.question}, cannot be one of several yet. Plan it by itself."
+                )
+            if type(one.weight) is not int or not 1 <= one.weight <= LARGEST_WEIGHT:
+                raise InvalidInput(
+                    f"the weight of question {one.name!r} is not a whole number from 1 to 1e6. Use e.g. 1."
+                )
+        self.domain  # noqa: B018 - refuses names that are no names
+
+    # What it answers
+
+    @property
+    def question(self) -> str:
+        """Several."""
+        return "survey"
+
+    @property
+    def domain(self) -> Record:
+        """A value for each question."""
+        return Record(tuple(Field(one.name, one.protocol.domain) for one in self.questions))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the entries of all questions."""
+        return tuple(f"{one.name}: {entry}" for one in self.questions for entry in one.protocol.names)
+
+    @property
+    def measure(self) -> str:
+        """Each question has its own."""
+        return "each question's own answer"
+
+    def expectations(self, n: int) -> tuple[str, ...]:
+        """The error of each question: of one of its entries, on average."""
+        return tuple(
+            f"{one.name}: {'an entry' if len(one.protocol.names) > 1 else 'the answer'} errs by about "
+            f"{(error / len(one.protocol.names)) ** 0.5:.6g} (root mean square, at the worst data)"
+            for one, error in zip(self.questions, self.errors(n), strict=True)
+        )
+
+    def errors_by_question(self, n: int) -> dict[str, float]:
+        """The same by name."""
+        return {
+            one.name: (error / len(one.protocol.names)) ** 0.5
+            for one, error in zip(self.questions, self.errors(n), strict=True)
+        }
+
+    # How far off that is
+
+    @abstractmethod
+    def errors_for(self, population: Population) -> list[float]:
+        """The expected squared error of each question for these very data, summed over its entries."""
+
+    def errors(self, n: int) -> list[float]:
+        """The same at the worst data."""
+        return self.errors_for(self.worst(n))
+
+    def cost(self, n: int) -> float:
+        """Squared errors as shares of the answers' ranges, weighted: what compares ways to ask."""
+        total = sum(one.weight for one in self.questions)
+        shares = (
+            one.weight * one.share_error(error, n) for one, error in zip(self.questions, self.errors(n), strict=True)
+        )
+        return sum(shares) / total
+
+    def mean_squared_error(self, n: int) -> float:
+        """Summed over all entries of all questions."""
+        return sum(self.errors(n))
+
+    def expected_error(self, population: Population) -> float:
+        """Summed likewise."""
+        return sum(self.errors_for(population))
+
+    def worst(self, n: int) -> Population:
+        """The worst for every question: they do not depend on each other."""
+        return self.coupled([one.protocol.worst(n) for one in self.questions])
+
+    def coupled(self, populations: Sequence[Population]) -> Population:
+        """People who hold the values of each question as often as there: the first of each together, and so on."""
+        ends = np.unique(np.concatenate([np.cumsum(one.users) for one in populations]))
+        users = np.diff(ends, prepend=0)
+        columns = [one.values[np.searchsorted(np.cumsum(one.users), ends)] for one in populations]
+        some = users > 0
+        return Population(values=self.domain.joined([column[some] for column in columns]), users=users[some])
+
+    def parts_of(self, population: Population) -> list[Population]:
+        """Who holds what, for each question."""
+        domain = self.domain
+        return [
+            Population(values=domain.column(population.values, t), users=population.users)
+            for t in range(len(self.questions))
+        ]
+
+    # The exact answer
+
+    def truth(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Those of all questions, one after the other."""
+        domain = self.domain
+        return _joined([one.protocol.truth(domain.column(values, t)) for t, one in enumerate(self.questions)])
+
+    def truth_of(self, population: Population) -> NDArray[Any]:
+        """The same from a table."""
+        parts = self.parts_of(population)
+        return _joined([one.protocol.truth_of(part) for one, part in zip(self.questions, parts, strict=True)])
+
+    def true_answer(self, truth: NDArray[Any]) -> Reals:
+        """Those of all questions."""
+        found, start = [], 0
+        for one in self.questions:
+            nothing = one.protocol.truth(np.empty(0, dtype=np.int64))
+            part = truth[start : start + len(nothing)].astype(nothing.dtype)
+            found.append(one.protocol.true_answer(part))
+            start += len(nothing)
+        return np.concatenate(found)
+
+    def symbols_of(self, values: NDArray[Any], words: WordSource, first_row: int, *, apart: bool) -> NDArray[np.uint32]:
+        """The symbols of all questions, a column each; with `apart`, every question's encoder has words of its own."""
+        domain, found = self.domain, []
+        for t, one in enumerate(self.questions):
+            mine = words_of(t, words) if apart else words
+            found.append(encoded(one.protocol, domain.column(values, t), mine, first_row=first_row))
+        return np.stack(found, axis=1)
+
+    # As data
+
+    def document(self) -> Document:
+        """Names, weights and the questions' protocols."""
+        return {
+            "kind": self.kind,
+            "names": [one.name for one in self.questions],
+            "weights": [one.weight for one in self.questions],
+            "questions": [one.protocol.document() for one in self.questions],
+        }
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Of as many names, weights and protocols."""
+        found = fields(document, cls.kind, names=several(text), weights=several(whole), questions=several(_protocol))
+        names, weights, protocols = found["names"], found["weights"], found["questions"]
+        if not len(names) == len(weights) == len(protocols):
+            raise InvalidInput("each question of a survey has a name, a weight and a protocol. Make the plan again.")
+        asked = tuple(
+            Asked(name=name, weight=weight, protocol=protocol)
+            for name, weight, protocol in zip(names, weights, protocols, strict=True)
+        )
+        return cls.of(asked)
+
+    @classmethod
+    @abstractmethod
+    def of(cls, questions: tuple[Asked, ...]) -> Self:
+        """About these questions."""
+
+
+def as_if_all(protocol: OneMessage, counts: NDArray[np.int64], n: int) -> Reals:
+    """The answer of those whose messages are counted, as if they were a random sample of n people; 0 if there is none."""
+    asked = counts.sum(axis=-1)
+    answer = np.zeros((*asked.shape, len(protocol.names)))
+    for m in np.unique(asked[asked > 0]).tolist():
+        here = asked == m
+        answer[here] = protocol.debias(counts[here], m) * (1 if protocol.averages else n / m)
+    return answer
+
+
+def _joined(truths: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate([truth.astype(object) for truth in truths])
+
+
+def _protocol(document: object) -> ShuffleProtocol:
+    """A protocol from its document; not a survey, however deep."""
+    from shuffledp.protocols.registry import from_document
+
+    if isinstance(document, dict) and str(document.get("kind")).startswith("survey-"):
+        raise InvalidInput("a survey asks questions, and no surveys. Name their questions.")
+    return from_document(document)

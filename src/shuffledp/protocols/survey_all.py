@@ -1,0 +1,149 @@
+"""Several questions, all of which everybody answers, by messages that nobody can connect."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.counts import Counts
+from shuffledp.core.population import Population
+from shuffledp.core.ragged import Ragged
+from shuffledp.core.words import EncodingWords, WordSource
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.survey import Asked, Survey, as_if_all
+from shuffledp.protocols.survey_one import OneOfAll
+from shuffledp.randomizers.together import Together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOfThem(Survey):
+    """Each person answers every question by a message of its own; all messages of all people are shuffled together.
+
+    Every question is answered by all n people, so that its error is its protocol's own. The privacy is that of as many releases,
+    composed.
+    Reference: docs/maths/mixtures.md.
+    """
+
+    questions: tuple[Asked, ...]
+    randomizer: Together = field(init=False, repr=False, compare=False)
+    kind = "survey-all"
+    way = "all"
+
+    def __post_init__(self) -> None:
+        self.check_questions()
+        object.__setattr__(self, "randomizer", Together(parts=tuple(one.protocol.randomizer for one in self.questions)))
+
+    @classmethod
+    def of(cls, questions: tuple[Asked, ...]) -> Self:
+        """About these questions."""
+        return cls(questions=questions)
+
+    def sentence(self) -> str:
+        """As many messages as questions."""
+        return f"each user {self.randomizer.sentence()}"
+
+    # What a user sends
+
+    @property
+    def messages_per_user(self) -> float:
+        """One for each question."""
+        return len(self.questions)
+
+    @property
+    def most_messages(self) -> int:
+        """The same."""
+        return len(self.questions)
+
+    def fewest_messages(self, users: int) -> int:
+        """No fewer either."""
+        return users * len(self.questions)
+
+    @property
+    def bits(self) -> int:
+        """Of all messages."""
+        return len(self.questions) * (self.alphabet - 1).bit_length()
+
+    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Ragged:
+        """The messages of each user; encoders have words of their own."""
+        symbols = self.symbols_of(values, EncodingWords(words), first_row, apart=True)
+        return self.randomizer.randomize(symbols, words, first_row=first_row)
+
+    def of_user(self, messages: Ragged) -> list[int]:
+        """One for each question."""
+        return [int(message) for message in messages.of_row(0)]
+
+    # What they add up to
+
+    @property
+    def counters(self) -> int:
+        """One for each message, and one for the users."""
+        return self.alphabet + 1
+
+    def count(self, messages: Ragged) -> Counts:
+        """How often each message occurs, and how many users there are."""
+        return self._counts(Counts.of(messages.values, self.alphabet).values, len(messages))
+
+    def tallied(self, often: NDArray[np.int64], users: int) -> Counts:
+        """At least one for each user. Liars may answer a question several times or not at all, and spoil nothing by that."""
+        counts = Counts(often)
+        if counts.size != self.alphabet or counts.total < users:
+            raise InvalidInput("so many users cannot have sent these messages. They belong to another protocol.")
+        return self._counts(often, users)
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The last counter."""
+        return int(counts[-1])
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """Of each question by itself."""
+        offsets = self.randomizer.offsets
+        return np.concatenate(
+            [
+                as_if_all(one.protocol, counts[..., offsets[t] : offsets[t + 1]], n)
+                for t, one in enumerate(self.questions)
+            ],
+            axis=-1,
+        )
+
+    def standard_error(self, value: Reals, n: int) -> Reals:
+        """Of each question by itself."""
+        return own_errors(self, value, n)
+
+    def errors_for(self, population: Population) -> list[float]:
+        """Of each question by itself."""
+        parts = self.parts_of(population)
+        return [one.protocol.expected_error(part) for one, part in zip(self.questions, parts, strict=True)]
+
+    def max_shift(self, n: int) -> float:
+        """A liar may answer one question as often as there are questions."""
+        return len(self.questions) * max(one.protocol.max_shift(n) for one in self.questions)
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Of each question by itself: their coins are independent."""
+        parts = zip(self.questions, self.parts_of(population), strict=True)
+        return np.concatenate([one.protocol.simulate(part, generator, runs) for one, part in parts], axis=1)
+
+    @property
+    def cells_per_run(self) -> int:
+        """Of all questions."""
+        return sum(one.protocol.cells_per_run for one in self.questions)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """As those of which one is answered."""
+        return [cls(questions=one.questions) for one in OneOfAll.examples()]
+
+    def _counts(self, often: NDArray[np.int64], users: int) -> Counts:
+        return Counts(np.append(often, np.int64(users)))
+
+
+def own_errors(survey: Survey, value: Reals, n: int) -> Reals:
+    """The standard errors that the questions' protocols state for n people."""
+    found, start = [], 0
+    for one in survey.questions:
+        end = start + len(one.protocol.names)
+        found.append(one.protocol.standard_error(value[..., start:end], n))
+        start = end
+    return np.concatenate(found, axis=-1)

@@ -1,0 +1,188 @@
+"""Several questions, of which each person answers one, drawn at random."""
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.population import Population
+from shuffledp.core.words import WordSource
+from shuffledp.domains.labels import Labels
+from shuffledp.protocols.histogram import Histogram
+from shuffledp.protocols.one_message import OneMessage, Symbols
+from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.sampling import spread
+from shuffledp.protocols.summation import Summation
+from shuffledp.protocols.survey import Asked, Survey, as_if_all
+from shuffledp.randomizers.mixture import Mixture
+from shuffledp.randomizers.response import RandomizedResponse
+
+_DEVIATIONS = 14
+"""Of the number of those asked that are summed over: what is beyond is below 1e-40."""
+
+
+class Sampling(NamedTuple):
+    """What it means for an error that only some of n people are asked, each with the same probability.
+
+    Attributes:
+        inverse: E[1/m; m > 0], m people being asked.
+        nobody: P(m = 0).
+    """
+
+    inverse: float
+    nobody: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneOfAll(Survey, OneMessage):
+    """Each person draws a question, with probability weight / sum of weights, and answers it alone.
+
+    An answer is that of the m people who drew the question, who are a random sample of all n: a mean as it is, a total n / m
+    times. Its error is that of the randomizers and that of the sample.
+
+    Formula: E[1/m; m > 0] n V + s^2 (E[1/m; m > 0] - P(m > 0) / n) S^2, and the square of the answer where nobody drew it.
+    Legend: V = the protocol's own squared error for all n people; s = 1 for a mean, n for a total; S^2 = the variance of the
+    people's true values, with n - 1 in the denominator, summed over entries; m is binomial.
+    Reference: docs/maths/mixtures.md.
+    """
+
+    questions: tuple[Asked, ...]
+    randomizer: Mixture = field(init=False, repr=False, compare=False)
+    kind = "survey-one"
+    way = "one"
+
+    def __post_init__(self) -> None:
+        self.check_questions()
+        mixture = Mixture(
+            weights=tuple(one.weight for one in self.questions),
+            parts=tuple(one.protocol.randomizer for one in self.questions),
+        )
+        object.__setattr__(self, "randomizer", mixture)
+
+    @classmethod
+    def of(cls, questions: tuple[Asked, ...]) -> Self:
+        """About these questions."""
+        return cls(questions=questions)
+
+    def sentence(self) -> str:
+        """Draw, answer."""
+        return f"each user {self.randomizer.sentence()}"
+
+    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
+        """A symbol for each question. Only one is sent, so that their encoders may use the same words."""
+        return self.symbols_of(values, words, first_row, apart=False)
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """Those of the people asked, as if they were all; 0 where nobody was."""
+        offsets = self.randomizer.offsets
+        return np.concatenate(
+            [
+                as_if_all(one.protocol, counts[..., offsets[t] : offsets[t + 1]], n)
+                for t, one in enumerate(self.questions)
+            ],
+            axis=-1,
+        )
+
+    def standard_error(self, value: Reals, n: int) -> Reals:
+        """Of the randomizers, and of the sample at the most variance that people with such an answer can have."""
+        found, start = [], 0
+        for t, one in enumerate(self.questions):
+            mine = value[..., start : start + len(one.protocol.names)]
+            start += len(one.protocol.names)
+            sampling, scale = self._sampling(t, n), 1 if one.protocol.averages else n
+            noise = sampling.inverse * n * one.protocol.standard_error(mine, n) ** 2
+            sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * one.protocol.most_spread(mine, n)
+            found.append(np.sqrt(noise + sample))
+        return np.concatenate(found, axis=-1)
+
+    def errors_for(self, population: Population) -> list[float]:
+        """By the formula above."""
+        return [self._error(t, part, population.n) for t, part in enumerate(self.parts_of(population))]
+
+    def _error(self, t: int, part: Population, n: int) -> float:
+        protocol, sampling = self.questions[t].protocol, self._sampling(t, n)
+        scale = 1 if protocol.averages else n
+        noise = sampling.inverse * n * protocol.expected_error(part)
+        sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * spread(protocol, part)
+        nothing = sampling.nobody * float(np.square(protocol.expected(part)).sum()) if sampling.nobody else 0.0
+        return noise + sample + nothing
+
+    def bias(self, population: Population) -> Reals:
+        """Nothing is said where nobody drew the question."""
+        parts = self.parts_of(population)
+        return np.concatenate(
+            [
+                -self._sampling(t, population.n).nobody * one.protocol.expected(part)
+                for t, (one, part) in enumerate(zip(self.questions, parts, strict=True))
+            ]
+        )
+
+    def worst(self, n: int) -> Population:
+        """The worst for a sample, of every question."""
+        found = []
+        for t, one in enumerate(self.questions):
+            inverse = self._sampling(t, n).inverse
+            found.append(one.protocol.worst_sampled(n, max(0.0, (inverse * n - 1) / (inverse * n)) if inverse else 0.0))
+        return self.coupled(found)
+
+    def max_shift(self, n: int) -> float:
+        """A message more, less or other among those of a question, of which there are hardly ever fewer than counted here.
+
+        The number of people who draw a question is more than 8 standard deviations below its mean with probability 1e-14.
+        """
+        found = []
+        for t, one in enumerate(self.questions):
+            expected = self.randomizer.share(t) * n
+            fewest = max(1, math.floor(expected - 8 * math.sqrt(expected)))
+            found.append(one.protocol.max_shift(fewest) * (1 if one.protocol.averages else n / fewest))
+        return max(found)
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """From the law of a person's message."""
+        counts = np.zeros((runs, self.alphabet), dtype=np.int64)
+        for j, users in enumerate(population.users.tolist()):
+            law = np.concatenate(
+                [
+                    self.randomizer.share(t)
+                    * one.protocol.message_law(self.domain.column(population.values[j : j + 1], t))
+                    for t, one in enumerate(self.questions)
+                ]
+            )
+            counts += generator.multinomial(users, law / law.sum(), size=runs)
+        return self.debias(counts, population.n)
+
+    @property
+    def cells_per_run(self) -> int:
+        """A number per message."""
+        return self.alphabet
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Two counts; a count and a mean, drawn unevenly."""
+        sex = Histogram(RandomizedResponse(size=2, gamma=0.25), Labels(("female", "male")))
+        diet = Histogram(RandomizedResponse(size=3, gamma=0.5), Labels(("meat", "fish", "plants")))
+        hours = Summation(randomizer=RandomizedResponse(size=3, gamma=0.2), low=-2.0, high=8.0, total="mean")
+        return [
+            cls(questions=(Asked(name="sex", protocol=sex), Asked(name="diet", protocol=diet))),
+            cls(questions=(Asked(name="diet", protocol=diet), Asked(name="hours", protocol=hours, weight=2))),
+        ]
+
+    def _sampling(self, t: int, n: int) -> Sampling:
+        return _sampling(n, self.randomizer.share(t))
+
+
+@lru_cache(maxsize=256)
+def _sampling(n: int, share: float) -> Sampling:
+    """By summing over the binomial law, as far as it is above nothing."""
+    mean, deviation = n * share, math.sqrt(n * share * (1 - share))
+    low, high = math.floor(mean - _DEVIATIONS * deviation - 200), math.ceil(mean + _DEVIATIONS * deviation + 200)
+    m = np.arange(max(0, low), min(n, high) + 1, dtype=np.float64)
+    ratios = np.log((n - m[:-1]) / m[1:]) + math.log(share / (1 - share))  # of each chance to the one before
+    log_chance = np.concatenate([[0.0], np.cumsum(ratios)])
+    chance = np.exp(log_chance - log_chance.max())
+    chance /= chance.sum()
+    asked = m > 0
+    return Sampling(float((chance[asked] / m[asked]).sum()), float(chance[~asked].sum()))

@@ -1,0 +1,130 @@
+"""Several questions, whose answers everybody sends as one message: a cell of the table of all of them."""
+
+import math
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.population import Population
+from shuffledp.core.words import WordSource
+from shuffledp.domains.labels import Labels
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.histogram import Histogram
+from shuffledp.protocols.one_message import OneMessage, Symbols
+from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.summation import Summation
+from shuffledp.protocols.survey import Asked, Survey
+from shuffledp.protocols.survey_all import own_errors
+from shuffledp.randomizers.response import RandomizedResponse
+
+MOST_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointTable(Survey, OneMessage):
+    """Each person sends the true cell of the table, or a uniformly random one, by randomized response.
+
+    A uniform cell is uniform in each question, so that the messages of one question are those of randomized response on its
+    values alone, with the same gamma: the error of a question is its protocol's own.
+    Reference: BBGN19, Algorithm 1, on the product of the questions' values.
+    """
+
+    questions: tuple[Asked, ...]
+    randomizer: RandomizedResponse = field(init=False, repr=False, compare=False)
+    kind = "survey-table"
+    way = "table"
+
+    def __post_init__(self) -> None:
+        self.check_questions()
+        thresholds = set()
+        for one in self.questions:
+            if not isinstance(one.protocol.randomizer, RandomizedResponse):
+                raise InvalidInput(f"question {one.name!r} is not asked by randomized response. Ask it by itself.")
+            thresholds.add(one.protocol.randomizer.threshold)
+        if len(thresholds) != 1 or math.prod(self.shape) > MOST_CELLS:
+            raise InvalidInput("one table has one blanket and at most 2^20 cells. Make the plan with shuffledp plan.")
+        table = RandomizedResponse.of_threshold(size=math.prod(self.shape), threshold=thresholds.pop())
+        object.__setattr__(self, "randomizer", table)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each question has."""
+        return tuple(one.protocol.randomizer.symbols for one in self.questions)
+
+    @classmethod
+    def of(cls, questions: tuple[Asked, ...]) -> Self:
+        """About these questions."""
+        return cls(questions=questions)
+
+    def sentence(self) -> str:
+        """One of the cells."""
+        cells = f"the table of all {len(self.questions)} questions, with {self.randomizer.size:,} cells"
+        return f"each user finds the cell of the own answers in {cells}, then {self.randomizer.sentence()}"
+
+    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
+        """Cells are numbered, the last question changing fastest."""
+        columns = self.symbols_of(values, words, first_row, apart=True)
+        cells = np.ravel_multi_index(tuple(columns.T.astype(np.int64)), self.shape)
+        return np.asarray(cells, dtype=np.min_scalar_type(self.randomizer.size - 1))
+
+    def symbol_law(self, value: NDArray[Any]) -> list[tuple[Any, float]]:
+        """Questions are rounded independently."""
+        each = [one.protocol.symbol_law(self.domain.column(value, t)) for t, one in enumerate(self.questions)]
+        return [
+            (
+                int(np.ravel_multi_index([symbol for symbol, _ in cell], self.shape)),
+                math.prod(often for _, often in cell),
+            )
+            for cell in product(*each)
+        ]
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+        """Of each question by itself."""
+        first = counts.ndim - 1
+        table = counts.reshape(*counts.shape[:-1], *self.shape)
+        axes = range(first, first + len(self.shape))
+        found = []
+        for t, one in enumerate(self.questions):
+            mine = table.sum(axis=tuple(axis for axis in axes if axis != first + t))
+            found.append(one.protocol.debias(mine, n))
+        return np.concatenate(found, axis=-1)
+
+    def standard_error(self, value: Reals, n: int) -> Reals:
+        """Of each question by itself."""
+        return own_errors(self, value, n)
+
+    def errors_for(self, population: Population) -> list[float]:
+        """Of each question by itself."""
+        parts = self.parts_of(population)
+        return [one.protocol.expected_error(part) for one, part in zip(self.questions, parts, strict=True)]
+
+    def max_shift(self, n: int) -> float:
+        """Of any question."""
+        return max(one.protocol.max_shift(n) for one in self.questions)
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """From the law of a person's message."""
+        counts = np.zeros((runs, self.alphabet), dtype=np.int64)
+        for j, users in enumerate(population.users.tolist()):
+            law = self.message_law(population.values[j : j + 1])
+            counts += generator.multinomial(users, law / law.sum(), size=runs)
+        return self.debias(counts, population.n)
+
+    @property
+    def cells_per_run(self) -> int:
+        """A number per cell."""
+        return self.alphabet
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Two counts; a count and a mean."""
+        sex = Histogram(RandomizedResponse(size=2, gamma=0.25), Labels(("female", "male")))
+        diet = Histogram(RandomizedResponse(size=3, gamma=0.25), Labels(("meat", "fish", "plants")))
+        hours = Summation(randomizer=RandomizedResponse(size=3, gamma=0.25), low=-2.0, high=8.0, total="mean")
+        return [
+            cls(questions=(Asked(name="sex", protocol=sex), Asked(name="diet", protocol=diet))),
+            cls(questions=(Asked(name="diet", protocol=diet), Asked(name="hours", protocol=hours, weight=2))),
+        ]

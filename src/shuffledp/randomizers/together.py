@@ -1,0 +1,171 @@
+"""All of several questions: a message for each, every one shuffled apart from the others of the same person."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from shuffledp.arithmetic.balls import evaluate
+from shuffledp.core import checks
+from shuffledp.core.blanket import AmplificationVariable, Blanket
+from shuffledp.core.digits import rounded_up
+from shuffledp.core.document import Document, fields, several
+from shuffledp.core.pair import Pair
+from shuffledp.core.ragged import Ragged
+from shuffledp.core.randomizer import RunnableRandomizer
+from shuffledp.core.words import MOST_QUESTIONS, WordSource, words_of
+from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.mixture import Mixture, part_of
+from shuffledp.randomizers.response import RandomizedResponse
+
+_MOST_MESSAGES: Final = 1 << 32
+"""What fits a report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TogetherBlanket(Blanket):
+    """What hides a person who sends a message of each part: in every part the messages of the others.
+
+    The messages of one part, shuffled, are one release; coins of different parts are independent, and who sent what to one part
+    cannot be told from another. So all parts together are the composition of as many releases (docs/maths/mixtures.md).
+    Whoever sees one person's messages, before they are shuffled, is held off by the sum of the parts' epsilon0.
+    """
+
+    parts: tuple[Blanket, ...]
+
+    @property
+    def label(self) -> str:
+        """The parts in words."""
+        return f"{', '.join(part.label for part in self.parts)}, all of them"
+
+    @property
+    def bounded(self) -> bool:
+        """The formulas are about one message per person."""
+        return False
+
+    def releases(self) -> Sequence[Blanket]:
+        """The parts: what composes."""
+        return self.parts
+
+    def gamma(self) -> arb:
+        """The probability of ignoring all values."""
+        product = arb(1)
+        for part in self.parts:
+            product *= part.gamma()
+        return product
+
+    def epsilon0(self) -> arb | None:
+        """The sum of the parts'."""
+        total = arb(0)
+        for part in self.parts:
+            found = part.epsilon0()
+            if found is None:
+                return None
+            total += found
+        return total
+
+    def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
+        """Nothing is said of it."""
+        low, high = arb.neg_inf(), arb.pos_inf()
+        return [AmplificationVariable(mean=-epsilon.expm1(), lower=low, upper=high, second_moment=high)]
+
+    def pairs(self) -> Sequence[Sequence[Pair]]:
+        """None: a pair is of one message per person."""
+        return []
+
+    def witnesses(self) -> Sequence[Pair]:
+        """None, likewise."""
+        return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """One message of each part, with coins of its own.
+
+    A symbol is one symbol for each part: an array to randomize has a column per part. Messages are numbered: those of the first
+    part come first.
+
+    >>> Together(parts=(RandomizedResponse(size=2, gamma=0.5), RandomizedResponse(size=5, gamma=0.5))).messages
+    7
+    """
+
+    kind: ClassVar[str] = "together"
+
+    parts: tuple[RunnableRandomizer, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.parts) <= MOST_QUESTIONS:
+            raise InvalidInput(f"a person sends a message of each of 1 to {MOST_QUESTIONS:,} parts. Give so many.")
+        if not all(isinstance(part, RunnableRandomizer) and not isinstance(part, Mixture) for part in self.parts):
+            raise InvalidInput("the parts are randomizers of one message that run, and no mixtures. Name their parts.")
+        if self.messages > _MOST_MESSAGES:
+            raise InvalidInput(f"{self.messages:,} messages do not fit 32 bits. Use fewer or smaller parts.")
+
+    def blanket(self) -> TogetherBlanket:
+        """What hides a person, of the very laws that run."""
+        return TogetherBlanket(parts=tuple(part.blanket() for part in self.parts))
+
+    @property
+    def gamma(self) -> float:
+        """The probability of ignoring all values, rounded down."""
+        return max(0.0, evaluate(self.blanket().gamma).lower)
+
+    @property
+    def epsilon0(self) -> float | None:
+        """What all messages of a person give away by themselves, rounded up; None if a part has no such bound."""
+        blanket = self.blanket()
+        return None if blanket.epsilon0() is None else evaluate(lambda: blanket.epsilon0() or arb(0)).upper
+
+    @property
+    def symbols(self) -> int:
+        """Number of inputs: of all combinations."""
+        return math.prod(part.symbols for part in self.parts)
+
+    @property
+    def messages(self) -> int:
+        """Number of different messages, of all parts together."""
+        return sum(part.messages for part in self.parts)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The first message of each part, and the number of messages."""
+        return (0, *accumulate(part.messages for part in self.parts))
+
+    def sentence(self) -> str:
+        """What a user does with a symbol."""
+        local = "" if self.epsilon0 is None else f" (local epsilon0 of all of them = {rounded_up(self.epsilon0)})"
+        return f"answers each of {len(self.parts)} questions by a message of its own, shuffled apart from the others{local}"
+
+    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Ragged:
+        """As many messages per row as parts; each part has words of its own."""
+        given = np.asarray(symbols)
+        if given.ndim != 2 or given.shape[1] != len(self.parts):
+            raise InvalidInput("symbols have a column for each of several parts. Encode values first.")
+        found = np.empty(given.shape, dtype=np.uint32)
+        for t, (part, offset) in enumerate(zip(self.parts, self.offsets, strict=False)):
+            mine = checks.symbols(given[:, t], part.symbols)
+            found[:, t] = part.randomize(mine, words_of(t, words), first_row=first_row).astype(np.uint32) + np.uint32(
+                offset
+            )
+        return Ragged(found.reshape(-1), np.full(len(given), len(self.parts), dtype=np.int64))
+
+    def document(self) -> Document:
+        """The parts as JSON data."""
+        return {"kind": self.kind, "parts": [part.document() for part in self.parts]}
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """From its document."""
+        found: dict[str, Any] = fields(document, cls.kind, parts=several(part_of))
+        return cls(**found)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Parts that are alike, and parts that are not."""
+        coin, three = RandomizedResponse(size=2, gamma=0.25).as_run(), RandomizedResponse(size=3, gamma=0.5).as_run()
+        return [cls(parts=(coin, coin)), cls(parts=(coin, three, coin))]

@@ -1,0 +1,335 @@
+"""Several questions of the same people: what is claimed is true, what is forecast happens, and no coin is used twice."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations_with_replacement, permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from oracles.chatty import batch_of
+from oracles.enumeration import divergence, true_delta, view
+from oracles.parties import ANALYZER, PARTIES
+from oracles.process import called
+from oracles.scale import full
+from shuffledp import Channel, InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, plan, run, run_file
+from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.composed import composed_claim
+from shuffledp.core.population import Population
+from shuffledp.esa.analyzer import analyze
+from shuffledp.esa.client import messages_of
+from shuffledp.esa.crypto import seal_inner
+from shuffledp.esa.ledger import Ledger
+from shuffledp.esa.task import Task
+from shuffledp.planning.ways import ways
+from shuffledp.protocols.survey import Asked
+from shuffledp.protocols.survey_all import AllOfThem
+from shuffledp.protocols.survey_one import OneOfAll
+from shuffledp.protocols.survey_table import JointTable
+from shuffledp.randomizers.together import Together, TogetherBlanket
+
+COIN, THREE = RandomizedResponse(size=2, gamma=0.25).as_run(), RandomizedResponse(size=3, gamma=0.5).as_run()
+QUESTIONS: list[dict[str, Any]] = [
+    {"name": "smokes", "ask": "histogram", "labels": ["no", "yes"], "weight": 2},
+    {"name": "region", "ask": "histogram", "labels": ["north", "south", "east"]},
+    {"name": "hours", "ask": "mean", "low": 0, "high": 10},
+]
+N = 600
+
+
+def rows_of(randomizer: Any) -> list[list[float]]:
+    return [randomizer.probability(np.arange(randomizer.messages), x).tolist() for x in range(randomizer.symbols)]
+
+
+def planned(way: str, n: int = N, **more: Any) -> Plan:
+    return plan("survey", n=n, epsilon=2.0, delta=1e-6, questions=QUESTIONS, way=way, **more)
+
+
+@pytest.fixture(scope="module")
+def plans() -> dict[str, Plan]:
+    return {way: planned(way) for way in ("one", "all", "table")}
+
+
+@pytest.fixture(scope="module")
+def people() -> list[dict[str, Any]]:
+    random = np.random.default_rng(3)
+    return [
+        {
+            "smokes": ["no", "yes"][int(random.random() < 0.3)],
+            "region": ["north", "south", "east"][int(random.integers(3))],
+            "hours": round(float(random.uniform(0, 10)), 2),
+        }
+        for _ in range(N)
+    ]
+
+
+# What is claimed
+
+
+def test_one_of_several_claims_what_the_matrix_of_both_questions_does() -> None:
+    """And the truth over all datasets is inside the enclosure."""
+    survey = OneOfAll.examples()[0]
+    whole = Channel(rows_of(survey.randomizer))
+    for n in (1, 7, 300):
+        ours, theirs = (
+            bound_named("numeric").claim(blanket, n=n, epsilon=0.4, side="upper").log_delta.upper
+            for blanket in (survey.randomizer.blanket(), whole.blanket())
+        )
+        assert ours == pytest.approx(theirs, abs=1e-6)
+    for n in (1, 2):
+        truth = true_delta(rows_of(survey.randomizer), n, 0.4)
+        claim = bound_named("best").claim(survey.randomizer.blanket(), n=n, epsilon=0.4, side="both").log_delta
+        assert math.exp(claim.lower) <= truth * (1 + 1e-9)
+        assert truth <= math.exp(claim.upper) * (1 + 1e-9)
+
+
+def apart(parts: tuple[Any, ...], n: int, epsilon: float) -> float:
+    """The truth if everybody answers every part and each part is shuffled by itself: all datasets, all views."""
+    rows, worst = [rows_of(part) for part in parts], 0.0
+    values = list(product(*(range(part.symbols) for part in parts)))
+
+    def seen(held: list[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
+        views = [view(law, column) for law, column in zip(rows, zip(*held, strict=True), strict=True)]
+        return {
+            sum((counts for counts, _ in together), ()): math.prod(mass for _, mass in together)
+            for together in product(*(one.items() for one in views))
+        }
+
+    for others in combinations_with_replacement(values, n - 1):
+        laws = {value: seen([*others, value]) for value in values}
+        worst = max(worst, *(divergence(laws[x], laws[z], epsilon) for x, z in permutations(values, 2)))
+    return worst
+
+
+@pytest.mark.parametrize("parts", [(COIN, COIN), (COIN, THREE)], ids=["alike", "different"])
+def test_all_questions_together_are_no_less_private_than_claimed(parts: tuple[Any, ...]) -> None:
+    """By enumeration; to forget one question would be noticed."""
+    for n, epsilon in ((1, 1.0), (2, 0.3)):
+        truth = apart(parts, n, epsilon)
+        blanket = Together(parts=parts).blanket()
+        assert truth <= math.exp(bound_named("best").claim(blanket, n=n, epsilon=epsilon).log_delta.upper)
+        forgotten = composed_claim(TogetherBlanket(parts=blanket.parts[:1]), n=n, epsilon=epsilon)
+        if n == 1:
+            assert math.exp(forgotten.log_delta.upper) < truth
+
+
+def test_all_questions_say_no_more_than_each_of_them_and_no_less_than_adding_up() -> None:
+    blanket = Together(parts=(COIN, COIN)).blanket()
+    one = bound_named("numeric").claim(COIN.blanket(), n=1000, epsilon=0.5, side="upper").log_delta.upper
+    both = bound_named("best").claim(blanket, n=1000, epsilon=1.0).log_delta.upper
+    assert both <= math.log(2) + one + 1e-9
+    assert bound_named("best").claim(blanket, n=1000, epsilon=0.5).log_delta.upper > one
+
+
+@pytest.mark.parametrize("way", ["one", "all", "table"])
+def test_a_survey_with_less_blanket_than_is_private_is_refused(way: str, plans: dict[str, Plan]) -> None:
+    """A file whose hash was made again, too."""
+    found = plans[way]
+    assert Plan.from_document(found.document()) == found
+    survey: Any = found.protocol
+    questions = []
+    for one in survey.questions:
+        randomizer = one.protocol.randomizer
+        less = RandomizedResponse.of_threshold(size=randomizer.size, threshold=randomizer.threshold * 99 // 100)
+        questions.append(replace(one, protocol=replace(one.protocol, randomizer=less)))
+    weaker = replace(found, protocol=type(survey)(questions=tuple(questions)))
+    assert not weaker.holds()
+    with pytest.raises(InvalidInput, match="does not follow"):
+        Plan.from_document(weaker.document())
+
+
+# What is forecast
+
+
+@pytest.mark.parametrize("way", ["one", "all", "table"])
+def test_simulated_errors_are_those_forecast(way: str, plans: dict[str, Plan]) -> None:
+    protocol: Any = plans[way].protocol
+    worst = protocol.worst(N)
+    errors = protocol.simulate(worst, np.random.default_rng(1), 20_000) - protocol.expected(worst)
+    assert math.sqrt(np.square(errors).sum(axis=1).mean()) == pytest.approx(protocol.rmse(N), rel=0.03)
+    if way == "one":  # the randomizers alone would be far off
+        noise = sum(one.protocol.mean_squared_error(N) for one in protocol.questions)
+        assert math.sqrt(noise) < 0.5 * protocol.rmse(N)
+
+
+def test_the_best_way_is_chosen_and_the_others_are_shown(plans: dict[str, Plan]) -> None:
+    best = min(plans.values(), key=lambda found: found.protocol.cost(N))  # type: ignore[attr-defined]
+    assert best == plans["all"]
+    few = ways("survey", n=60, epsilon=1.0, delta=1e-2, questions=QUESTIONS[:2], way="table")
+    assert [way.plan is not None for way in few] == [True]
+
+
+def test_twelve_questions_of_a_hundred_thousand_people() -> None:
+    """One question each errs by the sample, a table by its 4,096 cells; all questions are an order of magnitude better."""
+    twelve = [{"name": f"q{j}", "ask": "histogram", "labels": ["no", "yes"]} for j in range(12)]
+    n, found = 100_000, dict[str, float]()
+    for way in ("one", "table", "all")[: full(2, 3)]:
+        protocol: Any = plan("survey", n=n, epsilon=1.0, delta=1e-6, questions=twelve, way=way).protocol
+        worst = protocol.worst(n)
+        errors = protocol.simulate(worst, np.random.default_rng(1), 2000) - protocol.expected(worst)
+        found[way] = float(np.sqrt(np.square(errors).mean()))
+        assert found[way] == pytest.approx(protocol.errors_by_question(n)["q0"], rel=0.03)
+    assert found["one"] == pytest.approx(524.9, rel=0.03)
+    assert found["table"] == pytest.approx(238.1, rel=0.03)
+    assert found.get("all", 20.69) == pytest.approx(20.69, rel=0.03)
+
+
+# What is sent
+
+
+def test_no_two_questions_share_their_coins() -> None:
+    """Of equal questions with equal answers, half of all messages are lies, and each lies by itself."""
+    coin = OneOfAll.examples()[0].questions[0].protocol
+    half = replace(coin, randomizer=RandomizedResponse(size=2, gamma=0.5).as_run())  # type: ignore[type-var]
+    survey = AllOfThem(questions=tuple(Asked(name=name, protocol=half) for name in "abc"))
+    values = survey.domain.clean([{"a": "male", "b": "male", "c": "male"}] * 20_000).values
+    sent = survey.randomize(values, KeyedWords.seeded(1), first_row=0).values.reshape(-1, 3) % 2
+    assert sent.mean(axis=0) == pytest.approx([0.75] * 3, abs=0.02)
+    assert np.abs(np.corrcoef(sent.T) - np.eye(3)).max() < 0.04
+
+
+def test_questions_are_rounded_by_coins_of_their_own() -> None:
+    hours = JointTable.examples()[1].questions[1].protocol
+    survey = JointTable(questions=(Asked(name="a", protocol=hours), Asked(name="b", protocol=hours)))
+    values = survey.domain.clean([{"a": 0.5, "b": 0.5}] * 20_000).values
+    cells = np.unravel_index(survey.encode(values, KeyedWords.seeded(2), first_row=0).astype(np.int64), survey.shape)
+    assert abs(np.corrcoef(np.array(cells)).min()) < 0.04
+
+
+@pytest.mark.parametrize("way", ["one", "all", "table"])
+def test_files_frames_and_lists_give_one_answer(
+    way: str, plans: dict[str, Plan], people: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    words, frame = KeyedWords.seeded(4), pd.DataFrame(people)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_parquet(tmp_path / "people.parquet")
+    expected = run(plans[way], people, words=words, truth=True)
+    assert expected.truth is not None
+    assert expected.truth[0] == sum(person["smokes"] == "no" for person in people)
+    assert expected.truth[-1] == pytest.approx(np.mean([person["hours"] for person in people]))
+    assert expected.names[0] == "smokes: no"
+    assert expected.names[-1] == "hours: mean"
+    assert np.abs((expected.estimate.value - expected.truth) / expected.estimate.standard_error).max() < 5
+    for found in (
+        run(plans[way], frame, words=words, truth=True),
+        run_file(plans[way], tmp_path / "people.csv", words=words, truth=True),
+        run_file(plans[way], tmp_path / "people.parquet", words=words, truth=True),
+    ):
+        assert (found.estimate.value == expected.estimate.value).all()
+        assert np.array_equal(found.truth, expected.truth)  # type: ignore[arg-type]
+
+
+def test_somebody_who_skips_a_question_is_skipped_or_counted_as_the_policy_says(
+    plans: dict[str, Plan], people: list[dict[str, Any]]
+) -> None:
+    gaps = [*people, {"smokes": "yes", "region": None, "hours": 3}, {"smokes": "yes", "region": "north", "hours": 30}]
+    with pytest.raises(InvalidInput, match=r"^region: a value is missing") as refused:
+        run(plans["all"], gaps[:-1])
+    assert "yes" not in str(refused.value)
+    with pytest.raises(InvalidInput, match=r"^hours: a value is outside \[0, 10\]"):
+        run(plans["all"], [*people, gaps[-1]])
+    found = run(plans["all"], gaps, policy=Policy(missing="skip", outside="clamp"))
+    assert (found.n, found.rejected, found.adjusted) == (N + 1, {"missing": 1}, {"clamped": 1})
+    stand_ins = '{"smokes": "no", "region": "south", "hours": 5}'
+    assert run(plans["all"], gaps[:-1], policy=Policy(missing_as=stand_ins)).adjusted == {"missing": 1}
+    with pytest.raises(InvalidInput, match="a stand-in for each value"):
+        run(plans["all"], gaps, policy=Policy(missing_as='{"smokes": "no"}'))
+
+
+# One task for all
+
+
+@pytest.mark.parametrize("way", ["one", "all"])
+def test_the_service_answers_all_questions_and_books_once(
+    way: str, plans: dict[str, Plan], people: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    task = Task(plan=plans[way], window=60, max_age=600, **PARTIES)
+    assert Task.from_document(task.document()) == task
+    each = 3 if way == "all" else 1
+    records = []
+    for person in people:
+        messages = messages_of(task, person)
+        assert len(messages) == each
+        records += [seal_inner(message, task, ANALYZER.public()) for message in messages]
+    np.random.default_rng(1).shuffle(records)
+    batch = batch_of(records, N) if way == "all" else b"".join(records)
+    ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=2.02, delta=1e-6)
+    result = analyze(batch, task, ANALYZER, ledger=ledger)
+    truth = run(plans[way], people, truth=True).truth
+    assert truth is not None
+    assert np.abs((result.estimate.value - truth) / result.estimate.standard_error).max() < 5
+    assert ledger.balance().releases == 1
+    assert ledger.balance().spent_epsilon == pytest.approx(2.0, rel=1e-2)
+
+
+def test_a_liar_who_answers_one_question_thrice_spoils_nothing(plans: dict[str, Plan]) -> None:
+    survey: Any = plans["all"].protocol
+    values = survey.domain.clean([{"smokes": "no", "region": "north", "hours": 5}] * N).values
+    counts = survey.count(survey.randomize(values, KeyedWords.seeded(5), first_row=0)).values
+    before, worst = survey.debias(counts, N), 0.0
+    for lies in combinations_with_replacement(range(survey.alphabet), 3):
+        moved = counts[:-1].copy()
+        np.subtract.at(moved, [0, 2, survey.alphabet - 1], 1)
+        np.add.at(moved, list(lies), 1)
+        if moved.min() < 0:
+            continue
+        after = survey.debias(survey.tallied(moved, N).values, N)
+        worst = max(worst, float(np.abs(after - before).max()))
+    assert 1 < worst <= survey.max_shift(N)
+
+
+# What is refused
+
+
+def change(**changes: Any) -> Callable[[], list[dict[str, Any]]]:
+    return lambda: [QUESTIONS[0], QUESTIONS[1] | changes]
+
+
+@pytest.mark.parametrize(
+    ("questions", "why"),
+    [
+        (list, "a survey needs its questions"),
+        (lambda: QUESTIONS[:1], "at least two questions"),
+        (lambda: [QUESTIONS[0], QUESTIONS[0]], "two questions are called 'smokes'"),
+        (lambda: [QUESTIONS[0], 3], "question 2 is not a table of fields"),
+        (change(name=""), "question 2 has no name"),
+        (change(ask="median"), "question 'region': ask must be one of histogram"),
+        (change(ask="survey"), "question 'region': ask must be one of histogram"),
+        (change(weight=0), "question 'region': weight must be a whole number"),
+        (change(colour="red"), "question 'region': a histogram has no field 'colour'"),
+        (change(size=3), "question 'region': the number of bins is the number of labels"),
+        (lambda: [QUESTIONS[0], {"name": "q", "ask": "texts"}], "question 'q'"),
+    ],
+)
+def test_what_is_wrong_with_a_question_is_said_by_its_name(questions: Callable[[], Any], why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        plan("survey", n=N, epsilon=1.0, delta=1e-6, questions=questions(), way="one")
+
+
+@pytest.mark.parametrize(
+    ("toml", "why"),
+    [
+        ("", "lists no questions"),
+        ("question = 3", "lists no questions"),
+        ("title = 'x'", "has no use for 'title'"),
+        ("[[question]", "is not a TOML file"),
+        ("[[question]]\nname = 'a'", "question 'a': ask must be one of"),
+    ],
+)
+def test_a_file_of_questions_is_read_strictly(toml: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "survey.toml").write_text(toml)
+    done = called("plan survey survey.toml --n 1000 --epsilon 1 --delta 1e-6 -o plan.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert not (tmp_path / "plan.json").exists()
+
+
+def test_a_population_of_rows_can_be_simulated(plans: dict[str, Plan]) -> None:
+    survey: Any = plans["one"].protocol
+    rows = ['{"smokes": "no", "region": "north", "hours": 1}', '{"smokes": "yes", "region": "east", "hours": 9}']
+    population = Population(values=survey.domain.read(rows), users=np.array([450, 150]))
+    assert survey.expected(population).tolist() == [450, 150, 450, 0, 150, 3.0]
