@@ -388,8 +388,8 @@ PLANE = DesignResponse.private(AffineSpace(prime=3), gamma=0.4)
         (lambda: HeavyHitters.of(PLANE, LETTERS, step=4, key=KEY), "from 1 letter"),
         (lambda: HeavyHitters.of(PLANE, Spelled(max_length=9), step=3, key=KEY), "too many pieces"),
         (lambda: HeavyHitters.of(PLANE, LETTERS, step=1, key="xyz"), "32 hexadecimal digits"),
-        (lambda: HeavyHitters.of(PLANE, LETTERS, step=1, key=KEY).about(["abcd"]), "that the plan takes"),
-        (lambda: HeavyHitters.of(PLANE, LETTERS, step=1, key=KEY).about(["a", "a"]), "different texts"),
+        (lambda: HeavyHitters.of(PLANE, LETTERS, step=1, key=KEY).about(["abcd"]), "does not take the candidate"),
+        (lambda: HeavyHitters.of(PLANE, LETTERS, step=1, key=KEY).about(["a", "a"]), "occurs more than once"),
     ],
 )
 def test_bad_input(wrong: Any, why: str) -> None:

@@ -173,7 +173,7 @@ def test_decoding_by_look_ups_and_all_at_once_agree() -> None:
         ([], "there are no candidates"),
         (["tea", 5], "must be texts"),
         (["tea", "milk", "tea"], "'tea' occurs more than once"),
-        (["tea", "\ud800"], "not text in UTF-8"),
+        (["tea", "\ud800"], "UTF-8 does not have"),
     ],
 )
 def test_bad_candidates(small: Plan, wrong: Any, why: str) -> None:

@@ -10,7 +10,7 @@ from shuffledp.core.population import Population
 from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.counting import Counting, by_share
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
 
@@ -55,6 +55,10 @@ class CountedResponse(Counting, OneMessage):
     def worst_variance(self, share: float, n: int) -> float:
         """As above, where who holds other values does not matter."""
         return float(self.variance(np.array([0.0, share * n]), n).max())
+
+    def errors_by_share(self, n: int) -> dict[float, float]:
+        """As above, without a number for every value."""
+        return by_share(self.variance, n)
 
     def expected_error(self, population: Population) -> float:
         """The same for every dataset."""

@@ -20,7 +20,7 @@ from shuffledp.domains.listed import Listed
 from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.counting import Counting, by_share
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.statistics import AmongDummies, Ranked, Ranking
 from shuffledp.randomizers.dummies import Dummies
@@ -159,6 +159,10 @@ class DummyCounts(Counting, Deployable):
     def worst_variance(self, share: float, n: int) -> float:
         """As above, where who holds other values does not matter."""
         return float(self.variance(np.array([0.0, share * n]), n).max())
+
+    def errors_by_share(self, n: int) -> dict[float, float]:
+        """As above, without a number for every value."""
+        return by_share(self.variance, n)
 
     def variance(self, users: Reals, n: int) -> Reals:
         """The exact variance of each value's estimate when that many of the n users hold it."""

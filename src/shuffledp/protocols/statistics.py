@@ -124,8 +124,7 @@ class Selected(Ranked):
         if passing < points:
             least = max(least, math.nextafter(float(self.elsewhere[points - 1 - passing]), math.inf))
         above = points - int(np.searchsorted(self.elsewhere, least))
-        expected = values * above / points
-        return Threshold(least, max(expected, found.false_positives) if least == found.estimate else expected)
+        return Threshold(least, max(values * above / points, found.false_positives))
 
     def top(self, count: int) -> NDArray[np.intp]:
         """All of them if there are fewer."""
