@@ -94,6 +94,15 @@ def test_heavy_hitters_are_asked_about_texts_only(candidates: Any) -> None:
         found.protocol.about(candidates)
 
 
+def test_finding_nothing_is_an_answer() -> None:
+    found = plan("heavy-hitters", n=1000, epsilon=1.0, delta=1e-6, alphabet="ab", max_length=12, false_positives=1e-6)
+    nobody_alike = [f"{j:012b}".translate(str.maketrans("01", "ab")) for j in range(1000)]
+    result = run(found, nobody_alike, words=WORDS)
+    assert result.names == ()
+    assert result.estimate.threshold is not None
+    assert result.document()["estimate"]["value"] == []
+
+
 def test_a_missing_row_is_not_blamed_for_an_entry_that_nobody_has() -> None:
     broken = pa.StringArray.from_buffers(
         2, pa.py_buffer(np.array([0, 1, 5], dtype=np.int32)), pa.py_buffer(b"\xfffine")

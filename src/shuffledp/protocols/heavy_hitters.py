@@ -154,8 +154,8 @@ class HeavyHitters(OneMessage):
             return OneMessage.estimate(self, counts, guarantee=guarantee)
         n = counts.total
         found = discover(self.prefixes, lambda level: self._tables(counts.values, level), self.false_positives)
-        names = [name for name in map(self.spelled.name, found.spelled) if name is not None]
-        estimate = OneMessage.estimate(self.about(names), counts, guarantee=guarantee)
+        names = tuple(name for name in map(self.spelled.name, found.spelled) if name is not None)
+        estimate = OneMessage.estimate(replace(self, candidates=names), counts, guarantee=guarantee)
         least = float(self.law.unbiased(np.array(found.threshold), n))
         return replace(estimate, threshold=Threshold(least, found.false_positives))
 

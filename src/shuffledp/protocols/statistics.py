@@ -85,7 +85,7 @@ class Ranked(Ranking):
 
 @dataclass(frozen=True, slots=True)
 class AmongDummies(Ranked):
-    """Counts where a share of so many messages belongs to a value by chance, and that many are expected to.
+    """Counts where messages belong to a value by chance, too, because they are dummies.
 
     Attributes:
         messages: that may belong to a value that their senders do not hold.

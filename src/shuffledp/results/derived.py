@@ -34,7 +34,8 @@ def derived(
     wanted = bool(
         project or frequencies or cdf or quantiles or top is not None or ranges or false_positives is not None
     )
-    statistics = result.plan.protocol.statistics(result.estimate, result.counts)
+    counts = None if false_positives is None else result.counts  # all of them are decoded for a threshold
+    statistics = result.plan.protocol.statistics(result.estimate, counts)
     if statistics is None:
         if wanted:
             raise InvalidInput(
