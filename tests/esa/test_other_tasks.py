@@ -22,6 +22,7 @@ from shuffledp.domains.labels import Labels
 from shuffledp.esa.analyzer import open_batch, result_of
 from shuffledp.esa.crypto import seal_inner
 from shuffledp.esa.task import Task
+from shuffledp.planning.over_time import OverTime
 from shuffledp.planning.plan import Plan
 
 
@@ -51,6 +52,8 @@ PROTOCOL_CHANGES: dict[str, tuple[Task, Any]] = {
 GUARANTEE_CHANGES: dict[str, Any] = {
     "epsilon": 0.51, "delta": 2e-2, "n": 49, "bound": "hoeffding", "adjacency": "add-remove",
 }  # fmt: skip
+ONCE = OverTime(rounds=2, per_person=1, epsilon=EIGHT.plan.guarantee.epsilon, delta=EIGHT.plan.guarantee.delta)
+ROUNDS_CHANGES: dict[str, Any] = {"rounds": 3, "per_person": 2, "epsilon": ONCE.epsilon + 0.01, "delta": 2e-2}
 
 
 def other_tasks() -> Iterator[Any]:
@@ -59,6 +62,10 @@ def other_tasks() -> Iterator[Any]:
     for name, (task, protocol) in PROTOCOL_CHANGES.items():
         yield pytest.param(task, with_plan(task, protocol=protocol), id=f"protocol {name}")
     yield pytest.param(EIGHT, with_plan(EIGHT, min_batch=49), id="plan min_batch")
+    yield pytest.param(EIGHT, with_plan(EIGHT, over_time=ONCE), id="plan over_time")
+    for name, value in ROUNDS_CHANGES.items():
+        task = with_plan(EIGHT, over_time=ONCE)
+        yield pytest.param(task, with_plan(task, over_time=replace(ONCE, **{name: value})), id=f"over_time {name}")
     for name, value in GUARANTEE_CHANGES.items():
         yield pytest.param(EIGHT, with_guarantee(EIGHT, **{name: value}), id=f"guarantee {name}")
 
@@ -82,7 +89,8 @@ def test_a13_a_party_with_another_task_opens_nothing(task: Task, other: Task) ->
 
 def test_a13_no_field_is_left_out() -> None:
     assert {field.name for field in fields(Task) if field.init} == {*TASK_CHANGES, "plan"}  # its id is made of them
-    assert {field.name for field in fields(Plan)} == {"protocol", "min_batch", "guarantee"}
+    assert {field.name for field in fields(Plan)} == {"protocol", "min_batch", "guarantee", "over_time"}
+    assert {field.name for field in fields(OverTime)} == {*ROUNDS_CHANGES}
     shape = {field.name for field in (*fields(_MEAN), *fields(_EIGHT))}
     assert shape == {"randomizer", "low", "high", "total", "listed"}  # the randomizer is its size and threshold
     # where a bound is stated follows from its name

@@ -133,6 +133,20 @@ class SystemWords:
         return np.frombuffer(os.urandom(16 * len(rows)), dtype="<u8").reshape(-1, 2)
 
 
+class NoWords:
+    """None at all: whatever is asked for is refused. For what must not depend on chance."""
+
+    private = False
+
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002
+        """Refused."""
+        raise InvalidInput("this depends on chance. State how likely each outcome is.")
+
+    def blocks(self, rows: Words, draw: int) -> Words:  # noqa: ARG002
+        """Refused."""
+        raise InvalidInput("this depends on chance. State how likely each outcome is.")
+
+
 class KeyedWords:
     """Streams are AES-CTR under one key, blocks are AES of (row, draw) under another: the same in every process."""
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.randomizer import RunnableRandomizer
-from shuffledp.core.words import EncodingWords, KeyedWords, WordSource
+from shuffledp.core.words import EncodingWords, NoWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.deployable import Deployable
 
@@ -28,7 +28,7 @@ class OneMessage(Deployable):
 
     def symbol_law(self, value: NDArray[Any]) -> list[tuple[Any, float]]:
         """Which symbols one clean value is encoded as, in an array of one, and how often each: just one, unless it is rounded."""
-        return [(self.encode(value, KeyedWords.seeded(0), first_row=0)[0], 1.0)]
+        return [(self.encode(value, NoWords(), first_row=0)[0], 1.0)]
 
     @final
     def message_law(self, value: NDArray[Any]) -> NDArray[np.float64]:
