@@ -170,8 +170,38 @@ def check_nobody(engine: Engine, folder: Path) -> None:
         check_tally(engine, COLOURS, source, [])
 
 
+class Numbered(Cut):
+    """A column in memory, in pieces; its rows have numbers of their own."""
+
+    def __init__(self, column: Any, numbers: list[int], size: int) -> None:
+        super().__init__(column, size)
+        self._numbers = np.array(numbers, dtype=np.uint64)
+
+    def pieces(self, domain: Domain) -> Iterator[Piece]:
+        for piece in super().pieces(domain):
+            yield piece._replace(addresses=self._numbers[piece.first_row :][: len(piece.raw)])
+
+
+def check_addresses(engine: Engine, folder: Path) -> None:
+    """A row that has a number of its own has the messages of that number, wherever it stands."""
+    order = np.random.default_rng(4).permutation(ROWS).tolist()
+    for protocol in EXAMPLES:
+        rows = mixed(protocol)
+        check_tally(engine, protocol, Numbered(rows, list(range(ROWS)), 40), rows)
+        check_tally(engine, protocol, Numbered([rows[j] for j in order], order, 40), rows)
+    rows = mixed(COLOURS)
+    data = pa.table({"x": [rows[j] for j in order], "id": order, "who": [f"{j}" for j in order]})
+    parquet.write_table(data, folder / "people.parquet", row_group_size=50)
+    csv.write_csv(data, folder / "people.csv")
+    for name in ("people.csv", "people.parquet"):
+        check_tally(engine, COLOURS, File(folder / name, column="x", row_id="id", user="who"), rows)
+    for numbers in ([0, 1, 2, 1], [3, 2, 1, 3], [5, 5, 6, 7]):
+        with small_batches(), pytest.raises(InvalidInput, match="two rows with the same row number"):
+            engine.tally(COLOURS, Numbered(rows[:4], numbers, 2), WORDS)
+
+
 CHECKS: list[Callable[[Engine, Path], None]] = [
-    check_memory, check_files, check_awkward_rows, check_refusals, check_nobody,
+    check_memory, check_files, check_awkward_rows, check_refusals, check_nobody, check_addresses,
 ]  # fmt: skip
 
 
@@ -204,12 +234,12 @@ class Wrong(Streaming):
         truth: bool = False, progress: Progress | None = None,
     ) -> Tally:  # fmt: skip
         total = Tally.empty(protocol, truth=truth)
-        for given in source.pieces(protocol.domain):
+        for given in source.consecutive(protocol.domain):
             piece = self.piece(given)
             total += self.spoilt(
                 tally_rows(
                     protocol, piece.raw, words, policy, first_row=piece.first_row, in_file=source.in_file,
-                    leave_out=piece.leave_out, truth=truth,
+                    leave_out=piece.leave_out, truth=truth, addresses=piece.addresses,
                 )
             )  # fmt: skip
             if progress is not None:
@@ -220,6 +250,11 @@ class Wrong(Streaming):
 class RestartsRowNumbers(Wrong):
     def piece(self, piece: Piece) -> Piece:
         return piece._replace(first_row=0)
+
+
+class ForgetsAddresses(Wrong):
+    def piece(self, piece: Piece) -> Piece:
+        return piece._replace(addresses=None)
 
 
 class ForgetsRejectedRows(Wrong):
@@ -247,6 +282,7 @@ class RoundsTheTruth(Wrong):
     [
         (RestartsRowNumbers, check_memory),
         (RestartsRowNumbers, check_files),
+        (ForgetsAddresses, check_addresses),
         (ForgetsRejectedRows, check_awkward_rows),
         (LetsEverybodyHaveAnyNumberOfRows, check_awkward_rows),
         (RoundsTheTruth, check_memory),

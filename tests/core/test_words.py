@@ -6,7 +6,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shuffledp import InvalidInput
-from shuffledp.core.words import RESPONSE, ROUNDING, KeyedWords, Lane, SystemWords, rows_from, uniform_below
+from shuffledp.core.words import (
+    CHOICE,
+    DUMMIES,
+    PART,
+    RESPONSE,
+    ROUNDING,
+    KeyedWords,
+    Lane,
+    RowWords,
+    SystemWords,
+    rows_from,
+    uniform_below,
+    words_each,
+)
 
 
 class AES:
@@ -17,6 +30,13 @@ class AES:
 
     def __call__(self, block: bytes) -> bytes:
         return self._encryptor.update(block)
+
+
+class OneByOne(AES):
+    """Each block by itself."""
+
+    def __init__(self, key: bytes) -> None:
+        self._encryptor = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
 
 
 class Scripted:
@@ -83,6 +103,57 @@ def test_a_stream_is_cut_anywhere(first: int, left: int, right: int) -> None:
     whole = source.stream(first, left + right, RESPONSE)
     assert (source.stream(first, left, RESPONSE) == whole[:left]).all()
     assert (source.stream(first + left, right, RESPONSE) == whole[left:]).all()
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 200), max_size=40, unique=True), st.integers(0, 30))
+def test_rows_with_numbers_of_their_own_have_the_words_at_these(numbers: list[int], first: int) -> None:
+    """In every lane, in any order; rows beyond 2^60 have no stream to compare with, but the cipher itself."""
+    source = KeyedWords(bytes(range(32)), private=False)
+    rows = np.array(numbers, dtype=np.uint64)
+    words = RowWords(source, rows, first)
+    cipher = OneByOne(bytes(range(16)))
+    for lane in (RESPONSE, ROUNDING, CHOICE, PART + 8, DUMMIES):
+        width = 4 if lane in (CHOICE, PART + 8) else 1
+        expected = b"".join(
+            cipher(lane.to_bytes(8, "big") + (row * width >> 4).to_bytes(8, "big"))[row * width % 16 :][:width]
+            for row in numbers
+        )
+        assert words.stream(first * width, len(rows) * width, lane).tobytes() == expected
+        half = len(rows) // 2
+        assert (
+            words.stream((first + half) * width, (len(rows) - half) * width, lane).tobytes() == expected[half * width :]
+        )
+        for j, row in enumerate(numbers):
+            if row < 2**60:
+                assert source.stream(row * width, width, lane).tobytes() == expected[j * width :][:width]
+    assert (words.blocks(rows_from(first, len(rows)), 7) == source.blocks(rows, 7)).all()
+
+
+@given(st.integers(0, 2**40), st.integers(1, 100))
+def test_rows_that_follow_each_other_have_the_words_of_a_stream(first: int, count: int) -> None:
+    source = KeyedWords.seeded(7)
+    words = RowWords(source, rows_from(first, count), 0)
+    for lane, width in ((RESPONSE, 1), (CHOICE, 4)):
+        assert (words.stream(0, width * count, lane) == source.stream(width * first, width * count, lane)).all()
+
+
+def test_rows_that_are_not_there_have_no_words() -> None:
+    words = RowWords(KeyedWords.seeded(7), np.array([5, 3, 9], dtype=np.uint64), 10)
+    for first, count, lane in ((9, 2, RESPONSE), (11, 3, RESPONSE), (42, 4, CHOICE), (13, 1, RESPONSE)):
+        with pytest.raises(InvalidInput, match="not there"):
+            words.stream(first, count, lane)
+    with pytest.raises(InvalidInput, match="under a key"):
+        RowWords(SystemWords(), rows_from(0, 3), 0)
+
+
+def test_several_rows_for_each_row() -> None:
+    source, rows = KeyedWords.seeded(7), np.array([5, 3], dtype=np.uint64)
+    assert words_each(source, 3) is source
+    words = words_each(RowWords(source, rows, 1), 3)
+    expected = [source.stream(row, 1, RESPONSE)[0] for row in (15, 16, 17, 9, 10, 11)]
+    assert words.stream(3, 6, RESPONSE).tolist() == expected
+    with pytest.raises(InvalidInput, match="Use smaller ones"):
+        words_each(RowWords(source, np.array([2**63], dtype=np.uint64), 0), 3)
 
 
 def test_streams_are_different() -> None:

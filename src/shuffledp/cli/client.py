@@ -100,8 +100,9 @@ def simulate_clients(
     credentials = read_tokens(tokens) if tokens is not None else None
     protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
     with progress(1000, "Reporting") as bar:
-        for raw, row, _, share in File(data, column=column).consecutive(protocol.domain):
-            clean, messages = randomized(protocol, raw, words, first_row=row, in_file=True)
+        for piece in File(data, column=column).consecutive(protocol.domain):
+            row = piece.first_row
+            clean, messages = randomized(protocol, piece.raw, words, first_row=row, in_file=True)
             people = protocol.by_user(messages, len(clean.values))
             inner = (announced.sealed(sent, found, lists) for sent in people)
             sealed = [announced.wrapped(record, found) for record in inner]
@@ -113,7 +114,7 @@ def simulate_clients(
                 outcomes.update(sender.send(found, sealed))
             except NotDelivered as error:
                 raise InvalidInput(str(error)) from None
-            bar.update(int(1000 * share) - bar.pos)
+            bar.update(int(1000 * piece.share) - bar.pos)
     found_outcomes = dict(sorted(outcomes.items()))
     show(
         {"outcomes": found_outcomes},

@@ -55,6 +55,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--max-rows-per-user", type=Whole(), help="Use at most this many rows per person, and account for all of them."
 )
+@click.option(
+    "--row-id",
+    metavar="COLUMN",
+    help="Column with another whole number for each row: its randomness is that of its number, wherever it stands.",
+)
 @click.option("--confidence", type=Real(), default="0.95", show_default=True, help="Confidence of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Intervals that hold for all bins at once.")
 @click.option(
@@ -96,9 +101,10 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 def run_command(
     plan: Path, data: Path, column: str | None, query: str | None, candidates: Path | None, missing: Literal["refuse", "skip"],
     missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
-    max_rows_per_user: int | None, confidence: float, simultaneous: bool, project: bool, frequencies: bool, cdf: bool,
-    quantile: tuple[float, ...] | None, top: int | None, false_positives: float | None, ranges: tuple[str, ...],
-    multiline: bool, engine: str, truth: bool, plot: Path | None, reports: tuple[Path, ...], as_json: bool, out: Path | None,
+    max_rows_per_user: int | None, row_id: str | None, confidence: float, simultaneous: bool, project: bool,
+    frequencies: bool, cdf: bool, quantile: tuple[float, ...] | None, top: int | None, false_positives: float | None,
+    ranges: tuple[str, ...], multiline: bool, engine: str, truth: bool, plot: Path | None, reports: tuple[Path, ...],
+    as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Carry out PLAN on DATA (CSV, Parquet or Arrow, one report per row): randomize, shuffle, estimate."""
     if plot is not None:
@@ -112,7 +118,7 @@ def run_command(
         result = run_file(
             chosen, data, column=column, query=query, user=user, truth=truth, multiline=multiline,
             policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
-            max_rows_per_user=max_rows_per_user, engine=engine, candidates=asked,
+            max_rows_per_user=max_rows_per_user, row_id=row_id, engine=engine, candidates=asked,
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     document = result.document(confidence=confidence, simultaneous=simultaneous)

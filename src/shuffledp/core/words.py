@@ -36,6 +36,8 @@ DUMMIES: Final[Lane] = 4
 DUMMY_DRAW: Final = 1 << 35
 _LANES: Final = 8
 """From one question's lanes to the next one's."""
+_FOUR_BYTES: Final = (CHOICE, PART)
+"""Lanes with four bytes per row; the others have one."""
 MOST_QUESTIONS: Final = 1 << 16
 """That one person answers."""
 _FIRST_DRAWS: Final[dict[Lane, int]] = {CHOICE: 1 << 33, PART: 1 << 34}
@@ -176,6 +178,22 @@ class KeyedWords:
         encryptor = Cipher(algorithms.AES(self._stream_key), modes.CTR(start)).encryptor()
         return np.frombuffer(encryptor.update(bytes(skip + count)), dtype=np.uint8, offset=skip)
 
+    def stream_at(self, rows: Words, lane: Lane) -> Bytes:
+        """The bytes of these rows, in any order: those that `stream` has at their addresses."""
+        width = width_of(lane)
+        each = np.uint64(16 // width)
+        counters = rows // each
+        # neighbours are often in one block of the cipher, which is then computed once
+        new = np.ones(len(rows), dtype=np.bool_)
+        np.not_equal(counters[1:], counters[:-1], out=new[1:])
+        blocks = np.full((int(np.count_nonzero(new)), 2), lane, dtype=">u8")
+        blocks[:, 1] = counters[new]
+        encryptor = Cipher(algorithms.AES(self._stream_key), modes.ECB()).encryptor()  # noqa: S305 - CTR is ECB of counters
+        drawn = np.frombuffer(encryptor.update(blocks.view(np.uint8).data), dtype=f"<u{width}")
+        places = (np.cumsum(new) - 1) * int(each) + (rows % each).astype(np.int64)
+        found: Bytes = drawn[places].view(np.uint8)
+        return found
+
     def blocks(self, rows: Words, draw: int) -> Words:
         """AES(row, draw), each half of a block a little-endian integer."""
         blocks = np.full(2 * len(rows), draw, dtype="<u8")
@@ -187,6 +205,67 @@ class KeyedWords:
 
     def __repr__(self) -> str:
         return f"KeyedWords(private={self.private})"
+
+
+class RowWords:
+    """Words of a key for rows that have numbers of their own, distinct ones in any order.
+
+    Whoever uses them counts rows from `first_row` on, and gets the words at the address of the row that is meant. Words of
+    the operating system have no addresses, so that they cannot be used here.
+
+    Args:
+        source: the key's words.
+        rows: the address of each row.
+        first_row: what the first of these rows is called by whoever uses the words.
+    """
+
+    __slots__ = ("_first", "_in_order", "_rows", "_source")
+
+    def __init__(self, source: WordSource, rows: Words, first_row: int) -> None:
+        if not isinstance(source, KeyedWords):
+            raise InvalidInput("row numbers are addresses of words under a key. Use KeyedWords.fresh().")
+        self._source, self._rows, self._first = source, rows, first_row
+        self._in_order = (
+            len(rows) > 0
+            and int(rows[0]) + len(rows) - 1 == int(rows[-1]) < 1 << 60
+            and bool((rows[1:] == rows[:-1] + np.uint64(1)).all())
+        )
+
+    @property
+    def private(self) -> bool:
+        """As the source."""
+        return self._source.private
+
+    def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
+        """The bytes at the rows' addresses."""
+        width = width_of(lane)
+        rows = self._rows[first_row // width - self._first :][: count // width]
+        if first_row < width * self._first or len(rows) * width != count or first_row % width:
+            raise InvalidInput("words are asked for of rows that are not there. Please report this.")
+        if self._in_order and count:
+            return self._source.stream(int(rows[0]) * width, count, lane)
+        return self._source.stream_at(rows, lane)
+
+    def blocks(self, rows: Words, draw: int) -> Words:
+        """The blocks at the rows' addresses."""
+        return self._source.blocks(self._rows[rows - np.uint64(self._first)], draw)
+
+    def spread(self, each: int) -> "RowWords":
+        """Words of `each` rows for every row: row i becomes i * each, i * each + 1, ..."""
+        if len(self._rows) and int(self._rows.max()) >= WORD // each:
+            raise InvalidInput(f"with {each:,} messages each, row numbers end at 2^64 / {each:,}. Use smaller ones.")
+        spread = np.repeat(self._rows * np.uint64(each), each) + np.tile(rows_from(0, each), len(self._rows))
+        return RowWords(self._source, spread, self._first * each)
+
+
+def words_each(words: WordSource, each: int) -> WordSource:
+    """Words whose rows i * each ... i * each + each - 1 belong to row i."""
+    return words.spread(each) if isinstance(words, RowWords) else words
+
+
+def width_of(lane: Lane) -> int:
+    """Bytes per row of a lane."""
+    return 4 if lane % _LANES in _FOUR_BYTES else 1
 
 
 def rows_from(first: int, count: int) -> Words:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.core import checks
+from shuffledp.core.words import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.rows import VALUE
+from shuffledp.engines.addresses import addresses_of
 from shuffledp.engines.expression import Expression
 from shuffledp.engines.frame import Frame
 from shuffledp.engines.person_rows import surplus
@@ -26,6 +28,8 @@ class Rows(Source):
         query: an SQL expression of the row's columns; or neither, if the plan names its columns.
         user: column that says whose row it is; a second row of the same person is refused, unless
         max_rows_per_user: says how many may take part.
+        row_id: column with a whole number for each row, another one for each: the address of its randomness. Without it,
+            that is where the row stands in the table.
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class Rows(Source):
         query: str | None = None,
         user: str | None = None,
         max_rows_per_user: int | None = None,
+        row_id: str | None = None,
     ) -> None:
         if column is not None and query is not None:
             raise _one_of_two()
@@ -45,12 +50,20 @@ class Rows(Source):
         if max_rows_per_user is not None and checks.whole(max_rows_per_user, "max_rows_per_user", "Use e.g. 1.") < 1:
             raise InvalidInput("a person has at least one row. Give max_rows_per_user of 1 or more.")
         self._column, self._query = column, query
-        self._user, self._limit = user, max_rows_per_user
+        self._user, self._limit, self._row_id = user, max_rows_per_user, row_id
         self.rows_per_person, self.knows_people = max_rows_per_user or 1, user is not None
 
     @abstractmethod
     def _table(self, domain: Domain) -> Tabular:
         """The table."""
+
+    def addresses(self, domain: Domain) -> Iterator[Words]:
+        """Those of all rows, if there is a column with them."""
+        if self._row_id is not None:
+            table = self._table(domain)
+            name = table.column(self._row_id)
+            for batch, _ in table.batches([name]):
+                yield addresses_of(batch.column(name), name)
 
     def pieces(self, domain: Domain) -> Iterator[Piece]:
         """One per batch of the table."""
@@ -63,12 +76,13 @@ class Rows(Source):
         if expression is not None:
             columns = expression.columns(table)
         beside = [table.column(name) for name in domain.beside]
+        row_id = [] if self._row_id is None else [table.column(self._row_id)]
         with ExitStack() as stack:
             extra = None
             if self._user is not None:
                 extra = stack.enter_context(surplus(table, self._user, self.rows_per_person))
             row = 0
-            for batch, share in table.batches([*columns, *beside]):
+            for batch, share in table.batches([*columns, *beside, *row_id]):
                 if row == 0 and expression is not None:
                     expression.check(batch, texts=table.untyped)
                 raw = expression.evaluate(batch) if expression else batch.column(columns[0])
@@ -82,7 +96,8 @@ class Rows(Source):
                         f"in data row {row + int(leave_out[0]) + 1:,} a user appears again. Keep one row per person, or use "
                         "--max-rows-per-user."
                     )
-                yield Piece(raw, row, leave_out, share)
+                addresses = addresses_of(batch.column(row_id[0]), row_id[0]) if row_id else None
+                yield Piece(raw, row, leave_out, share, addresses)
                 row += len(raw)
 
 

@@ -4,11 +4,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shuffledp.core.words import WordSource
+from shuffledp.core.words import Words, WordSource
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
-from shuffledp.engines.source import Source
+from shuffledp.engines.source import Piece, Source
 from shuffledp.engines.tally import Tally, tally_rows
 from shuffledp.protocols.protocol import ShuffleProtocol
 
@@ -35,12 +35,17 @@ class Memory:
             return Tally.empty(protocol, truth=truth)
         found = tally_rows(
             protocol, _joined([piece.raw for piece in pieces]), words, policy, first_row=pieces[0].first_row,
-            in_file=source.in_file, truth=truth,
+            in_file=source.in_file, truth=truth, addresses=_addresses(pieces),
             leave_out=np.concatenate([piece.leave_out + (piece.first_row - pieces[0].first_row) for piece in pieces]),
         )  # fmt: skip
         if progress is not None:
             progress(1.0)
         return found
+
+
+def _addresses(pieces: list[Piece]) -> Words | None:
+    given = [piece.addresses for piece in pieces if piece.addresses is not None]
+    return np.concatenate(given) if given else None
 
 
 def _joined(columns: list[Any]) -> Any:

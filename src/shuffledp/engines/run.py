@@ -29,6 +29,7 @@ def run(
     query: Callable[[Any], float | bool] | str | None = None,
     user: str | None = None,
     max_rows_per_user: int | None = None,
+    row_id: str | None = None,
     policy: Policy = STRICT,
     truth: bool = False,
     words: WordSource | None = None,
@@ -39,7 +40,8 @@ def run(
 
     Values are a list, an array or a column of any kind, and `query` a function of a value. Of a table (a data frame of pandas or
     polars, an Arrow table, a dict of columns), say which column, or give an SQL expression of a row's columns as the query;
-    `user` is the column that says whose row it is. A plan that takes any text is asked about `candidates`.
+    `user` is the column that says whose row it is, `row_id` one that numbers the rows, so that a row has the same randomness
+    wherever it stands. A plan that takes any text is asked about `candidates`.
 
     >>> from shuffledp import plan
     >>> ages = [20, 30, 40, 70] * 500
@@ -51,8 +53,10 @@ def run(
     if is_frame(values):
         if callable(query):
             raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a text.")
-        source = FrameRows(values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user)
-    elif column is not None or user is not None or max_rows_per_user is not None or isinstance(query, str):
+        source = FrameRows(
+            values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id
+        )
+    elif any(one is not None for one in (column, user, max_rows_per_user, row_id)) or isinstance(query, str):
         raise InvalidInput("columns are for tables, and these values are one column. Give a table, or leave them out.")
     else:
         if plan.protocol.asks and query is None:
@@ -70,6 +74,7 @@ def run_file(
     policy: Policy = STRICT,
     user: str | None = None,
     max_rows_per_user: int | None = None,
+    row_id: str | None = None,
     truth: bool = False,
     multiline: bool = False,
     words: WordSource | None = None,
@@ -81,7 +86,10 @@ def run_file(
 
     The value of a row is a column, or an SQL expression of the row's columns.
     """
-    source = File(path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, multiline=multiline)
+    source = File(
+        path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id,
+        multiline=multiline,
+    )  # fmt: skip
     return run_source(
         plan, source, policy=policy, truth=truth, words=words, engine=engine, progress=progress, candidates=candidates
     )

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.words import Words
 from shuffledp.domains.domain import Domain
+from shuffledp.engines.addresses import Rising, check_distinct
 from shuffledp.errors import InvalidInput
 
 NOBODY = np.empty(0, dtype=np.int64)
@@ -18,15 +20,18 @@ class Piece(NamedTuple):
 
     Attributes:
         raw: their values, in a list, an array or an Arrow column.
-        first_row: the address of the first; a row's randomness is that of its address.
+        first_row: the number of the first, which is its address unless rows have addresses of their own. A row's randomness
+            is that of its address.
         leave_out: indices in this piece of rows that are more than their person may have.
         share: of the source that is read with it, for progress bars.
+        addresses: of the rows, distinct in the whole source, if they are other than their numbers.
     """
 
     raw: Any
     first_row: int
     leave_out: NDArray[np.int64] = NOBODY
     share: float = 1.0
+    addresses: Words | None = None
 
 
 class Source(ABC):
@@ -47,13 +52,23 @@ class Source(ABC):
     def __str__(self) -> str:
         """A name for errors."""
 
+    def addresses(self, domain: Domain) -> Iterator[Words]:
+        """Those of all pieces, where rows have addresses of their own."""
+        return (piece.addresses for piece in self.pieces(domain) if piece.addresses is not None)
+
     def consecutive(self, domain: Domain) -> Iterator[Piece]:
-        """The pieces, checked: two people with one address would share their coins, and void the guarantee."""
-        row = 0
+        """The pieces, checked: two people with one address would share their coins, and void the guarantee.
+
+        Addresses that do not increase are looked at again after the last piece, so nothing may be released before that.
+        """
+        row, rising = 0, Rising()
         for piece in self.pieces(domain):
             if piece.first_row != row:
                 raise InvalidInput(
                     f"{self} skips or repeats rows: a piece does not begin where the last ended. Fix the source."
                 )
+            rising.check(piece.addresses, len(piece.raw))
             yield piece
             row += len(piece.raw)
+        if rising.doubtful:
+            check_distinct(self.addresses(domain), str(self))

@@ -29,7 +29,7 @@ class Streaming:
         settle_allocator()
         total = Tallying(protocol, words, policy, in_file=source.in_file, truth=truth)
         for piece in source.consecutive(protocol.domain):
-            total.add(piece.raw, first_row=piece.first_row, leave_out=piece.leave_out)
+            total.add(piece.raw, first_row=piece.first_row, leave_out=piece.leave_out, addresses=piece.addresses)
             if progress is not None:
                 progress(piece.share)
         return total.tally()

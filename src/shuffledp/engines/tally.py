@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
-from shuffledp.core.words import WordSource
+from shuffledp.core.words import RowWords, Words, WordSource
 from shuffledp.domains.domain import STRICT, Policy
+from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.randomized import randomized
 
@@ -70,28 +71,39 @@ class Tallying:
         self._waiting, self._messages = list[Any](), 0.0
         self._rows = max(1, int(BLOCK / protocol.messages_per_user))
 
-    def add(self, raw: Any, *, first_row: int = 0, leave_out: Sequence[int] | NDArray[np.int64] = ()) -> None:
-        """Tally a column. The messages depend on the rows' numbers only, not on how the rows are cut into parts.
+    def add(
+        self,
+        raw: Any,
+        *,
+        first_row: int = 0,
+        leave_out: Sequence[int] | NDArray[np.int64] = (),
+        addresses: Words | None = None,
+    ) -> None:
+        """Tally a column. The messages depend on the rows' addresses only, not on how the rows are cut into parts.
 
         Rows not kept are randomized and dropped: their messages are nobody's. `leave_out` are indices of rows that are more
-        than their person may have.
+        than their person may have. Without `addresses`, they are first_row, first_row + 1, ...; no address may ever be given
+        twice, which whoever calls this has checked (`Source.consecutive`, `check_distinct`).
         """
+        if addresses is not None and len(addresses) != len(raw):
+            raise InvalidInput("there is not one address for each row. Give one for each.")
         left_out = np.asarray(leave_out, dtype=np.int64)
         for start in range(0, len(raw), self._rows):
             end = start + self._rows
             surplus = left_out[(left_out >= start) & (left_out < end)] - start if len(left_out) else left_out
-            self._block(raw[start:end], first_row + start, surplus)
+            words = self._words
+            if addresses is not None:
+                words = RowWords(words, addresses[start:end], first_row + start)
+            self._block(raw[start:end], words, first_row + start, surplus)
 
     def tally(self) -> Tally:
         """Of all that was added."""
         self._count()
         return replace(self._rest, counts=Counts(self._counts))
 
-    def _block(self, raw: Any, first_row: int, surplus: NDArray[np.int64]) -> None:
+    def _block(self, raw: Any, words: WordSource, first_row: int, surplus: NDArray[np.int64]) -> None:
         protocol = self._protocol
-        clean, messages = randomized(
-            protocol, raw, self._words, self._policy, first_row=first_row, in_file=self._in_file
-        )
+        clean, messages = randomized(protocol, raw, words, self._policy, first_row=first_row, in_file=self._in_file)
         values, keep, rejected = clean.values, clean.keep, clean.rejected
         if len(surplus):
             keep = np.ones(len(values), dtype=np.bool_) if keep is None else keep.copy()
@@ -125,11 +137,12 @@ def tally_rows(
     first_row: int = 0,
     in_file: bool = False,
     leave_out: Sequence[int] | NDArray[np.int64] = (),
+    addresses: Words | None = None,
     truth: bool = False,
 ) -> Tally:
     """The tally of one column; with `in_file`, errors name rows."""
     rows = Tallying(protocol, words, policy, in_file=in_file, truth=truth)
-    rows.add(raw, first_row=first_row, leave_out=leave_out)
+    rows.add(raw, first_row=first_row, leave_out=leave_out, addresses=addresses)
     return rows.tally()
 
 

@@ -12,7 +12,7 @@ from shuffledp.accounting.composition import SMALLEST_DELTA, Collection, compose
 from shuffledp.accounting.gaussian_guess import gaussian_mu
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
-from shuffledp.core.words import WORD, WordSource
+from shuffledp.core.words import WORD, WordSource, words_each
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.baselines.fields import Fields
@@ -90,7 +90,8 @@ class UnaryBits(Summing, Fields):
         """The bits of each user, one row per user; bit j of user i has the words of row i r + j."""
         points = to_grid(values, words, low=self.low, high=self.high, steps=self.messages, first_row=first_row)
         bits = (np.arange(self.messages) < points[:, None]).astype(np.uint8)
-        sent = self.randomizer.randomize(bits.ravel(), words, first_row=first_row * self.messages)
+        mine = words_each(words, self.messages)
+        sent = self.randomizer.randomize(bits.ravel(), mine, first_row=first_row * self.messages)
         return sent.reshape(bits.shape)
 
     @property
