@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from shuffledp import Histogram, InvalidInput, RandomizedResponse, plan
+from shuffledp import Histogram, InvalidInput, Policy, RandomizedResponse, plan
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.whole_numbers import WholeNumbers
@@ -15,6 +16,20 @@ def test_labels() -> None:
     labels = Labels(("a", "b", "c"))
     assert labels.clean(["c", "a"]).values.tolist() == [2, 0]
     assert labels.index("b") == 1
+
+
+def test_labels_by_their_codes() -> None:
+    """Of a dictionary with unknown, missing and unused entries, in few names and in many."""
+    texts = pa.array(["b", None, "a", "x", "unused"])
+    codes = pa.DictionaryArray.from_arrays(pa.array([2, 0, None, 1, 3, 2], type=pa.int32()), texts)
+    for names in (("a", "b"), ("a", "b", *(f"label {j}" for j in range(300)))):
+        clean = Labels(names).clean(codes, Policy(missing="skip", other="a"))
+        assert clean.values[[0, 1, 4, 5]].tolist() == [0, 1, 0, 0]
+        assert (clean.keep is not None and clean.keep.tolist()) == [True, True, False, False, True, True]
+        assert (dict(clean.rejected), dict(clean.adjusted)) == ({"missing": 2}, {"other": 1})
+    damaged = pa.DictionaryArray.from_arrays(pa.array([0, 7], type=pa.int32()), texts, safe=False)
+    with pytest.raises(InvalidInput, match="stand for nothing"):
+        Labels(("a", "b")).clean(damaged)
 
 
 def test_intervals() -> None:

@@ -33,6 +33,18 @@ def test_counts_are_a_monoid(parts: list[list[int]]) -> None:
     assert whole.total == sum(len(part) for part in parts)
 
 
+@pytest.mark.parametrize("size", [2, 34, 255, 256])
+@pytest.mark.parametrize("rows", [0, 1, 40_000, 40_001])
+def test_bytes_are_counted_in_pairs_or_one_by_one(size: int, rows: int) -> None:
+    messages = np.random.default_rng(rows).integers(0, size, rows, dtype=np.uint8)
+    expected = [int((messages == j).sum()) for j in range(size)]
+    assert Counts.of(messages, size).values.tolist() == expected
+    assert Counts.of(messages[::-1], size).values.tolist() == expected
+    if rows and size < 256:
+        with pytest.raises(InvalidInput, match="is outside"):
+            Counts.of(np.append(messages, np.uint8(size)), size)
+
+
 @pytest.mark.parametrize("users", [(2, 1, 0), (0, 0, 3), (1, 1, 1)])
 def test_histogram_moments_by_enumeration(users: tuple[int, ...]) -> None:
     """All messages of three users: mean and covariance of the estimate are the formulas', exactly."""

@@ -1,13 +1,16 @@
 """The waist of the data path: a shuffled batch of finite messages *is* its counts."""
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
+
+_MANY: Final = 1 << 14
+"""Bytes from which it takes less time to count them in pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +29,13 @@ class Counts:
     def of(cls, messages: NDArray[Any], size: int) -> Self:
         """Count messages 0 ... size - 1; any other is refused."""
         array = np.asarray(messages)
-        if array.dtype != np.uint8:
-            array = checks.symbols(array, size)
-        found = np.bincount(array, minlength=size)
-        if len(found) != size:
-            raise InvalidInput(f"a message is outside 0..{size - 1}. It belongs to another protocol.")
+        if array.dtype == np.uint8:
+            found = _bytes(array)
+            if found[size:].any():
+                raise InvalidInput(f"a message is outside 0..{size - 1}. It belongs to another protocol.")
+            found = np.concatenate([found, np.zeros(max(0, size - len(found)), dtype=np.int64)])[:size]
+        else:
+            found = np.bincount(checks.symbols(array, size), minlength=size)
         return cls(found.astype(np.int64, copy=False))
 
     @classmethod
@@ -54,3 +59,16 @@ class Counts:
                 f"counts of {self.size} and {other.size} messages do not add. They belong to different protocols."
             )
         return type(self)(self.values + other.values)
+
+
+def _bytes(array: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """How often each byte occurs: numpy counts two of them at once, in half the time."""
+    if array.ndim != 1 or len(array) < _MANY or not array.flags.c_contiguous:
+        return np.bincount(array, minlength=256)
+    even = len(array) & ~1
+    pairs = np.bincount(array[:even].view("<u2"))
+    both = np.concatenate([pairs, np.zeros(-len(pairs) % 256, dtype=pairs.dtype)]).reshape(-1, 256)
+    found: NDArray[np.int64] = both.sum(axis=0)
+    found[: len(both)] += both.sum(axis=1)
+    found[array[even:]] += 1
+    return found

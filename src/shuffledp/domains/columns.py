@@ -36,7 +36,18 @@ def numbers(raw: Any, first_row: int | None) -> Reals:
     return checks.numbers(raw)
 
 
-def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.int64], Mask | None]:
+def whole_numbers(raw: Any) -> NDArray[np.integer] | None:
+    """An array or an Arrow column of whole numbers, none of them missing, as it is; None if it is something else."""
+    if is_arrow(raw):
+        import pyarrow as pa
+
+        column = _one_array(raw)
+        whole = pa.types.is_integer(column.type) and column.null_count == 0
+        return np.asarray(column.to_numpy(zero_copy_only=False)) if whole else None
+    return raw if isinstance(raw, np.ndarray) and np.issubdtype(raw.dtype, np.integer) and raw.ndim == 1 else None
+
+
+def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.integer], Mask | None]:
     """Where each text is in the list, -1 for none; and which are missing, None if none is."""
     if is_arrow(raw):
         return _arrow_positions(_one_array(raw), names)
@@ -179,21 +190,40 @@ def _cast(column: Any) -> Any:
     return None
 
 
-def _arrow_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.int64], Mask | None]:
+def _arrow_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.integer], Mask | None]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(column.type):  # look each entry up once
-        entries, unset = _arrow_positions(column.dictionary, names)
-        codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        missing = column.indices.is_null().to_numpy(zero_copy_only=False) if column.indices.null_count else None
-        if unset is not None:
-            missing = unset[codes] if missing is None else missing | unset[codes]
-        return (entries[codes] if len(entries) else np.full(len(codes), -1)), missing
+    if pa.types.is_dictionary(column.type):
+        return _coded_positions(column, names)
     texts = _as_texts(column, "labels")
     found = pc.index_in(texts, value_set=pa.array(names, type=pa.string()))
     missing = texts.is_null().to_numpy(zero_copy_only=False) if texts.null_count else None
     return found.fill_null(-1).to_numpy(zero_copy_only=False), missing
+
+
+def _coded_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.integer], Mask | None]:
+    """Of a dictionary-encoded column: each entry is looked up once, and rows are known by their codes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    entries, unset = _arrow_positions(column.dictionary, names)
+    codes = column.indices
+    missing = codes.is_null().to_numpy(zero_copy_only=False) if codes.null_count else None
+    if missing is not None:
+        codes = codes.fill_null(0)
+    if len(entries) == 0:
+        return np.full(len(codes), -1), missing
+    places = codes.to_numpy(zero_copy_only=False)
+    # a damaged file can have any; numpy sees that sooner than Arrow, which looks at each when it takes it
+    if len(places) and not (places.min() >= 0 and places.max() < len(entries)):
+        raise InvalidInput("a column has codes that stand for nothing: it is damaged. Write it again.")
+    if unset is not None:
+        empty = unset[places]
+        missing = empty if missing is None else missing | empty
+    kind = np.int8 if len(names) <= 1 << 7 else np.int64  # what is looked up for every row should stay small
+    found = pc.take(pa.array(entries.astype(kind)), codes, boundscheck=False)
+    return found.to_numpy(zero_copy_only=False), missing
 
 
 def _as_texts(column: Any, what: str) -> Any:

@@ -53,6 +53,8 @@ class Labels(Lookup):
 
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:  # noqa: ARG002
         found, missing = positions(raw, self.texts)
+        if missing is None and (len(found) == 0 or found.min() >= 0):
+            return found, None, None
         unknown = found < 0 if missing is None else (found < 0) & ~missing
         return found, unknown, missing
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, whole
-from shuffledp.domains.columns import numbers
+from shuffledp.domains.columns import numbers, whole_numbers
 from shuffledp.domains.domain import Mask
 from shuffledp.domains.listed import Lookup
 
@@ -42,9 +42,10 @@ class WholeNumbers(Lookup):
         return list(range(min(5, self.size)))
 
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
-        if isinstance(raw, np.ndarray) and np.issubdtype(raw.dtype, np.integer) and raw.ndim == 1:
-            inside = len(raw) == 0 or (raw.min() >= 0 and raw.max() < self.size)
-            return raw, None if inside else (raw < 0) | (raw >= self.size), None
+        given = whole_numbers(raw)
+        if given is not None:
+            inside = len(given) == 0 or (given.min() >= 0 and given.max() < self.size)
+            return given, None if inside else (given < 0) | (given >= self.size), None
         found = numbers(raw, first_row)
         missing = np.isnan(found)
         unknown = ~missing & ~((found >= 0) & (found < self.size) & (np.floor(found) == found))

@@ -22,19 +22,19 @@ def to_grid(
     array = checks.numbers(values)
     if len(array) and not (array.min() >= low and array.max() <= high):
         raise InvalidInput(f"a value is outside [{low}, {high}] or not a number. Clamp or drop it first.")
-    fraction = (array - low) / (high - low)
-    fraction *= steps
-    floor = np.minimum(np.floor(fraction), steps - 1)
-    fraction -= floor
-    # A byte below the fraction's first eight bits rounds up; a byte equal to them leaves it to the next 128 bits.
-    fraction *= 256
-    first_bits = fraction.astype(np.uint16)
-    drawn = words.stream(first_row, len(array), ROUNDING)
-    symbols = floor.astype(np.min_scalar_type(steps))
-    symbols += drawn < first_bits
-    tied = np.flatnonzero(drawn == first_bits)
+    scaled = array - low
+    scaled /= high - low
+    scaled *= 256 * steps
+    # A grid point and the first eight bits of what is beyond it. A byte below these bits rounds up: then adding what is missing
+    # from it to 255 carries. A byte equal to them gives 255, and leaves it to the next 128 bits.
+    carried = scaled.astype(np.min_scalar_type(256 * steps + 255))
+    carried += ~words.stream(first_row, len(array), ROUNDING)
+    symbols = (carried >> 8).astype(np.min_scalar_type(steps))
+    tied = np.flatnonzero(carried & 255 == 255)
     blocks = words.blocks(tied.view(np.uint64) + np.uint64(first_row), _DRAW)
-    rest = (fraction[tied] - first_bits[tied]) * 2.0**64
+    rest = scaled[tied]
+    rest -= np.floor(rest)
+    rest *= 2.0**64
     whole = np.floor(rest)
     last = np.floor((rest - whole) * 2.0**64)
     even = blocks[:, 0] == whole.astype(np.uint64)
