@@ -171,7 +171,7 @@ def test_from_python(folder: Path, people: list[str]) -> None:
     assert Plan.from_document(json.loads(json.dumps(found.document()))) == found
     words = KeyedWords.seeded(3)
     memory = run(found, people, words=words, truth=True)
-    for engine in ("streaming", "memory"):
+    for engine in ("arrow", "memory"):
         file = run_file(found, folder / "people.csv", column="rating", words=words, truth=True, engine=engine)
         assert (file.estimate.value == memory.estimate.value).all()
         assert file.truth is not None
@@ -225,7 +225,7 @@ def url(folder: Path, shuffledp: Callable[..., str]) -> Iterator[str]:
 def test_from_the_command_line(folder: Path, url: str, shuffledp: Callable[..., str]) -> None:
     """Plan, run, simulate, compare, task, clients, shuffler, analyzer, ledger and report."""
     assert "ratings" in shuffledp("plan --help")
-    for engine in ("streaming", "memory"):
+    for engine in ("arrow", "memory"):
         ran = json.loads(
             shuffledp(f"run plan.json people.csv --column rating --engine {engine} --report run.html --json")
         )

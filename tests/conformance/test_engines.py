@@ -17,11 +17,11 @@ from shuffledp import InvalidInput, KeyedWords, Policy
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Domain
 from shuffledp.engines import table
+from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.file import File
 from shuffledp.engines.registry import ENGINES, engine_named
 from shuffledp.engines.source import Piece, Source
-from shuffledp.engines.streaming import Streaming
 from shuffledp.engines.tally import Tally, tally_rows
 from shuffledp.engines.values import Values
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -220,7 +220,7 @@ def test_an_unknown_engine_is_refused() -> None:
 # Wrong ones
 
 
-class Wrong(Streaming):
+class Wrong(Arrow):
     """An engine whose pieces are spoilt."""
 
     def piece(self, piece: Piece) -> Piece:

@@ -90,7 +90,7 @@ def test_every_frame_gives_the_answer_of_the_file(kind: str, file: Path, histogr
         (mean, {"query": "number / 2 + 1", "user": "who"}),
     ):
         expected = run_file(asked, file, words=WORDS, truth=True, **columns)  # type: ignore[arg-type]
-        for engine in ("memory", "streaming"):
+        for engine in ("memory", "arrow"):
             found = run(asked, frame, words=WORDS, truth=True, engine=engine, **columns)  # type: ignore[arg-type]
             assert np.array_equal(found.estimate.value, expected.estimate.value)
             assert found.truth is not None

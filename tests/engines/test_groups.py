@@ -53,7 +53,7 @@ def test_every_table_and_file_gives_the_same_bits(tmp_path: Path, asked: Any, co
     for values in (records, pa.array(records), pa.array(lines(column)), np.array(lines(column))):
         assert (run(asked, values, words=WORDS).counts.values == expected).all()
     for name in ("people.csv", "people.parquet"):
-        for engine in ("memory", "streaming"):
+        for engine in ("memory", "arrow"):
             found = run_file(asked, tmp_path / name, column=column, words=WORDS, engine=engine)
             assert (found.counts.values == expected).all()
         found = run_file(asked, tmp_path / name, query=column if column == "flag" else "delay::DOUBLE", words=WORDS)

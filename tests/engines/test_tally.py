@@ -110,7 +110,7 @@ def test_policies_in_memory_agree_with_files(
     parquet.write_table(pa.table({"value": pa.array(values, from_pandas=False)}), path)
     expected = run_file(asked, path, column="value", policy=policy, words=WORDS, truth=True)
     assert expected.adjusted
-    for engine in ("memory", "streaming"):
+    for engine in ("memory", "arrow"):
         found = run(asked, values, policy=policy, words=WORDS, truth=True, engine=engine)
         assert found.document() == expected.document()
     assert expected.received == len(values)

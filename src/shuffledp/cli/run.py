@@ -87,7 +87,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--engine",
     type=click.Choice(list(ENGINES)),
-    default="streaming",
+    default="arrow",
     show_default=True,
     help="What runs the plan; all engines give the same answer.",
 )

@@ -2,12 +2,12 @@
 
 from typing import Final
 
+from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine
 from shuffledp.engines.memory import Memory
-from shuffledp.engines.streaming import Streaming
 from shuffledp.errors import InvalidInput
 
-ENGINES: Final[dict[str, Engine]] = {engine.name: engine for engine in (Streaming(), Memory())}
+ENGINES: Final[dict[str, Engine]] = {engine.name: engine for engine in (Arrow(), Memory())}
 
 
 def engine_named(name: str) -> Engine:

@@ -78,7 +78,7 @@ def run_file(
     truth: bool = False,
     multiline: bool = False,
     words: WordSource | None = None,
-    engine: str = "streaming",
+    engine: str = "arrow",
     progress: Progress | None = None,
     candidates: Sequence[str] | None = None,
 ) -> Result:
@@ -102,7 +102,7 @@ def run_source(
     policy: Policy = STRICT,
     truth: bool = False,
     words: WordSource | None = None,
-    engine: str = "streaming",
+    engine: str = "arrow",
     progress: Progress | None = None,
     candidates: Sequence[str] | None = None,
 ) -> Result:

@@ -1,7 +1,8 @@
 """Where people's values come from: pieces of raw columns whose rows have addresses."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +35,35 @@ class Piece(NamedTuple):
     addresses: Words | None = None
 
 
+class Part(NamedTuple):
+    """Consecutive rows that can be read by themselves, whatever becomes of the others.
+
+    Attributes:
+        first_row: the number of the first.
+        rows: how many there are.
+        read: reads them, piece by piece.
+        share: of the source that is read with it.
+    """
+
+    first_row: int
+    rows: int
+    read: Callable[[], Iterator[Piece]]
+    share: float = 1.0
+
+    def pieces(self) -> Iterator[Piece]:
+        """Its pieces, checked as those of a source are."""
+        row = self.first_row
+        for piece in self.read():
+            if piece.first_row != row:
+                break
+            yield piece
+            row += len(piece.raw)
+        if row != self.first_row + self.rows:
+            raise InvalidInput("a part of the rows is not as long as it was said to be. Check the files.")
+
+
 class Source(ABC):
-    """People's values. Engines read it by `consecutive` only."""
+    """People's values. Engines read it by `consecutive` or `parts` only."""
 
     rows_per_person: int = 1
     """The most rows of one person that take part."""
@@ -55,6 +83,11 @@ class Source(ABC):
     def addresses(self, domain: Domain) -> Iterator[Words]:
         """Those of all pieces, where rows have addresses of their own."""
         return (piece.addresses for piece in self.pieces(domain) if piece.addresses is not None)
+
+    def parts(self, domain: Domain) -> Iterator[Part]:
+        """The rows in parts that several may read at once: the checked pieces, unless a source knows better."""
+        for piece in self.consecutive(domain):
+            yield Part(piece.first_row, len(piece.raw), partial(iter, (piece,)), piece.share)
 
     def consecutive(self, domain: Domain) -> Iterator[Piece]:
         """The pieces, checked: two people with one address would share their coins, and void the guarantee.

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +18,10 @@ from shuffledp.protocols.randomized import randomized
 
 BLOCK = 1 << 18
 """Rows randomized at once: enough that Python costs little, few enough for the processor's cache."""
-_TOGETHER = 8 * BLOCK
-"""Messages that are counted together: to go through a million counters for each block would take too long."""
+_TOGETHER = 8
+"""Blocks whose messages are counted together: to go through a million counters for each would take too long."""
+_FEW = 1 << 16
+"""Counters that every thread may have for itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ class Tally:
 
 
 class Tallying:
-    """Clean, randomize, count: rows in, a tally out."""
+    """Clean, randomize, count: rows in, a tally out. Several threads may add rows at once."""
 
     def __init__(
         self,
@@ -68,8 +71,8 @@ class Tallying:
         self._protocol, self._words, self._policy, self._in_file = protocol, words, policy, in_file
         self._rest = Tally.empty(protocol, truth=truth)
         self._counts = np.zeros(protocol.counters, dtype=np.int64)
-        self._waiting, self._messages = list[Any](), 0.0
         self._rows = max(1, int(BLOCK / protocol.messages_per_user))
+        self._turn = Lock()
 
     def add(
         self,
@@ -87,21 +90,26 @@ class Tallying:
         """
         if addresses is not None and len(addresses) != len(raw):
             raise InvalidInput("there is not one address for each row. Give one for each.")
-        left_out = np.asarray(leave_out, dtype=np.int64)
-        for start in range(0, len(raw), self._rows):
+        left_out, waiting = np.asarray(leave_out, dtype=np.int64), list[Any]()
+        for start in range(0, max(1, len(raw)), self._rows):
             end = start + self._rows
             surplus = left_out[(left_out >= start) & (left_out < end)] - start if len(left_out) else left_out
             words = self._words
             if addresses is not None:
                 words = RowWords(words, addresses[start:end], first_row + start)
-            self._block(raw[start:end], words, first_row + start, surplus)
+            waiting.append(self._block(raw[start:end], words, first_row + start, surplus))
+            if len(waiting) == _TOGETHER:
+                self._count(waiting)
+                waiting.clear()
+        if waiting:
+            self._count(waiting)
 
     def tally(self) -> Tally:
         """Of all that was added."""
-        self._count()
         return replace(self._rest, counts=Counts(self._counts))
 
-    def _block(self, raw: Any, words: WordSource, first_row: int, surplus: NDArray[np.int64]) -> None:
+    def _block(self, raw: Any, words: WordSource, first_row: int, surplus: NDArray[np.int64]) -> Any:
+        """The messages of some rows, and what became of each of them added to the rest."""
         protocol = self._protocol
         clean, messages = randomized(protocol, raw, words, self._policy, first_row=first_row, in_file=self._in_file)
         values, keep, rejected = clean.values, clean.keep, clean.rejected
@@ -109,23 +117,24 @@ class Tallying:
             keep = np.ones(len(values), dtype=np.bool_) if keep is None else keep.copy()
             rejected = rejected + Counter({"more rows than allowed": int(keep[surplus].sum())})
             keep[surplus] = False
-        self._waiting.append(messages if keep is None else protocol.select(messages, keep))
-        self._messages += len(values) * protocol.messages_per_user
-        if self._messages >= _TOGETHER:
-            self._count()
-        truth = self._rest.truth
-        if truth is not None:
-            truth = truth + protocol.truth(values if keep is None else values[keep])
-        self._rest = replace(
-            self._rest, rows=self._rest.rows + len(values), rejected=self._rest.rejected + rejected,
-            adjusted=self._rest.adjusted + clean.adjusted, truth=truth,
-        )  # fmt: skip
+        truth = None if self._rest.truth is None else protocol.truth(values if keep is None else values[keep])
+        with self._turn:
+            rest = self._rest
+            self._rest = replace(
+                rest, rows=rest.rows + len(values), rejected=rest.rejected + rejected, adjusted=rest.adjusted + clean.adjusted,
+                truth=None if rest.truth is None else rest.truth + truth,
+            )  # fmt: skip
+        return messages if keep is None else protocol.select(messages, keep)
 
-    def _count(self) -> None:
-        if self._waiting:
-            self._protocol.add(self._counts, self._protocol.joined(self._waiting))
-        self._waiting.clear()
-        self._messages = 0.0
+    def _count(self, waiting: list[Any]) -> None:
+        protocol, messages = self._protocol, self._protocol.joined(waiting)
+        if protocol.counters <= _FEW:
+            found = protocol.count(messages).values
+            with self._turn:
+                self._counts += found
+        else:  # so many that there is room for one array of them only
+            with self._turn:
+                protocol.add(self._counts, messages)
 
 
 def tally_rows(

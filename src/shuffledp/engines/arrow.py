@@ -1,0 +1,85 @@
+"""Parts of the rows side by side on all cores: any number of rows in little memory."""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import ClassVar
+
+from shuffledp.core.words import WordSource
+from shuffledp.domains.domain import STRICT, Policy
+from shuffledp.engines.engine import Progress
+from shuffledp.engines.source import Part, Source
+from shuffledp.engines.tally import Tally, Tallying, settle_allocator
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.protocol import ShuffleProtocol
+
+
+class Arrow:
+    """Tallies the parts of the source in threads: reading, numpy and the cipher let others run meanwhile.
+
+    Args:
+        threads: as many as cores that this process may use, unless said otherwise. The tally does not depend on it.
+    """
+
+    name: ClassVar[str] = "arrow"
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._threads = threads
+
+    def tally(
+        self,
+        protocol: ShuffleProtocol,
+        source: Source,
+        words: WordSource,
+        policy: Policy = STRICT,
+        *,
+        truth: bool = False,
+        progress: Progress | None = None,
+    ) -> Tally:
+        """Of all parts."""
+        settle_allocator()
+        total = Tallying(protocol, words, policy, in_file=source.in_file, truth=truth)
+        total.add([])  # what is worked out once for all rows is worked out here: balls are not made for threads
+        for share in self._shares(total, source.parts(protocol.domain)):
+            if progress is not None:
+                progress(share)
+        return total.tally()
+
+    def _shares(self, total: Tallying, parts: Iterator[Part]) -> Iterator[float]:
+        """The share of the source that is done, part by part. Of several errors, that of the first part is raised."""
+        threads = self._threads or _cores()
+        running: deque[tuple[float, Future[None]]] = deque()
+        failure: InvalidInput | None = None
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                while True:
+                    try:
+                        part = next(parts, None)
+                    except InvalidInput as error:  # what was read before it comes first
+                        part, failure = None, error
+                    if part is None:
+                        break
+                    running.append((part.share, pool.submit(_add, part, total)))
+                    if len(running) > 2 * threads:
+                        yield _done(*running.popleft())
+                while running:
+                    yield _done(*running.popleft())
+            finally:
+                pool.shutdown(cancel_futures=True)
+        if failure is not None:
+            raise failure
+
+
+def _add(part: Part, total: Tallying) -> None:
+    for piece in part.pieces():
+        total.add(piece.raw, first_row=piece.first_row, leave_out=piece.leave_out, addresses=piece.addresses)
+
+
+def _done(share: float, future: "Future[None]") -> float:
+    future.result()
+    return share
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
