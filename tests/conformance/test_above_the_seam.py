@@ -173,12 +173,12 @@ def test_earlier_releases_count_whatever_is_in_the_history(tmp_path: Path, small
     data, lines = tmp_path / "people.csv", tmp_path / "releases.jsonl"
     csv.write_csv(pa.table({"x": np.arange(1200) % 3}), data)
     result = run_file(small, data, column="x")
-    assert History(lines).book(result, data) == []
+    assert History(lines).book(result, [data]) == []
     first = json.loads(lines.read_text())
     first["spend"]["randomizer"] = {"kind": "plugin"}
     broken = [json.dumps(first), "[" * 100_000, json.dumps(first | {"epsilon": -5.0}), "\ufffd"]
     lines.write_bytes("\n".join(broken).encode() + b"\xff\n")
-    warned, unreadable = History(lines).book(result, data)
+    warned, unreadable = History(lines).book(result, [data])
     assert "answered once before" in warned
     assert "by basic composition" in warned
     assert "3 line(s)" in unreadable

@@ -18,6 +18,8 @@ from shuffledp.domains.domain import Policy
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.registry import ENGINES
 from shuffledp.engines.run import run_file
+from shuffledp.engines.tables import files_like
+from shuffledp.errors import InvalidInput
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.figures.style import check_picture
 from shuffledp.results.derived import derived
@@ -29,7 +31,12 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.command("run")
 @click.argument("plan", type=_FILE)
-@click.argument("data", type=_FILE)
+@click.argument("data", type=_FILE, required=False)
+@click.option(
+    "--files",
+    metavar="PATTERN",
+    help='Instead of DATA: all files like this, e.g. "people/*.parquet", in the order of their names.',
+)
 @click.option("--column", help="Column with the values.")
 @click.option("--query", help="SQL expression over the columns of one row, instead of a column.")
 @candidates_option
@@ -99,24 +106,27 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-o", "--out", type=_FILE, help="Write the JSON to this file.")
 def run_command(
-    plan: Path, data: Path, column: str | None, query: str | None, candidates: Path | None, missing: Literal["refuse", "skip"],
-    missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
-    max_rows_per_user: int | None, row_id: str | None, confidence: float, simultaneous: bool, project: bool,
+    plan: Path, data: Path | None, files: str | None, column: str | None, query: str | None, candidates: Path | None,
+    missing: Literal["refuse", "skip"], missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None,
+    user: str | None, max_rows_per_user: int | None, row_id: str | None, confidence: float, simultaneous: bool, project: bool,
     frequencies: bool, cdf: bool, quantile: tuple[float, ...] | None, top: int | None, false_positives: float | None,
     ranges: tuple[str, ...], multiline: bool, engine: str, truth: bool, plot: Path | None, reports: tuple[Path, ...],
     as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
-    """Carry out PLAN on DATA (CSV, Parquet or Arrow, one report per row): randomize, shuffle, estimate."""
+    """Carry out PLAN on DATA (or --files: CSV, Parquet or Arrow, one report per row): randomize, shuffle, estimate."""
     if plot is not None:
         check_picture(plot)
     for path in reports:
         check_report(path)
     for path in (*reports, *(one for one in (plot, out) if one is not None)):
         check_place(path)
+    if (data is None) == (files is None):
+        raise InvalidInput("the rows come from either one file or all files like a pattern. Give DATA or --files.")
+    paths = [data] if data is not None else files_like(files or "")
     chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
     with progress(1000, "Randomizing") as bar:
         result = run_file(
-            chosen, data, column=column, query=query, user=user, truth=truth, multiline=multiline,
+            chosen, paths, column=column, query=query, user=user, truth=truth, multiline=multiline,
             policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
             max_rows_per_user=max_rows_per_user, row_id=row_id, engine=engine, candidates=asked,
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
@@ -128,7 +138,7 @@ def run_command(
     )  # fmt: skip
     if extra:
         document["derived"] = extra
-    notes = History(state_folder() / "releases.jsonl").book(result, data)  # before anything is shown
+    notes = History(state_folder() / "releases.jsonl").book(result, paths)  # before anything is shown
     for note in notes:
         click.echo(f"shuffledp: warning: {note}", err=True)
     document["notes"] += notes

@@ -1,8 +1,9 @@
 """Tables with one row per report, in a file or in memory: a column of it, or an SQL expression of each row."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from shuffledp.engines.addresses import addresses_of
 from shuffledp.engines.expression import Expression
 from shuffledp.engines.frame import Frame
 from shuffledp.engines.person_rows import surplus
-from shuffledp.engines.source import NOBODY, Piece, Source
+from shuffledp.engines.source import NOBODY, Part, Piece, Source
 from shuffledp.engines.table import Table
-from shuffledp.engines.tabular import Tabular, records
+from shuffledp.engines.tables import Tables
+from shuffledp.engines.tabular import TablePart, Tabular, records
 from shuffledp.errors import InvalidInput
 
 
@@ -65,31 +67,36 @@ class Rows(Source):
             for batch, _ in table.batches([name]):
                 yield addresses_of(batch.column(name), name)
 
+    def parts(self, domain: Domain) -> Iterator[Part]:
+        """As the table has them, unless rows must be read in their order: to tell people apart, or to ask a database."""
+        parts = None
+        if self._query is None and self._user is None and self._row_id is None:
+            table = self._table(domain)
+            read = _Reading(table, domain, self._column)
+            parts = table.parts(read.columns)
+        if parts is None:
+            yield from super().parts(domain)
+            return
+        row, total = 0, max(1, sum(part.rows for part in parts))
+        for part in parts:
+            yield Part(row, part.rows, partial(_pieces, read, part, row), (row + part.rows) / total)
+            row += part.rows
+
     def pieces(self, domain: Domain) -> Iterator[Piece]:
         """One per batch of the table."""
-        named = domain.table_columns if self._column is None and self._query is None else ()
-        if self._column is None and self._query is None and not named:
-            raise _one_of_two()
         table = self._table(domain)
         expression = Expression(self._query) if self._query is not None else None
-        columns = [table.column(name) for name in (named if self._column is None else (self._column,))]
-        if expression is not None:
-            columns = expression.columns(table)
-        beside = [table.column(name) for name in domain.beside]
+        read = _Reading(table, domain, self._column, expression)
         row_id = [] if self._row_id is None else [table.column(self._row_id)]
         with ExitStack() as stack:
             extra = None
             if self._user is not None:
                 extra = stack.enter_context(surplus(table, self._user, self.rows_per_person))
             row = 0
-            for batch, share in table.batches([*columns, *beside, *row_id]):
+            for batch, share in table.batches([*read.columns, *row_id]):
                 if row == 0 and expression is not None:
                     expression.check(batch, texts=table.untyped)
-                raw = expression.evaluate(batch) if expression else batch.column(columns[0])
-                if named:
-                    raw = batch.select(columns).to_struct_array()
-                if beside:
-                    raw = records([*(batch.column(name) for name in beside), raw], [*beside, VALUE])
+                raw = read.raw(batch)
                 leave_out = NOBODY if extra is None else extra.before(row + len(raw)) - row
                 if self._limit is None and len(leave_out):
                     raise InvalidInput(
@@ -101,30 +108,73 @@ class Rows(Source):
                 row += len(raw)
 
 
+class _Reading:
+    """Which columns are read, and how they become one column of raw values."""
+
+    def __init__(
+        self, table: Tabular, domain: Domain, column: str | None, expression: Expression | None = None
+    ) -> None:
+        named = domain.table_columns if column is None and expression is None else ()
+        if column is None and expression is None and not named:
+            raise _one_of_two()
+        self._expression, self._named = expression, bool(named)
+        self._own = [table.column(name) for name in (named if column is None else (column,))]
+        if expression is not None:
+            self._own = expression.columns(table)
+        self._beside = [table.column(name) for name in domain.beside]
+        self.columns = [*self._own, *self._beside]
+
+    def raw(self, batch: Any) -> Any:
+        """The raw values of a batch of the table."""
+        raw = self._expression.evaluate(batch) if self._expression is not None else batch.column(self._own[0])
+        if self._named:
+            raw = batch.select(self._own).to_struct_array()
+        if self._beside:
+            raw = records([*(batch.column(name) for name in self._beside), raw], [*self._beside, VALUE])
+        return raw
+
+
+def _pieces(read: _Reading, part: TablePart, row: int) -> Iterator[Piece]:
+    for batch in part.read():
+        yield Piece(read.raw(batch), row)
+        row += batch.num_rows
+
+
 def _one_of_two() -> InvalidInput:
     return InvalidInput("the values come from either a column or a query. Give one of the two.")
 
 
 class File(Rows):
-    """A CSV, Parquet or Arrow file, read in batches.
+    """A CSV, Parquet or Arrow file, or several that are alike, read in batches.
 
     Args:
-        path: of the file.
+        path: of the file; or of all files, whose rows are numbered one after the other.
         multiline: whether cells of a CSV file may contain line breaks.
         columns: as for any table.
     """
 
     in_file = True
 
-    def __init__(self, path: Path | str, *, multiline: bool = False, **columns: Any) -> None:
+    def __init__(self, path: Path | str | Sequence[Path | str], *, multiline: bool = False, **columns: Any) -> None:
         super().__init__(**columns)
-        self._path, self._multiline = Path(path), multiline
+        self._paths, self._multiline = (
+            [Path(one) for one in ([path] if isinstance(path, Path | str) else path)],
+            multiline,
+        )
+        if len({one.resolve() for one in self._paths}) < max(1, len(self._paths)):
+            raise InvalidInput(
+                "there is no file, or one is named twice, so that people would count twice. Name each once."
+            )
 
-    def _table(self, domain: Domain) -> Table:
-        return Table(path=self._path, multiline=self._multiline, labels=domain.labels)
+    def _table(self, domain: Domain) -> Tabular:
+        coded = self._column if self._query is None and not domain.beside else None
+        tables = [
+            Table(path=path, multiline=self._multiline, labels=domain.labels, coded=coded) for path in self._paths
+        ]
+        return tables[0] if len(tables) == 1 else Tables(tables)
 
     def __str__(self) -> str:
-        return self._path.name
+        return self._paths[0].name if len(self._paths) == 1 else f"the table of {len(self._paths):,} files"
 
 
 class FrameRows(Rows):

@@ -67,7 +67,7 @@ def run(
 
 def run_file(
     plan: Plan,
-    path: Path | str,
+    path: Path | str | Sequence[Path | str],
     *,
     column: str | None = None,
     query: str | None = None,
@@ -82,7 +82,7 @@ def run_file(
     progress: Progress | None = None,
     candidates: Sequence[str] | None = None,
 ) -> Result:
-    """The plan's answer for a CSV, Parquet or Arrow file with one report per row.
+    """The plan's answer for a CSV, Parquet or Arrow file with one report per row, or for several that are alike.
 
     The value of a row is a column, or an SQL expression of the row's columns.
     """

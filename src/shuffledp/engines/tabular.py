@@ -2,13 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shuffledp.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class TablePart(NamedTuple):
+    """Consecutive rows of a table: how many, and what reads them."""
+
+    rows: int
+    read: "Callable[[], Iterator[pa.RecordBatch]]"
 
 
 class Tabular(ABC):
@@ -33,6 +40,10 @@ class Tabular(ABC):
     @abstractmethod
     def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
         """Batches with these columns, each with the share of the table read so far."""
+
+    def parts(self, columns: Sequence[str]) -> "list[TablePart] | None":  # noqa: ARG002
+        """All rows in parts that can be read at once; None if they can only be read in their order."""
+        return None
 
     def column(self, name: str, *, any_case: bool = False) -> str:
         """The one column of that name, as the table spells it.

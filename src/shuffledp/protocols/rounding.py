@@ -1,5 +1,8 @@
 """Stochastic rounding of reals to a grid."""
 
+from functools import partial
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +13,9 @@ from shuffledp.errors import InvalidInput
 Reals = NDArray[np.float64]
 _DRAW = 1 << 32
 """Draws of a row's blocks that rounding uses; a randomizer's own draws are far below."""
+
+_AT_ONCE: Final = 1 << 14
+"""Values whose doubles the processor keeps near while it works on them."""
 
 
 def to_grid(
@@ -22,17 +28,17 @@ def to_grid(
     array = checks.numbers(values)
     if len(array) and not (array.min() >= low and array.max() <= high):
         raise InvalidInput(f"a value is outside [{low}, {high}] or not a number. Clamp or drop it first.")
-    scaled = array - low
-    scaled /= high - low
-    scaled *= 256 * steps
+    scale = partial(_scaled, low=low, span=high - low, most=256 * steps)
     # A grid point and the first eight bits of what is beyond it. A byte below these bits rounds up: then adding what is missing
     # from it to 255 carries. A byte equal to them gives 255, and leaves it to the next 128 bits.
-    carried = scaled.astype(np.min_scalar_type(256 * steps + 255))
+    carried = np.empty(len(array), dtype=np.min_scalar_type(256 * steps + 255))
+    for start in range(0, len(array), _AT_ONCE):
+        np.copyto(carried[start : start + _AT_ONCE], scale(array[start : start + _AT_ONCE]), casting="unsafe")
     carried += ~words.stream(first_row, len(array), ROUNDING)
     symbols = (carried >> 8).astype(np.min_scalar_type(steps))
     tied = np.flatnonzero(carried & 255 == 255)
     blocks = words.blocks(tied.view(np.uint64) + np.uint64(first_row), _DRAW)
-    rest = scaled[tied]
+    rest = scale(array[tied])
     rest -= np.floor(rest)
     rest *= 2.0**64
     whole = np.floor(rest)
@@ -41,6 +47,14 @@ def to_grid(
     up = (blocks[:, 0] < whole.astype(np.uint64)) | (even & (blocks[:, 1] < last.astype(np.uint64)))
     symbols[tied] += up
     return symbols
+
+
+def _scaled(values: Reals, *, low: float, span: float, most: int) -> Reals:
+    """From 0 for low to `most` for low + span; always new numbers."""
+    scaled = values - low if low else values
+    if span != 1:
+        scaled = scaled / span
+    return np.asarray(scaled * most)
 
 
 def grid_counts(

@@ -4,7 +4,8 @@ import contextlib
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -62,25 +63,26 @@ class History:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def book(self, result: Result, data: Path) -> list[str]:
+    def book(self, result: Result, files: Sequence[Path]) -> list[str]:
         """Write an answer down, before it is shown; notes if these people were asked before, or if writing failed."""
         promise = result.guarantee
         if promise is None:
             return []
-        with data.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digests = [_digest(path) for path in files]
         release = Release(
-            data=digest, plan=result.plan.sha256, epsilon=promise.epsilon, delta=promise.delta, unit=promise.adjacency,
+            data=digests[0], plan=result.plan.sha256, epsilon=promise.epsilon, delta=promise.delta, unit=promise.adjacency,
             when=datetime.now(UTC).isoformat(timespec="seconds"),
             spend=result.spend,
         )  # fmt: skip
-        before, unreadable = self._of(digest)
+        found = [self._of(digest) for digest in digests]
+        before, unreadable = max(found, key=lambda one: len(one[0]))  # the people who were asked most often
         notes = [_warning(release, before)] if before else []
         if unreadable:
             notes.append(
                 f"{unreadable} line(s) of {self._path} cannot be read, so earlier releases may be missing here."
             )
-        if not self._append(release):
+        written = [self._append(replace(release, data=digest)) for digest in digests]
+        if not all(written):
             notes.append("This release could not be written down, so a second one will not be noticed.")
         return notes
 
@@ -111,6 +113,11 @@ class History:
         except OSError:
             return False
         return True
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _warning(release: Release, before: list[Release]) -> str:

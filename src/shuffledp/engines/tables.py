@@ -1,0 +1,71 @@
+"""Many files that are one table: their rows one after the other, in the order of their names."""
+
+import glob
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shuffledp.engines.table import Table
+from shuffledp.engines.tabular import TablePart, Tabular
+from shuffledp.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def files_like(pattern: str) -> list[Path]:
+    """The files whose names match a pattern, in their order; `**` stands for folders in folders."""
+    found = sorted(path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file())  # noqa: PTH207
+    if not found:
+        raise InvalidInput(f"no file matches {pattern}. Check the pattern, and put it in quotation marks.")
+    return found
+
+
+class Tables(Tabular):
+    """Files of the same kind, with the same columns.
+
+    Args:
+        tables: in the order of their rows; those without rows are left out.
+    """
+
+    __slots__ = ("_columns", "_tables")
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        kinds = [(table, table.types()) for table in tables]
+        full = [(table, dict(types), [name for name, _ in types]) for table, types in kinds if types is not None]
+        if not full:
+            raise InvalidInput("the files have no rows. Give files with one row per person.")
+        first, types, self._columns = full[0]
+        for table, others, names in full:
+            if (table.format, sorted(names)) != (first.format, sorted(self._columns)) or others != types:
+                raise InvalidInput(
+                    f"{table.name} has other columns, or columns of other types, than {first.name}. Give files that are alike."
+                )
+        self._tables = [table for table, _, _ in full]
+
+    @property
+    def name(self) -> str:
+        """Of the first: all have the same columns."""
+        return self._tables[0].name
+
+    @property
+    def untyped(self) -> bool:
+        """As each of them."""
+        return self._tables[0].untyped
+
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._columns
+
+    def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
+        """Those of each file."""
+        for done, table in enumerate(self._tables):
+            for batch, share in table.batches(columns):
+                yield batch, (done + share) / len(self._tables)
+
+    def parts(self, columns: Sequence[str]) -> list[TablePart] | None:
+        """Those of each file, if all have some."""
+        found = [table.parts(columns) for table in self._tables]
+        if any(parts is None for parts in found):
+            return None
+        return [part for parts in found if parts is not None for part in parts]

@@ -1,0 +1,183 @@
+"""Many files that are one table: the same answer as one file, or a clear error and nothing left behind."""
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from oracles.people import COLOURS, NUMBERS, write
+from oracles.process import called
+from oracles.tallies import same
+from shuffledp import InvalidInput, KeyedWords, Plan, run_file
+from shuffledp.domains.domain import Domain
+from shuffledp.engines import table
+from shuffledp.engines.arrow import Arrow
+from shuffledp.engines.file import File
+from shuffledp.engines.source import Part, Piece
+from shuffledp.engines.tables import files_like
+
+WORDS = KeyedWords.seeded(1)
+ROWS = len(COLOURS)
+CUTS = (0, 1, 400, 400, 1300, ROWS)
+
+
+def cut_up(folder: Path, ending: str, **columns: Any) -> list[Path]:
+    """The rows in several files, one of them with one row, and one with none."""
+    folder.mkdir()
+    for j, (first, last) in enumerate(pairwise(CUTS)):
+        data = pa.table(columns).slice(first, last - first)
+        write(folder / f"part-{j}{ending}", {name: data[name] for name in columns})
+    return files_like(str(folder / f"*{ending}"))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
+def test_many_files_are_as_one(
+    tmp_path: Path, mean: Plan, histogram: Plan, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "ROWS", 128)
+    who = np.arange(ROWS) // 2
+    columns = {"number": NUMBERS, "colour": COLOURS, "who": who}
+    one = write(tmp_path / f"people{ending}", columns)
+    many = cut_up(tmp_path / "parts", ending, **columns)
+    for plan, column in ((mean, "number"), (histogram, "colour")):
+        for options in ({"column": column}, {"column": column, "user": "who", "max_rows_per_user": 2}):
+            expected = run_file(plan, one, words=WORDS, truth=True, **options)
+            for engine in ("arrow", "memory"):
+                found = run_file(plan, many, words=WORDS, truth=True, engine=engine, **options)
+                assert found.document() == expected.document()
+                assert (found.counts.values == expected.counts.values).all()
+    with pytest.raises(InvalidInput, match="a user appears again"):
+        run_file(mean, many, column="number", user="who")
+
+
+def test_the_number_of_threads_and_of_row_groups_does_not_matter(
+    tmp_path: Path, mean: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "ROWS", 64)
+    for size in (7, 50, ROWS):
+        parquet.write_table(pa.table({"number": NUMBERS}), tmp_path / f"{size}.parquet", row_group_size=size)
+    expected = Arrow(1).tally(mean.protocol, File(tmp_path / "7.parquet", column="number"), WORDS, truth=True)
+    assert expected.rows == ROWS
+    for large in (table._LARGE, 40):  # also row groups that are not read side by side
+        monkeypatch.setattr(table, "_LARGE", large)
+        for size in (7, 50, ROWS):
+            for threads in (1, 2, 5):
+                source, shares = File(tmp_path / f"{size}.parquet", column="number"), list[float]()
+                found = Arrow(threads).tally(mean.protocol, source, WORDS, truth=True, progress=shares.append)
+                assert same(found, expected)
+                assert shares == sorted(shares)
+                assert shares[-1] == 1.0
+
+
+def test_the_first_bad_row_is_named_whichever_thread_comes_first(
+    tmp_path: Path, mean: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "ROWS", 64)
+    numbers = NUMBERS.copy()
+    numbers[[333, 900, 1500]] = 31337.0
+    path = write(tmp_path / "people.parquet", {"number": numbers})
+    for _ in range(5):
+        with pytest.raises(InvalidInput, match="in data row 334 "):
+            run_file(mean, path, column="number")
+
+
+class Short(File):
+    """Says that there are more rows than there are."""
+
+    def parts(self, domain: Domain) -> Any:
+        for part in super().parts(domain):
+            yield part._replace(rows=part.rows + 1)
+
+
+def test_rows_that_get_lost_on_the_way_are_noticed(tmp_path: Path, mean: Plan) -> None:
+    path = write(tmp_path / "people.parquet", {"number": NUMBERS})
+    with pytest.raises(InvalidInput, match="not as long"):
+        Arrow().tally(mean.protocol, Short(path, column="number"), WORDS)
+    skips = Part(0, 2, lambda: iter([Piece([1.0], 0), Piece([2.0], 5)]))
+    with pytest.raises(InvalidInput, match="not as long"):
+        list(skips.pieces())
+
+
+def damage(folder: Path) -> None:
+    path = folder / "part-3.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def damage_a_page(folder: Path) -> None:
+    path = folder / "part-4.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:400] = bytes(396)
+    path.write_bytes(content)
+
+
+def rename_a_column(folder: Path) -> None:
+    write(folder / "part-3.parquet", {"figure": NUMBERS})
+
+
+def change_a_type(folder: Path) -> None:
+    write(folder / "part-3.parquet", {"number": NUMBERS.astype(np.float32)})
+
+
+def empty(folder: Path) -> None:
+    (folder / "part-3.parquet").write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (damage, "part-3.parquet"),
+        (damage_a_page, "part-4.parquet"),
+        (rename_a_column, "part-3.parquet has other columns"),
+        (change_a_type, "part-3.parquet has other columns, or columns of other types, than part-0.parquet"),
+        (empty, "part-3.parquet is empty"),
+    ],
+)
+def test_a_file_that_is_not_like_the_others_leaves_nothing_behind(
+    tmp_path: Path, mean: Plan, spoil: Callable[[Path], None], message: str
+) -> None:
+    cut_up(tmp_path / "parts", ".parquet", number=NUMBERS)
+    (tmp_path / "plan.json").write_text(json.dumps(mean.document()))
+    spoil(tmp_path / "parts")
+    found = called("run plan.json --files 'parts/*.parquet' --column number -o answer.json", cwd=tmp_path)
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr
+    assert found.stdout == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["parts", "plan.json"]
+
+
+def test_many_files_on_the_command_line(tmp_path: Path, mean: Plan) -> None:
+    many = cut_up(tmp_path / "parts", ".csv", number=NUMBERS)
+    (tmp_path / "plan.json").write_text(json.dumps(mean.document()))
+    home = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    asked = "run plan.json --files 'parts/*.csv' --column number --json"
+    found = called(asked, cwd=tmp_path, environment=home)
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["received"] == ROWS
+    some = called(asked.replace("*", "part-[34]"), cwd=tmp_path, environment=home)
+    assert "answered once before" in some.stderr
+    assert "answered 2 times before" in called(asked, cwd=tmp_path, environment=home).stderr
+    for wrong, message in (
+        ("", "Give DATA or --files"),
+        (f"{many[0]} --files 'parts/*.csv'", "Give DATA or --files"),
+        ("--files '*.parquet'", "no file matches"),
+    ):
+        refused = called(f"run plan.json {wrong} --column number", cwd=tmp_path, environment=home)
+        assert refused.returncode == 2
+        assert message in refused.stderr
+
+
+def test_files_that_are_named_twice_or_not_at_all_are_refused(tmp_path: Path, mean: Plan) -> None:
+    many = cut_up(tmp_path / "parts", ".csv", number=NUMBERS)
+    for wrong in ([], [*many, many[0]]):
+        with pytest.raises(InvalidInput, match="Name each once"):
+            run_file(mean, wrong, column="number")
+    with pytest.raises(InvalidInput, match="the files have no rows"):
+        run_file(mean, [many[2], write(tmp_path / "other.csv", {"number": NUMBERS[:0]})], column="number")
