@@ -18,6 +18,7 @@ _COMMANDS: Final = {
     "compare": "compare:compare_command",
     "compose": "compose:compose_command",
     "curve": "curve:curve_command",
+    "export": "export:export_command",
     "figures": "figures:figures",
     "keygen": "task:keygen",
     "ledger": "analyzer:ledger_group",

@@ -19,6 +19,7 @@ from shuffledp.cli.task import read_task
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
 from shuffledp.engines.candidates import read_candidates
+from shuffledp.engines.export import read_export
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.collector import Collector
@@ -95,6 +96,20 @@ def run_analyzer(
     for path in reports:
         write_bytes(path, rendered(result, path))
     click.echo(text if as_json else _words(result))
+
+
+@analyzer_group.command("read")
+@click.argument("table", type=_FILE)
+@candidates_option
+@click.option("--confidence", type=Real(), default="0.95", show_default=True, help="Confidence of the intervals.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def read_table(table: Path, candidates: Path | None, confidence: float, as_json: bool) -> None:
+    """Estimate from TABLE, which `shuffledp export` wrote; one that was edited is refused."""
+    answer = read_export(table, None if candidates is None else read_candidates(candidates))
+    document = answer.document(confidence=confidence)
+    lines = [estimates(document), "", f"{answer.n:,} reports, {answer.unit}", f"guarantee: {answer.guarantee}"]
+    lines += [f"note: {note}" for note in answer.notes]
+    click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else "\n".join(lines))
 
 
 @click.group("ledger")

@@ -8,18 +8,16 @@ import click
 
 from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
 from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
-from shuffledp.cli.numbers import Real, Reals, Whole
+from shuffledp.cli.numbers import Real, Reals
 from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates, others
+from shuffledp.cli.rows import chosen_files, row_options
 from shuffledp.cli.state import state_folder
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import NOTHING_LOCAL
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.candidates import read_candidates
-from shuffledp.engines.registry import ENGINES
 from shuffledp.engines.run import run_file
-from shuffledp.engines.tables import files_like
-from shuffledp.errors import InvalidInput
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.figures.style import check_picture
 from shuffledp.results.derived import derived
@@ -30,43 +28,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("run")
-@click.argument("plan", type=_FILE)
-@click.argument("data", type=_FILE, required=False)
-@click.option(
-    "--files",
-    metavar="PATTERN",
-    help='Instead of DATA: all files like this, e.g. "people/*.parquet", in the order of their names.',
-)
-@click.option("--column", help="Column with the values.")
-@click.option("--query", help="SQL expression over the columns of one row, instead of a column.")
+@row_options
 @candidates_option
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "skip"]),
-    default="refuse",
-    show_default=True,
-    help="What to do with missing values.",
-)
-@click.option("--missing-as", metavar="VALUE", help="Count missing values as this bin or number.")
-@click.option(
-    "--outside",
-    type=click.Choice(["refuse", "clamp"]),
-    default="refuse",
-    show_default=True,
-    help="What to do with numbers outside the plan's range.",
-)
-@click.option("--other", metavar="LABEL", help="Count labels that the plan does not list as this one.")
-@click.option(
-    "--user", metavar="COLUMN", help="Column that says whose row it is; a second row of the same person is refused."
-)
-@click.option(
-    "--max-rows-per-user", type=Whole(), help="Use at most this many rows per person, and account for all of them."
-)
-@click.option(
-    "--row-id",
-    metavar="COLUMN",
-    help="Column with another whole number for each row: its randomness is that of its number, wherever it stands.",
-)
 @click.option("--confidence", type=Real(), default="0.95", show_default=True, help="Confidence of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Intervals that hold for all bins at once.")
 @click.option(
@@ -90,14 +53,6 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     multiple=True,
     help="Also the count from one bin to another, or between two edges of a distribution.",
 )
-@click.option("--multiline", is_flag=True, help="Cells of the CSV file may contain line breaks.")
-@click.option(
-    "--engine",
-    type=click.Choice(list(ENGINES)),
-    default="arrow",
-    show_default=True,
-    help="What runs the plan; all engines give the same answer.",
-)
 @click.option("--truth", is_flag=True, help="Also show the exact answer, which is not private.")
 @click.option("--plot", type=_FILE, help="Draw the answer (.png, .svg or .pdf).")
 @click.option(
@@ -120,9 +75,7 @@ def run_command(
         check_report(path)
     for path in (*reports, *(one for one in (plot, out) if one is not None)):
         check_place(path)
-    if (data is None) == (files is None):
-        raise InvalidInput("the rows come from either one file or all files like a pattern. Give DATA or --files.")
-    paths = [data] if data is not None else files_like(files or "")
+    paths = chosen_files(data, files)
     chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
     with progress(1000, "Randomizing") as bar:
         result = run_file(

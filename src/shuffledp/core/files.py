@@ -44,6 +44,24 @@ def write_private(path: Path, content: str | bytes) -> None:
     _replace(path, content, private=True)
 
 
+@contextmanager
+def drafted(path: Path) -> Iterator[Path]:
+    """A file to write into, which takes the other one's name when all is written, and is gone if that fails."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        draft.chmod(0o666 & ~_umask())
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_folder(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
 def create_private(path: Path, lines: Iterable[str]) -> None:
     """Write a new file that only its owner can read; one that exists is left alone (FileExistsError)."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

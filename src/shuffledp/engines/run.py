@@ -95,6 +95,30 @@ def run_file(
     )
 
 
+def tally_source(
+    plan: Plan,
+    source: Source,
+    words: WordSource,
+    *,
+    policy: Policy = STRICT,
+    truth: bool = False,
+    engine: str = "arrow",
+    progress: Progress | None = None,
+) -> Tally:
+    """The messages of all rows of a source, counted; refused if they are fewer than may be released."""
+    plan.protocol.domain.check(policy)
+    plan.check_memory()
+    found = engine_named(engine).tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
+    if found.rows == 0:
+        raise InvalidInput(f"{source} has no rows. Give one row per person.")
+    n = found.rows - found.rejected.total()
+    if plan.protocol.reports(found.counts.values) != n:
+        raise InvalidInput("the protocol did not count every row once, so nothing is released. Please report this.")
+    if n < plan.min_batch:
+        raise InvalidInput(_too_few(plan, n, source.rows_per_person))
+    return found
+
+
 def run_source(
     plan: Plan,
     source: Source,
@@ -108,19 +132,14 @@ def run_source(
 ) -> Result:
     """The plan's answer for any source."""
     plan.protocol.domain.check(policy)
-    plan = plan.about(candidates)
-    plan.check_memory()
-    words = words or KeyedWords.fresh()
-    found = engine_named(engine).tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
-    if found.rows == 0:
-        raise InvalidInput(f"{source} has no rows. Give one row per person.")
-    return _result(plan, found, source, private=words.private)
+    plan, words = plan.about(candidates), words or KeyedWords.fresh()
+    found = tally_source(plan, source, words, policy=policy, truth=truth, engine=engine, progress=progress)
+    return result_of(plan, found, rows=source.rows_per_person, checked=source.knows_people, private=words.private)
 
 
-def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Result:
-    n, rows = found.rows - found.rejected.total(), source.rows_per_person
-    if plan.protocol.reports(found.counts.values) != n:
-        raise InvalidInput("the protocol did not count every row once, so nothing is released. Please report this.")
+def result_of(plan: Plan, found: Tally, *, rows: int, checked: bool, private: bool) -> Result:
+    """The answer that counts give, of people with so many rows at most; whether that was checked."""
+    n = found.rows - found.rejected.total()
     if n < plan.min_batch:
         raise InvalidInput(_too_few(plan, n, rows))
     honest = plan.honest_of(n)
@@ -129,7 +148,7 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
     if not private:
         notes.append("The randomness is seeded: this is a simulation and carries no guarantee.")
     elif rows > 1:
-        guarantee = _group(plan, honest, rows)
+        guarantee = promised(plan, n, rows)
         realised = guarantee.epsilon
     else:
         guarantee, realised = plan.guarantee, plan.epsilon_at(honest)
@@ -143,7 +162,7 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
     if truth is not None:
         notes.append("The truth is not private: do not publish it.")
     notes += plan.protocol.notes()
-    one = "one row = one person" + (" (checked)" if source.knows_people else "")
+    one = "one row = one person" + (" (checked)" if checked else "")
     return Result(
         plan=plan, counts=found.counts, estimate=answered.read(estimate), also=answered.also(estimate), guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
@@ -151,6 +170,11 @@ def _result(plan: Plan, found: Tally, source: Source, *, private: bool) -> Resul
         rejected=dict(found.rejected),
         adjusted=dict(found.adjusted), truth=truth, notes=tuple(notes),
     )  # fmt: skip
+
+
+def promised(plan: Plan, n: int, rows: int) -> Guarantee:
+    """What n reports promise a person with so many rows at most."""
+    return _group(plan, plan.honest_of(n), rows) if rows > 1 else plan.guarantee
 
 
 def _group(plan: Plan, honest: int, rows: int) -> Guarantee:

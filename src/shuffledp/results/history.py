@@ -12,8 +12,9 @@ from typing import Self
 
 from shuffledp.arithmetic.balls import sum_up
 from shuffledp.core import checks
-from shuffledp.core.guarantee import claim
+from shuffledp.core.guarantee import Guarantee, claim
 from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend, composed
 from shuffledp.results.result import Result
 
@@ -65,14 +66,15 @@ class History:
 
     def book(self, result: Result, files: Sequence[Path]) -> list[str]:
         """Write an answer down, before it is shown; notes if these people were asked before, or if writing failed."""
-        promise = result.guarantee
-        if promise is None:
-            return []
+        return [] if result.guarantee is None else self.note(result.plan, result.guarantee, files)
+
+    def note(self, plan: Plan, promise: Guarantee, files: Sequence[Path]) -> list[str]:
+        """The same for what a plan promises about files, whoever will read the answer."""
         digests = [_digest(path) for path in files]
         release = Release(
-            data=digests[0], plan=result.plan.sha256, epsilon=promise.epsilon, delta=promise.delta, unit=promise.adjacency,
+            data=digests[0], plan=plan.sha256, epsilon=promise.epsilon, delta=promise.delta, unit=promise.adjacency,
             when=datetime.now(UTC).isoformat(timespec="seconds"),
-            spend=result.spend,
+            spend=Spend.of(plan) if promise == plan.guarantee else None,
         )  # fmt: skip
         found = [self._of(digest) for digest in digests]
         before, unreadable = max(found, key=lambda one: len(one[0]))  # the people who were asked most often

@@ -1,0 +1,166 @@
+"""Tables of messages: the answer they give, what is in them and what is not, and that edited ones are refused."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from oracles.people import COLOURS, NUMBERS, write
+from oracles.process import called
+from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run
+from shuffledp.engines.export import export, read_export
+from shuffledp.engines.run import tally_source
+from shuffledp.engines.values import Values
+
+WORDS = KeyedWords.seeded(4)
+
+
+@pytest.fixture(scope="module")
+def survey() -> Plan:
+    asked = [{"name": name, "ask": "histogram", "labels": ["no", "yes"]} for name in "ab"]
+    return plan("survey", n=1000, epsilon=2.0, delta=1e-6, questions=asked, way="all")
+
+
+def exported(asked: Plan, values: list[Any], path: Path) -> Path:
+    source = Values(values)
+    export(asked, tally_source(asked, source, WORDS), source, path)
+    return path
+
+
+@pytest.mark.parametrize("question", ["histogram", "mean", "frequencies", "survey"])
+def test_a_table_gives_the_answer_of_its_messages(
+    tmp_path: Path, question: str, histogram: Plan, mean: Plan, survey: Plan
+) -> None:
+    """Of protocols with one message, with dummies, and with several."""
+    asked, values = {
+        "histogram": (histogram, list(COLOURS)),
+        "mean": (mean, NUMBERS.tolist()),
+        "frequencies": (
+            plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=300, messages_per_user=20.0),
+            [j % 300 for j in range(1500)],
+        ),
+        "survey": (survey, [{"a": "yes", "b": "no"}, {"a": "no", "b": "no"}] * 700),
+    }[question]
+    found = read_export(exported(asked, values, tmp_path / "table.parquet"))
+    expected = run(asked, values, words=WORDS)
+    assert (found.counts.values == expected.counts.values).all()
+    assert (found.estimate.value == expected.estimate.value).all()
+    assert found.guarantee == asked.guarantee
+    assert found.realised_epsilon is not None
+    assert found.realised_epsilon <= asked.guarantee.epsilon
+
+
+def test_the_order_is_secret_and_does_not_depend_on_the_rows(tmp_path: Path, histogram: Plan) -> None:
+    values = sorted(COLOURS)
+    tables = [
+        parquet.read_table(exported(histogram, values, tmp_path / f"{j}.parquet"))["message"].to_numpy()
+        for j in range(2)
+    ]
+    assert Counter(tables[0].tolist()) == Counter(tables[1].tolist())
+    assert (tables[0] != tables[1]).any()
+    # of people sorted by their value, the first third is in the table like everybody else
+    n = len(values)
+    for message in range(3):
+        share = float(np.mean(tables[0] == message))
+        assert abs(float(np.mean(tables[0][: n // 3] == message)) - share) < 6 * np.sqrt(share * (1 - share) / (n // 3))
+
+
+def test_a_table_says_nothing_of_rejected_or_adjusted_values(tmp_path: Path, mean: Plan) -> None:
+    source = Values([*NUMBERS.tolist(), None, 77.0, None])
+    found = tally_source(mean, source, WORDS, policy=Policy(missing="skip", outside="clamp"))
+    export(mean, found, source, tmp_path / "table.parquet")
+    stated = json.loads(parquet.read_schema(tmp_path / "table.parquet").metadata[b"shuffledp"])
+    assert set(stated) == {"version", "plan", "guarantee", "users", "rows_per_person", "people_checked", "sha256"}
+    assert stated["users"] == len(NUMBERS) + 1
+    assert read_export(tmp_path / "table.parquet").rejected == {}
+
+
+def change(path: Path, stated: Callable[[dict[str, Any]], object] | None = None, message: int | None = None) -> None:
+    """Write a table again with something else in it."""
+    table = parquet.read_table(path)
+    metadata = json.loads(table.schema.metadata[b"shuffledp"])
+    if stated is not None:
+        stated(metadata)
+    messages = table["message"].to_numpy().copy()
+    if message is not None:
+        messages[0] = message
+    parquet.write_table(
+        pa.table({"message": messages}).replace_schema_metadata({"shuffledp": json.dumps(metadata)}), path
+    )
+
+
+def test_an_edited_table_is_refused(tmp_path: Path, histogram: Plan) -> None:
+    original = exported(histogram, list(COLOURS), tmp_path / "table.parquet").read_bytes()
+    path = tmp_path / "edited.parquet"
+    path.write_bytes(original)
+    change(path)
+    first = int(parquet.read_table(path)["message"][0].as_py())
+    assert read_export(path).n == len(COLOURS)
+    edits: list[Callable[[], None]] = [
+        lambda: change(path, message=(first + 1) % 3),
+        lambda: change(path, lambda stated: stated["guarantee"].update(epsilon=0.1)),
+        lambda: change(path, lambda stated: stated.update(rows_per_person=2)),
+        lambda: change(path, lambda stated: stated.update(users=5)),
+        lambda: change(path, lambda stated: stated["plan"]["guarantee"].update(epsilon=0.1)),
+        lambda: change(path, lambda stated: stated.pop("sha256")),
+    ]
+    for edit in edits:
+        path.write_bytes(original)
+        edit()
+        with pytest.raises(InvalidInput, match="was changed"):
+            read_export(path)
+    path.write_bytes(original[: len(original) // 2])
+    for wrong in (path, tmp_path / "nothing.parquet", write(tmp_path / "other.parquet", {"message": [1, 2]})):
+        with pytest.raises(InvalidInput, match="no table that shuffledp export wrote"):
+            read_export(wrong)
+
+
+def test_commands(tmp_path: Path, histogram: Plan) -> None:
+    home = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    (tmp_path / "plan.json").write_text(json.dumps(histogram.document()))
+    write(tmp_path / "people.csv", {"colour": COLOURS})
+    written = called("export plan.json people.csv --column colour -o table.parquet", cwd=tmp_path, environment=home)
+    assert written.returncode == 0, written.stderr
+    assert "guarantee: (1, 1e-6)" in written.stdout
+    read = called("analyzer read table.parquet --json", cwd=tmp_path, environment=home)
+    assert json.loads(read.stdout)["n"] == len(COLOURS)
+    assert "guarantee: (1, 1e-6)" in called("analyzer read table.parquet", cwd=tmp_path, environment=home).stdout
+    again = called("run plan.json people.csv --column colour", cwd=tmp_path, environment=home)
+    assert "answered once before" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("rows", "out", "message"),
+    [
+        (999, "table.parquet", "999 reports are fewer than the plan's 1,000, so nothing is released"),
+        (1500, "table.csv", "Use one that ends in .parquet"),
+        (1500, "no/table.parquet", "there is no folder"),
+    ],
+)
+def test_nothing_is_left_behind_where_nothing_may_be_exported(
+    tmp_path: Path, histogram: Plan, rows: int, out: str, message: str
+) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps(histogram.document()))
+    write(tmp_path / "people.csv", {"colour": COLOURS[:rows]})
+    found = called(f"export plan.json people.csv --column colour -o {out}", cwd=tmp_path)
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "plan.json"]
+
+
+def test_a_table_that_cannot_be_written_is_not_half_there(
+    tmp_path: Path, histogram: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(parquet, "write_table", full)
+    with pytest.raises(InvalidInput, match="No space left on device"):
+        exported(histogram, list(COLOURS), tmp_path / "table.parquet")
+    assert list(tmp_path.iterdir()) == []
