@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles.process import run
+from oracles.process import called
 from oracles.survey import survey
 
 ROOT = Path(__file__).parents[1]
@@ -69,7 +69,7 @@ def test_console_blocks_show_what_happens(page: Path, tmp_path: Path) -> None:
                 parts = re.fullmatch(r"shuffledp (.*?)(?: > ([\w.-]+))?", command)
                 assert parts is not None
                 arguments, target = parts.groups()
-                done = run(arguments, cwd=tmp_path, environment={"XDG_STATE_HOME": str(tmp_path / "state")})
+                done = called(arguments, cwd=tmp_path, environment={"XDG_STATE_HOME": str(tmp_path / "state")})
                 shown = done.stdout + (done.stderr if done.returncode else "")
                 if target:
                     (tmp_path / target).write_text(shown)

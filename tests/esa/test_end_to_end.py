@@ -17,7 +17,8 @@ import pytest
 
 from oracles.lossy import LossyProxy
 from oracles.parties import ANALYZER, SHUFFLER, SIXTEEN
-from oracles.process import command, run
+from oracles.process import called as run
+from oracles.process import command
 from oracles.scale import examples, full
 from oracles.server import Server
 from oracles.survey import survey
