@@ -19,6 +19,7 @@ from oracles.lossy import LossyProxy
 from oracles.parties import ANALYZER, SHUFFLER, SIXTEEN
 from oracles.process import called as run
 from oracles.process import command
+from oracles.process import run as started
 from oracles.scale import examples, full
 from oracles.server import Server
 from oracles.survey import survey
@@ -268,7 +269,7 @@ def test_a_server_that_should_not_start(tmp_path: Path, change: str, why: str) -
         (tmp_path / f"{name}.token").chmod(0o644 if name == "open" else 0o600)
     tokens = "--next-keys analyzer.pub.json --operator-token operator.token --analyzer-token analyzer.token"
     line = f"shuffler serve task.json --store s.db --keys shuffler.key {tokens}"
-    done = run(f"{line} {change}", cwd=tmp_path)
+    done = started(f"{line} {change}", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
     assert "Traceback" not in done.stderr
