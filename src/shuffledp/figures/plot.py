@@ -1,14 +1,17 @@
-"""Pictures of what is at hand in Python: a result, a plan, a comparison."""
+"""Pictures of what is at hand in Python: a guarantee, a solution, a plan, a result, a comparison."""
 
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Final
 
+from shuffledp.accounting.solve import Solution
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.guarantee import FALSE_ALARMS, HITS, Guarantee, claim
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.figures import picture
-from shuffledp.figures.style import BLUE, SKY, VERMILION, canvas
+from shuffledp.figures.style import BLACK, BLUE, SKY, VERMILION, canvas
 from shuffledp.planning.compare import Comparison
 from shuffledp.planning.plan import Plan
+from shuffledp.results.derived import derived
 from shuffledp.results.result import Result
 
 if TYPE_CHECKING:
@@ -21,12 +24,71 @@ _PARTS: Final = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 @singledispatch
 def plot(thing: Any) -> "Figure":
     """A matplotlib figure of something that has one."""
-    raise InvalidInput(f"there is no picture of a {type(thing).__name__}. Plot a result, a plan or a comparison.")
+    raise InvalidInput(
+        f"there is no picture of a {type(thing).__name__}. Plot a guarantee, a solution, a plan, a result or a "
+        "comparison."
+    )
 
 
 @plot.register(Result)
 def _result(result: Result) -> "Figure":
-    with picture.drawn(result.document()) as figure:
+    found = derived(result)
+    with picture.drawn(result.document() | ({"derived": found} if found else {})) as figure:
+        return figure
+
+
+@plot.register(Guarantee)
+def _guarantee(guarantee: Guarantee) -> "Figure":
+    """How often an attacker notices a value at most, against how often it is a false alarm."""
+    corner = 1 - guarantee.success
+    at = sorted({j / 200 for j in range(201)} | {corner, 1 - corner})
+    percent = [100 * a for a in at]
+    with canvas(4.8, 3.6, 1, 1) as (figure, axes):
+        axis = axes[0]
+        axis.fill_between(
+            percent, percent, [100 * guarantee.hits(a) for a in at], color=SKY, linewidth=0, label="possible"
+        )
+        axis.plot([0, 100], [0, 100], color=BLACK, linewidth=1.0, linestyle="--", label="a coin")
+        axis.plot([100 * corner], [100 * guarantee.success], marker="o", color=BLUE, linestyle="none")
+        axis.annotate(
+            f"right in at most {rounded_up(100 * guarantee.success, 4)} % of cases",
+            (100 * corner, 100 * guarantee.success), (8, -12), textcoords="offset points",
+        )  # fmt: skip
+        axis.set(xlabel=FALSE_ALARMS, ylabel=HITS, xlim=(0, 100), ylim=(0, 101))
+        axis.set_title(f"What an attacker can learn about a person:\n{claim(guarantee.epsilon, guarantee.delta)}")
+        axis.legend(loc="lower right")
+        return figure
+
+
+@plot.register(Solution)
+def _solution(solution: Solution) -> "Figure":
+    """Between which numbers the unknown is, and which one is safe to claim."""
+    lower, upper = solution.lower, solution.upper
+    known = [end for end in (lower, upper) if end is not None]
+    with canvas(5.2, 1.9, 1, 1) as (figure, axes):
+        axis = axes[0]
+        axis.set_ylim(-1, 1.6)
+        axis.set_yticks([])
+        axis.spines["left"].set_visible(False)
+        axis.grid(visible=False)
+        axis.set_title(f"{solution.unknown}, by the {solution.bound} bound")
+        if not known:
+            axis.set_xticks([])
+            axis.text(0.5, 0.5, "nothing is known", transform=axis.transAxes, ha="center")
+            return figure
+        width = (max(known) - min(known)) or 0.05 * abs(known[0]) or 1.0
+        axis.set_xlim(min(known) - 0.6 * width, max(known) + 0.6 * width)
+        left, right = axis.get_xlim()
+        axis.hlines(
+            [0], [left if lower is None else lower], [right if upper is None else upper], color=SKY, linewidth=8.0
+        )
+        for end, word in ((lower, "at least"), (upper, "at most")):
+            if end is not None:
+                axis.annotate(f"{word}\n{end:,.7g}", (end, 0), (0, 10), textcoords="offset points", ha="center")
+        if solution.value is not None:
+            axis.plot([solution.value], [0], marker="o", color=BLUE, linestyle="none", label="safe to claim")
+            axis.legend(loc="lower center")
+        axis.set_xticks([])
         return figure
 
 
