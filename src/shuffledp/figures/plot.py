@@ -1,5 +1,6 @@
 """Pictures of what is at hand in Python: a guarantee, a solution, a plan, a result, a comparison."""
 
+import math
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,7 @@ from shuffledp.results.derived import derived
 from shuffledp.results.result import Result
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 _PARTS: Final = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
@@ -51,7 +53,7 @@ def _guarantee(guarantee: Guarantee) -> "Figure":
         axis.plot([0, 100], [0, 100], color=BLACK, linewidth=1.0, linestyle="--", label="a coin")
         axis.plot([100 * corner], [100 * guarantee.success], marker="o", color=BLUE, linestyle="none")
         axis.annotate(
-            f"right in at most {rounded_up(100 * guarantee.success, 4)} % of cases",
+            f"at most {rounded_up(100 * guarantee.success, 4)} % right",
             (100 * corner, 100 * guarantee.success), (8, -12), textcoords="offset points",
         )  # fmt: skip
         axis.set(xlabel=FALSE_ALARMS, ylabel=HITS, xlim=(0, 100), ylim=(0, 101))
@@ -65,15 +67,14 @@ def _solution(solution: Solution) -> "Figure":
     """Between which numbers the unknown is, and which one is safe to claim."""
     lower, upper = solution.lower, solution.upper
     known = [end for end in (lower, upper) if end is not None]
-    with canvas(5.2, 1.9, 1, 1) as (figure, axes):
+    with canvas(5.2, 1.6, 1, 1) as (figure, axes):
         axis = axes[0]
-        axis.set_ylim(-1, 1.6)
+        axis.set_ylim(-1.2, 1.4)
         axis.set_yticks([])
-        axis.spines["left"].set_visible(False)
-        axis.grid(visible=False)
+        axis.set_xticks([])
+        axis.spines[["left", "bottom"]].set_visible(False)
         axis.set_title(f"{solution.unknown}, by the {solution.bound} bound")
         if not known:
-            axis.set_xticks([])
             axis.text(0.5, 0.5, "nothing is known", transform=axis.transAxes, ha="center")
             return figure
         width = (max(known) - min(known)) or 0.05 * abs(known[0]) or 1.0
@@ -88,7 +89,6 @@ def _solution(solution: Solution) -> "Figure":
         if solution.value is not None:
             axis.plot([solution.value], [0], marker="o", color=BLUE, linestyle="none", label="safe to claim")
             axis.legend(loc="lower center")
-        axis.set_xticks([])
         return figure
 
 
@@ -108,6 +108,8 @@ def _plan(plan: Plan) -> "Figure":
         axis.axvline(plan.guarantee.n, color=VERMILION, linewidth=1.0, linestyle="--", label="as planned")
         axis.set_xscale("log")
         axis.set_yscale("log")
+        _plain(axis.xaxis, [n for n in points if n in {round(2.0**j * plan.guarantee.n) for j in range(-2, 3)}])
+        _plain(axis.yaxis, _between(min(points.values()), max(points.values())))
         axis.set_xlabel("honest reports")
         axis.set_ylabel(f"epsilon at delta = {rounded_up(plan.guarantee.delta)}")
         axis.set_title(f"{plan.question}: what fewer or more reports would mean")
@@ -128,3 +130,16 @@ def _comparison(comparison: Comparison) -> "Figure":
         axis.set_xscale("log")
         axis.set_xlabel(f"root mean squared error of the {comparison.question}; in brackets whom users trust")
         return figure
+
+
+def _plain(axis: "Axis", ticks: list[float]) -> None:
+    """Few ticks with plain numbers on a logarithmic axis."""
+    axis.set_ticks(ticks)
+    axis.set_ticks([], minor=True)
+    axis.set_major_formatter(lambda value, _: f"{value:,.4g}" if value < 1000 else f"{value:,.0f}")
+
+
+def _between(low: float, high: float) -> list[float]:
+    """Round numbers from one to another: 1, 2 and 5 times powers of ten."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [value for power in powers for times in (1, 2, 5) if low <= (value := times * 10.0**power) <= high]

@@ -25,7 +25,7 @@ def shown(result: "Result") -> str:
     return (
         paragraphs(f"{result.plan.question}, {result.n:,} reports, {result.unit}", promise)
         + (_entries(result, error) if curve is None else _curve(curve, protocol.quantiles))
-        + "".join(_table(name, one, error) for name, one in result.also.items())
+        + "".join(_table(name, one, "standard error") for name, one in result.also.items())
         + paragraphs(*(f"{name}: {why}" for name, why in result.estimate.refused.items()), *result.notes)
     )
 
