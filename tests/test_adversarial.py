@@ -1,4 +1,4 @@
-"""Forged plans, misleading data and broken input for large domains, texts and dummies."""
+"""Forged plans, misleading data, shared budgets and broken input."""
 
 import json
 from typing import Any
@@ -123,3 +123,28 @@ def test_messages_of_each_user_are_those_of_the_row() -> None:
     apart = list(protocol.by_user(messages, 9))
     assert apart == [sorted(messages.of_row(row).tolist()) for row in range(9)]
     assert Counts.of(np.concatenate([np.array(one) for one in apart]), protocol.alphabet).total == len(messages.values)
+
+
+# Columns that numpy makes numbers of
+
+
+@pytest.mark.parametrize("question", ["mean", "histogram"])
+def test_what_is_masked_is_missing(question: str) -> None:
+    """The number under the mask is none."""
+    few = plan(question, n=50, epsilon=5.0, delta=1e-2, **({"size": 3} if question == "histogram" else {"high": 2.0}))
+    masked = np.ma.MaskedArray(np.arange(60) % 3, mask=[*[True] * 6, *[False] * 54])
+    with pytest.raises(InvalidInput, match="missing"):
+        run(few, masked)
+    found = run(few, masked, policy=Policy(missing="skip"), truth=True)
+    assert found.rejected == {"missing": 6}
+    assert found.n == 54
+
+
+@pytest.mark.parametrize("kind", ["m8[s]", "M8[D]", "c16"], ids=["lengths of time", "dates", "complex numbers"])
+@pytest.mark.parametrize("question", ["mean", "histogram"])
+def test_what_is_no_number_is_not_made_one(question: str, kind: str) -> None:
+    """As in a frame, where Arrow says what it is. NaT would be clamped to the least number."""
+    few = plan(question, n=50, epsilon=5.0, delta=1e-2, **({"size": 3} if question == "histogram" else {"high": 2.0}))
+    for values in (np.ones(50).astype(kind), list(np.ones(50).astype(kind))):
+        with pytest.raises(InvalidInput, match="array of numbers"):
+            run(few, values)
