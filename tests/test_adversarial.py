@@ -1,17 +1,23 @@
 """Forged plans, misleading data, shared budgets and broken input."""
 
+import copy
 import json
+import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run
+from shuffledp import InvalidInput, KeyedWords, Plan, Policy, Session, plan, run
 from shuffledp.core.canonical import digest
 from shuffledp.core.counts import Counts
 from shuffledp.core.words import choose_below, rows_from, uniform_below
 from shuffledp.domains.texts import Texts
+from shuffledp.engines import session as sessions
+from shuffledp.planning.spend import Spend, composed
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
@@ -148,3 +154,38 @@ def test_what_is_no_number_is_not_made_one(question: str, kind: str) -> None:
     for values in (np.ones(50).astype(kind), list(np.ones(50).astype(kind))):
         with pytest.raises(InvalidInput, match="array of numbers"):
             run(few, values)
+
+
+# Budgets
+
+
+def test_threads_do_not_share_the_room_of_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever finds room books before anybody else looks."""
+    yes = plan("query", n=100, epsilon=1.0, delta=1e-3)
+    session = Session(epsilon=1.01, delta=1e-3)
+    alone = composed([Spend.of(yes)], 1e-3)
+
+    def slowly(spends: list[Spend], delta: float) -> float:
+        time.sleep(0.05)  # long enough for all others to look, too
+        return alone * len(spends)
+
+    monkeypatch.setattr(sessions, "composed", slowly)
+
+    def ask(_: int) -> bool:
+        try:
+            session.run(yes, [0, 1] * 50, query=float)
+        except InvalidInput as refused:
+            assert "budget" in str(refused)  # noqa: PT017
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(ask, range(4))) == 1
+
+
+def test_a_budget_is_not_copied() -> None:
+    """Each copy would have all of it."""
+    session = Session(epsilon=1.0, delta=1e-6)
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError):
+            copied(session)
