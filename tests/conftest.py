@@ -1,13 +1,13 @@
 """Property tests take the same points every time in `make test`, and new ones in `make test-all`."""
 
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 from oracles.postgres import PostgresServer
+from oracles.server import Place
 from shuffledp.stores.registry import BACKENDS
 
 settings.register_profile("pinned", derandomize=True, deadline=None)
@@ -41,7 +41,7 @@ def scheme(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def place(scheme: str, request: pytest.FixtureRequest) -> Callable[[Path], str]:
+def place(scheme: str, request: pytest.FixtureRequest) -> Place:
     """The URL under which a store of this kind can be made for a test: the same path is the same store."""
     if scheme == "sqlite":
         return lambda path: f"sqlite:///{path}"

@@ -11,6 +11,7 @@ import pytest
 
 from oracles import store_suite as suite
 from oracles.scale import examples
+from oracles.server import Place
 from oracles.store_suite import KEYS, Opening, closed, name, released, reports, started
 from shuffledp import InvalidInput
 from shuffledp.core.outcome import Outcome
@@ -21,8 +22,6 @@ from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.registry import open_store, restore_store
 from shuffledp.stores.sqlite.store import SQLiteStore
 from shuffledp.stores.store import Store
-
-Place = Callable[[Path], str]
 
 
 @pytest.fixture(autouse=True)

@@ -92,6 +92,10 @@ class PostgresServer:
         self.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         return self.url(schema)
 
+    def files(self) -> list[Path]:
+        """All that it has on disk: tables, log of transactions, messages."""
+        return [path for path in self.folder.rglob("*") if path.is_file()]
+
     def kill(self) -> None:
         """As when the power goes: each of its processes, at once."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
