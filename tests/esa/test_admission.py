@@ -100,9 +100,9 @@ def test_tokens_badly_asked_for(folder: Path) -> None:
 # Keys that change
 
 
-def test_a12_rotations_under_load_lose_no_report(folder: Path, place: Place) -> None:
+def test_a12_rotations_under_load_lose_no_report(folder: Path, scheme: str, place: Place) -> None:
     """Clients keep sending while keys are introduced, rotated and destroyed: outdated reports arrive rewrapped, once each."""
-    rotations, ring = full(3, 10), SHUFFLER
+    rotations, ring = full(3 if scheme == "sqlite" else 1, 10), SHUFFLER
     done = threading.Event()
     outcomes: Counter[str] = Counter()
     first_tries: Counter[str] = Counter()

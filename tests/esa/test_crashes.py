@@ -32,8 +32,7 @@ TASK = Task(plan=plan("histogram", n=100, epsilon=8.0, delta=1e-2, size=4000), w
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 OPERATOR, ANALYST = "operator-token-1234", "analyzer-token-1234"
 THEIRS = [
-    "accept: first report written", "accept: committed", "close: marked", "release: a piece written", "release: marked",
-    "release: records erased",
+    "accept: first report written", "close: marked", "release: a piece written", "release: records erased",
 ]  # fmt: skip
 """Points that are in the store itself: what `make test` takes for stores that share the others with SQLite."""
 

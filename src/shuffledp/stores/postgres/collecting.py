@@ -43,7 +43,7 @@ class Collecting(Rows):
             return self._open(task_id, key, now)
 
         found = self._write(open_it)
-        self._tidied = 0.0
+        self._tidied = 0.0  # the tables of those that ended
         return found
 
     def renew(self, batch_id: int, *, now: float, empty: bool = True) -> None:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any, Final, Self, TypeVar
 from uuid import UUID
 
@@ -27,6 +26,7 @@ SET lock_timeout = '5s';
 SET idle_in_transaction_session_timeout = '30s';  -- a shuffler that is frozen does not hold the others up for ever
 SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;
 SET enable_seqscan = off;  -- tables begin empty and grow fast: the planner's idea of their size is out of date
+SET jit = off;  -- no statement here is worth compiling
 SET client_min_messages = warning;
 """
 
@@ -141,13 +141,16 @@ class Database:
         """Drop the tables of batches that were erased or purged; one that somebody reads is dropped later."""
         if time.monotonic() < self._tidied:
             return
-        again = time.monotonic() + _TIDY
-        for (table,) in self._read(LEFT):
-            try:
-                self._write(partial(self._run, f"SET LOCAL lock_timeout = 100; DROP TABLE IF EXISTS {table}"))
-            except StoreUnavailable:
-                again = 0.0
-        self._tidied = again
+        self._tidied = time.monotonic() + _TIDY
+        self._drop(*(row[0] for row in self._read(LEFT)))
+
+    def _drop(self, *tables: str) -> None:
+        try:
+            if tables:
+                drop = f"SET LOCAL lock_timeout = 100; DROP TABLE IF EXISTS {', '.join(tables)}"
+                self._write(lambda: self._run(drop))
+        except StoreUnavailable:
+            self._tidied = 0.0
 
     def _write(self, job: Callable[[], T], *, snapshot: bool = False) -> T:
         """The result of a job, once what it wrote is on disk; if others are in its way it is done again from the start.

@@ -155,8 +155,7 @@ class Ending(Rows):
         self._write(lambda: self._copy_ids(batch))
         self._reached("release: records erased")
         self._finished(batch_id)
-        self._tidied = 0.0
-        self.tidy()
+        self._drop(f"sealed_{batch_id}", f"spending_{batch_id}", f"secret_{batch_id}")
         return batch
 
     def _copy_ids(self, batch: Batch) -> None:
@@ -188,6 +187,5 @@ class Ending(Rows):
         if batch is None or batch.state != "RELEASED":
             raise InvalidInput(f"batch {batch_id} is not a released batch. Only the bytes of those can be purged.")
         self._write(lambda: self._run("UPDATE batch SET purged = true WHERE id = %s", batch_id))
-        self._tidied = 0.0
-        self.tidy()
+        self._drop(f"piece_{batch_id}")
         return replace(batch, purged=True)

@@ -79,10 +79,12 @@ def tables_closing(batch: int) -> str:
 
 
 LEFT: Final = """
-SELECT relname FROM pg_class
-JOIN batch ON batch.id = substring(relname FROM '^(?:sealed|spending|secret|piece)_([0-9]{1,18})$')::bigint
-WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
-AND CASE split_part(relname, '_', 1) WHEN 'piece' THEN purged WHEN 'secret' THEN state <> 'CLOSING' ELSE erased END
+WITH found AS MATERIALIZED (
+    SELECT relname, substring(relname FROM '^(?:sealed|spending|secret|piece)_([0-9]{1,18})$')::bigint AS number
+    FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+)
+SELECT relname FROM found JOIN batch ON batch.id = number
+WHERE CASE split_part(relname, '_', 1) WHEN 'piece' THEN purged WHEN 'secret' THEN state <> 'CLOSING' ELSE erased END
 """
 """Tables that should be gone."""
 
