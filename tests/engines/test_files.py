@@ -87,6 +87,15 @@ def test_the_first_bad_row_is_named_whichever_thread_comes_first(
             run_file(mean, path, column="number")
 
 
+def test_a_damaged_part_is_not_shown_in_an_errors_context(tmp_path: Path, mean: Plan) -> None:
+    many = cut_up(tmp_path / "parts", ".parquet", number=NUMBERS)
+    for spoil in (damage_a_page, damage):
+        spoil(tmp_path / "parts")
+        with pytest.raises(InvalidInput, match="cannot") as refused:
+            run_file(mean, many, column="number")
+        assert refused.value.__context__ is None
+
+
 class Short(File):
     """Says that there are more rows than there are."""
 

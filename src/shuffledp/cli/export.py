@@ -26,7 +26,7 @@ from shuffledp.results.history import History
 def export_command(
     plan: Path, data: Path | None, files: str | None, column: str | None, query: str | None, missing: Literal["refuse", "skip"],
     missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
-    max_rows_per_user: int | None, row_id: str | None, multiline: bool, engine: str, out: Path,
+    max_rows_per_user: int | None, row_id: str | None, separator: str, decimal: str, multiline: bool, engine: str, out: Path,
 ) -> None:  # fmt: skip
     """Write the randomized messages of DATA (or --files) in a secret order, with PLAN and its guarantee in the file.
 
@@ -38,7 +38,7 @@ def export_command(
     paths, chosen = chosen_files(data, files), read_plan(plan)
     source = File(
         paths, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id,
-        multiline=multiline,
+        multiline=multiline, separator=separator, decimal=decimal,
     )  # fmt: skip
     with progress(1000, "Randomizing") as bar:
         found = tally_source(

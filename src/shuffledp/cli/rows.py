@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 from shuffledp.cli.numbers import Whole
+from shuffledp.cli.separators import separator_options
 from shuffledp.engines.registry import ENGINES
 from shuffledp.engines.tables import files_like
 from shuffledp.errors import InvalidInput
@@ -62,6 +63,7 @@ _OPTIONS: Final = [
 
 def row_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command with all of them."""
+    command = separator_options(command)
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

@@ -65,7 +65,8 @@ def run_command(
     missing: Literal["refuse", "skip"], missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None,
     user: str | None, max_rows_per_user: int | None, row_id: str | None, confidence: float, simultaneous: bool, project: bool,
     frequencies: bool, cdf: bool, quantile: tuple[float, ...] | None, top: int | None, false_positives: float | None,
-    ranges: tuple[str, ...], multiline: bool, engine: str, truth: bool, plot: Path | None, reports: tuple[Path, ...],
+    ranges: tuple[str, ...], separator: str, decimal: str, multiline: bool, engine: str, truth: bool, plot: Path | None,
+    reports: tuple[Path, ...],
     as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Carry out PLAN on DATA (or --files: CSV, Parquet or Arrow, one report per row): randomize, shuffle, estimate."""
@@ -79,7 +80,8 @@ def run_command(
     chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
     with progress(1000, "Randomizing") as bar:
         result = run_file(
-            chosen, paths, column=column, query=query, user=user, truth=truth, multiline=multiline,
+            chosen, paths, column=column, query=query, user=user, truth=truth, multiline=multiline, separator=separator,
+            decimal=decimal,
             policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
             max_rows_per_user=max_rows_per_user, row_id=row_id, engine=engine, candidates=asked,
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
@@ -112,7 +114,7 @@ def _words(result: Result, document: dict[str, Any]) -> str:
         lines.append(f"{name}: {json.dumps(value)}")
     if result.guarantee is not None:
         lines.append(f"guarantee: {result.guarantee}")
-        if result.realised_epsilon is not None and result.realised_epsilon < result.guarantee.epsilon:
+        if result.realised_epsilon is not None and result.n > result.plan.min_batch:
             lines.append(f"with the {result.n:,} reports received, epsilon is {rounded_up(result.realised_epsilon)}")
         if document["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None:
             lines.append(NOTHING_LOCAL)

@@ -12,6 +12,7 @@ from shuffledp.core.words import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.rows import VALUE
 from shuffledp.engines.addresses import addresses_of
+from shuffledp.engines.dialect import Dialect
 from shuffledp.engines.expression import Expression
 from shuffledp.engines.frame import Frame
 from shuffledp.engines.person_rows import surplus
@@ -93,10 +94,10 @@ class Rows(Source):
             if self._user is not None:
                 extra = stack.enter_context(surplus(table, self._user, self.rows_per_person))
             row = 0
-            for batch, share in table.batches([*read.columns, *row_id]):
+            for batch, share in table.batches([*read.columns, *row_id], numbers=read.numbers):
                 if row == 0 and expression is not None:
                     expression.check(batch, texts=table.untyped)
-                raw = read.raw(batch)
+                raw = read.raw(batch, row)
                 leave_out = NOBODY if extra is None else extra.before(row + len(raw)) - row
                 if self._limit is None and len(leave_out):
                     raise InvalidInput(
@@ -123,10 +124,13 @@ class _Reading:
             self._own = expression.columns(table)
         self._beside = [table.column(name) for name in domain.beside]
         self.columns = [*self._own, *self._beside]
+        mine = {name for name in self._own if expression is not None or domain.is_number(name)}
+        self.numbers = mine - {*self._beside}
+        """Those whose cells are numbers."""
 
-    def raw(self, batch: Any) -> Any:
-        """The raw values of a batch of the table."""
-        raw = self._expression.evaluate(batch) if self._expression is not None else batch.column(self._own[0])
+    def raw(self, batch: Any, row: int) -> Any:
+        """The raw values of a batch of the table that begins with that row."""
+        raw = self._expression.evaluate(batch, row) if self._expression is not None else batch.column(self._own[0])
         if self._named:
             raw = batch.select(self._own).to_struct_array()
         if self._beside:
@@ -136,7 +140,7 @@ class _Reading:
 
 def _pieces(read: _Reading, part: TablePart, row: int) -> Iterator[Piece]:
     for batch in part.read():
-        yield Piece(read.raw(batch), row)
+        yield Piece(read.raw(batch, row), row)
         row += batch.num_rows
 
 
@@ -150,26 +154,35 @@ class File(Rows):
     Args:
         path: of the file; or of all files, whose rows are numbered one after the other.
         multiline: whether cells of a CSV file may contain line breaks.
+        separator: the character between its cells.
+        decimal: the mark before its decimals, a point or a comma.
         columns: as for any table.
     """
 
     in_file = True
 
-    def __init__(self, path: Path | str | Sequence[Path | str], *, multiline: bool = False, **columns: Any) -> None:
+    def __init__(
+        self,
+        path: Path | str | Sequence[Path | str],
+        *,
+        multiline: bool = False,
+        separator: str = ",",
+        decimal: str = ".",
+        **columns: Any,
+    ) -> None:
         super().__init__(**columns)
-        self._paths, self._multiline = (
-            [Path(one) for one in ([path] if isinstance(path, Path | str) else path)],
-            multiline,
-        )
+        self._paths = [Path(one) for one in ([path] if isinstance(path, Path | str) else path)]
         if len({one.resolve() for one in self._paths}) < max(1, len(self._paths)):
             raise InvalidInput(
                 "there is no file, or one is named twice, so that people would count twice. Name each once."
             )
+        self._multiline, self._dialect = multiline, Dialect(separator=separator, decimal=decimal)
 
     def _table(self, domain: Domain) -> Tabular:
         coded = self._column if self._query is None and not domain.beside else None
         tables = [
-            Table(path=path, multiline=self._multiline, labels=domain.labels, coded=coded) for path in self._paths
+            Table(path=path, multiline=self._multiline, labels=domain.labels, dialect=self._dialect, coded=coded)
+            for path in self._paths
         ]
         return tables[0] if len(tables) == 1 else Tables(tables)
 

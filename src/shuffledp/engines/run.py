@@ -77,6 +77,8 @@ def run_file(
     row_id: str | None = None,
     truth: bool = False,
     multiline: bool = False,
+    separator: str = ",",
+    decimal: str = ".",
     words: WordSource | None = None,
     engine: str = "arrow",
     progress: Progress | None = None,
@@ -84,11 +86,12 @@ def run_file(
 ) -> Result:
     """The plan's answer for a CSV, Parquet or Arrow file with one report per row, or for several that are alike.
 
-    The value of a row is a column, or an SQL expression of the row's columns.
+    The value of a row is a column, or an SQL expression of the row's columns. A CSV file may have another separator than a
+    comma, and a comma before decimals.
     """
     source = File(
         path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id,
-        multiline=multiline,
+        multiline=multiline, separator=separator, decimal=decimal,
     )  # fmt: skip
     return run_source(
         plan, source, policy=policy, truth=truth, words=words, engine=engine, progress=progress, candidates=candidates

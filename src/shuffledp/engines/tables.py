@@ -1,7 +1,7 @@
 """Many files that are one table: their rows one after the other, in the order of their names."""
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,10 +57,16 @@ class Tables(Tabular):
         """Names of the columns."""
         return self._columns
 
-    def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
+    def hint(self) -> str:
+        """As for the first."""
+        return self._tables[0].hint()
+
+    def batches(
+        self, columns: Sequence[str], *, numbers: Collection[str] = ()
+    ) -> "Iterator[tuple[pa.RecordBatch, float]]":
         """Those of each file."""
         for done, table in enumerate(self._tables):
-            for batch, share in table.batches(columns):
+            for batch, share in table.batches(columns, numbers=numbers):
                 yield batch, (done + share) / len(self._tables)
 
     def parts(self, columns: Sequence[str]) -> list[TablePart] | None:
