@@ -147,7 +147,7 @@ def _words(result: Result, document: dict[str, Any]) -> str:
         lines.append(f"{name}: {json.dumps(value)}")
     if result.guarantee is not None:
         lines.append(f"guarantee: {result.guarantee}")
-        if result.realised_epsilon is not None and result.realised_epsilon < result.guarantee.epsilon:
+        if result.realised_epsilon is not None and result.n > result.plan.min_batch:
             lines.append(f"with the {result.n:,} reports received, epsilon is {rounded_up(result.realised_epsilon)}")
         if document["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None:
             lines.append(NOTHING_LOCAL)
