@@ -1,5 +1,6 @@
 """Several questions of the same people: what is claimed is true, what is forecast happens, and no coin is used twice."""
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +29,9 @@ from shuffledp.esa.client import messages_of
 from shuffledp.esa.crypto import seal_inner
 from shuffledp.esa.ledger import Ledger
 from shuffledp.esa.task import Task
+from shuffledp.planning.plan import certified
 from shuffledp.planning.ways import ways
+from shuffledp.protocols.question import Question
 from shuffledp.protocols.survey import Asked
 from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.protocols.survey_one import OneOfAll
@@ -465,3 +468,21 @@ def test_a_column_has_the_same_values_for_all_questions() -> None:
     delay, carrier = AllOfThem.examples()[3].questions
     with pytest.raises(InvalidInput, match="'carrier' has different values"):
         AllOfThem(questions=(delay, replace(carrier, protocol=OneOfAll.examples()[0].questions[1].protocol)))
+
+
+@pytest.mark.parametrize("survey", [OneOfAll.examples()[2], AllOfThem.examples()[3]], ids=lambda one: one.kind)
+def test_the_service_answers_questions_by_group_and_about_a_distribution(survey: Any) -> None:
+    n = 400
+    found = certified(Question(name="survey", n=n, epsilon=8.0, delta=1e-2), survey)
+    task = Task(plan=found, window=60, max_age=600, **PARTIES)
+    assert Task.from_document(task.document()) == task
+    people = [json.loads(survey.domain.samples()[j % 2]) for j in range(n)]
+    records = [seal_inner(one, task, ANALYZER.public()) for person in people for one in messages_of(task, person)]
+    np.random.default_rng(1).shuffle(records)
+    batch = batch_of(records, n) if survey.most_messages > 1 else b"".join(records)
+    result = analyze(batch, task, ANALYZER)
+    values = survey.domain.clean(people).values
+    truth = survey.read_exactly(survey.true_answer(survey.truth(values)))
+    off = np.abs((result.estimate.value - truth) / result.estimate.standard_error)
+    assert result.names == survey.read(survey.estimate(result.counts)).names
+    assert np.nanmax(off) < 5
