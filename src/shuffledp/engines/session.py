@@ -72,7 +72,8 @@ class Session:
             if together > self.epsilon:
                 raise InvalidInput(
                     f"with this answer all would be {claim(together, self.delta)} together, beyond the budget of epsilon = "
-                    f"{rounded_up(self.epsilon)}; {rounded_up(self.spent)} is spent. Ask for less, or plan with a smaller epsilon."
+                    f"{rounded_up(self.epsilon)}; {rounded_up(self.spent)} is spent. Ask for less, or plan with a smaller "
+                    "epsilon."
                 )
             self._spends.append(more)
 
