@@ -28,6 +28,7 @@ from shuffledp.protocols.survey_table import JointTable
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
+from shuffledp.results.derived import derived
 
 WORDS = KeyedWords.seeded(3)
 
@@ -215,3 +216,10 @@ def test_entries_of_different_questions_have_different_names(name: str) -> None:
     for ways in (OneOfAll, AllOfThem, JointTable):
         with pytest.raises(InvalidInput, match="plain name"):
             ways.of((Asked(name="a", protocol=first), Asked(name=name, protocol=other)))
+
+
+def test_a_mean_by_group_is_not_called_one_number() -> None:
+    by_sex = plan("mean", n=200, epsilon=2.0, delta=1e-3, by={"sex": ["f", "m"]})
+    found = run(by_sex, ["f, 0.5", "m, 1"] * 100, words=WORDS)
+    with pytest.raises(InvalidInput, match="not one histogram"):
+        derived(found, cdf=True)
