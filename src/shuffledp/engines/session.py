@@ -80,7 +80,8 @@ class Session:
     def _repr_html_(self) -> str:
         from shuffledp.core.display import paragraphs
 
+        many = "1 answer" if len(self._spends) == 1 else f"{len(self._spends)} answers"
         return paragraphs(
-            f"{len(self._spends)} answers: epsilon = {rounded_up(self.spent)} of {rounded_up(self.epsilon)} "
+            f"{many}: epsilon = {rounded_up(self.spent)} of {rounded_up(self.epsilon)} "
             f"at delta = {rounded_up(self.delta)}"
         )
