@@ -85,7 +85,12 @@ class Survey(Deployable):
                 raise InvalidInput(
                     f"the weight of question {one.name!r} is not a whole number from 1 to 1e6. Use e.g. 1."
                 )
-        self.domain  # noqa: B018 - refuses names that are no names
+        names = self.domain.table_columns  # refuses names that are no names
+        for name in names:
+            if not name.isprintable() or any(name.startswith(f"{other}: ") for other in names):
+                raise InvalidInput(
+                    f"question {name!r} could not be told from an entry of another, or not be shown. Give it a plain name."
+                )
 
     # What it answers
 

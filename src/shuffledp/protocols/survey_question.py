@@ -96,6 +96,8 @@ def _part(given: Any, number: int, survey: Question) -> Part:
     possible = [one for one in registry.questions() if one != SURVEY]
     if not isinstance(asked, str) or asked not in possible:
         raise InvalidInput(f"question {name!r}: ask must be one of {', '.join(possible)}. Say what is asked.")
+    if "by" in rest:
+        raise InvalidInput(f"question {name!r} by group cannot be one of several yet. Plan it by itself.")
     weight = rest.pop("weight", 1)
     if type(weight) is not int or not 1 <= weight <= LARGEST_WEIGHT:
         raise InvalidInput(f"question {name!r}: weight must be a whole number from 1 to 1e6. Use e.g. 1.")
