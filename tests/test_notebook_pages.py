@@ -45,7 +45,8 @@ CONTRASTS = """
 OUTSIDE = """
 () => [...document.querySelectorAll("svg text")].filter((text) => {
   const [word, drawing] = [text.getBoundingClientRect(), text.closest("svg").getBoundingClientRect()];
-  return word.left < drawing.left - 1 || word.right > drawing.right + 1 || word.top < drawing.top - 1 || word.bottom > drawing.bottom + 1;
+  return word.left < drawing.left - 1 || word.right > drawing.right + 1
+    || word.top < drawing.top - 1 || word.bottom > drawing.bottom + 1;
 }).map((text) => text.textContent)
 """
 """Words that stick out of their drawings."""
@@ -85,9 +86,10 @@ def opened(page: Page, path: Path) -> list[str]:
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(error.message))
     page.on("console", lambda message: problems.append(message.text))
-    page.on("request", lambda asked: asked.url.startswith(("file:", "data:")) or problems.append(asked.url))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     page.goto(path.as_uri())
-    return problems
+    return problems + [url for url in asked if not url.startswith(("file:", "data:"))]
 
 
 def test_there_are_notebooks_and_they_are_kept_without_outputs() -> None:
@@ -130,7 +132,8 @@ def test_what_cannot_be_read_is_noticed(browser: Browser) -> None:
     with person(browser) as context:
         page = context.new_page()
         page.set_content(
-            "<body style='background:#111'><div class='jp-OutputArea-output'><p style='color:#000'>black</p><p style='color:#fff'>white</p>"
+            "<body style='background:#111'><div class='jp-OutputArea-output'>"
+            "<p style='color:#000'>black</p><p style='color:#fff'>white</p>"
             "<svg width='50' height='20'><text x='0' y='15' style='fill:#222'>sticks out of it</text></svg></div>"
         )
         assert [words for words, contrast in page.evaluate(CONTRASTS) if contrast < 4.5] == [
