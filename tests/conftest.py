@@ -6,6 +6,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from oracles.postgres import PostgresServer
+from oracles.server import Place
+from shuffledp.stores.registry import BACKENDS
+
 settings.register_profile("pinned", derandomize=True, deadline=None)
 settings.register_profile("roaming", deadline=None, print_blob=True)
 settings.load_profile("roaming" if os.environ.get("SHUFFLEDP_TEST_SCALE") else "pinned")
@@ -17,3 +21,30 @@ def _state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One server for all tests of this process, if any needs it."""
+    server = PostgresServer()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(params=sorted(BACKENDS))
+def scheme(request: pytest.FixtureRequest) -> str:
+    """Every kind of store."""
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def place(scheme: str, request: pytest.FixtureRequest) -> Place:
+    """The URL under which a store of this kind can be made for a test: the same path is the same store."""
+    if scheme == "sqlite":
+        return lambda path: f"sqlite:///{path}"
+    assert scheme == "postgresql", "say where this kind of store can be made for a test"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.place

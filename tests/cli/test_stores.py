@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oracles.parties import ANALYZER, SHUFFLER, SIXTEEN, prepared, sealed
-from oracles.process import run
+from oracles.process import called as run
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.stores.batch import Batch
 from shuffledp.stores.sqlite.store import SQLiteStore

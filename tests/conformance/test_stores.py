@@ -11,6 +11,7 @@ import pytest
 
 from oracles import store_suite as suite
 from oracles.scale import examples
+from oracles.server import Place
 from oracles.store_suite import KEYS, Opening, closed, name, released, reports, started
 from shuffledp import InvalidInput
 from shuffledp.core.outcome import Outcome
@@ -18,12 +19,9 @@ from shuffledp.esa import release as releasing
 from shuffledp.esa.release import release
 from shuffledp.stores.batch import Batch, Contents
 from shuffledp.stores.checkpoints import Reached, pass_by
-from shuffledp.stores.registry import BACKENDS, open_store, restore_store
+from shuffledp.stores.registry import open_store, restore_store
 from shuffledp.stores.sqlite.store import SQLiteStore
 from shuffledp.stores.store import Store
-
-PLACES: dict[str, Callable[[Path], str]] = {"sqlite": lambda path: f"sqlite:///{path}"}
-"""Where a store of each kind can be made for a test."""
 
 
 @pytest.fixture(autouse=True)
@@ -31,16 +29,9 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(releasing, "CHUNK", 7)
 
 
-@pytest.fixture(params=sorted(BACKENDS))
-def scheme(request: pytest.FixtureRequest) -> str:
-    assert request.param in PLACES, "say where this kind of store can be made for a test"
-    found: str = request.param
-    return found
-
-
 @pytest.fixture
-def opening(scheme: str, tmp_path: Path) -> Opening:
-    return lambda name="store", reached=pass_by: open_store(PLACES[scheme](tmp_path / name), reached=reached)
+def opening(place: Place, tmp_path: Path) -> Opening:
+    return lambda name="store", reached=pass_by: open_store(place(tmp_path / name), reached=reached)
 
 
 @pytest.mark.parametrize("check", suite.CHECKS, ids=lambda check: check.__name__)
@@ -54,7 +45,7 @@ def test_a_registered_store_does_what_its_model_does(opening: Opening, seed: int
 
 
 def test_a_backup_is_a_store_and_open_batches_are_not_released_twice(
-    scheme: str, opening: Opening, tmp_path: Path
+    place: Place, opening: Opening, tmp_path: Path
 ) -> None:
     store = started(opening())
     store.add_reports("t", reports(1, 2), keys=KEYS)
@@ -65,11 +56,11 @@ def test_a_backup_is_a_store_and_open_batches_are_not_released_twice(
     with pytest.raises(InvalidInput, match="exists"):
         store.backup(tmp_path / "copy")
     with pytest.raises(InvalidInput, match="exists"):
-        restore_store(tmp_path / "copy", PLACES[scheme](tmp_path / "store"), nothing_released_since=True)
+        restore_store(tmp_path / "copy", place(tmp_path / "store"), nothing_released_since=True)
     for kept in (True, False):
-        place = PLACES[scheme](tmp_path / f"again {kept}")
-        restore_store(tmp_path / "copy", place, nothing_released_since=kept)
-        again = open_store(place, create=False)
+        url = place(tmp_path / f"again {kept}")
+        restore_store(tmp_path / "copy", url, nothing_released_since=kept)
+        again = open_store(url, create=False)
         assert released(again, batch.id) == released(store, batch.id)
         assert again.open_batch("t").count == kept
         assert again.add_reports("t", reports(1, 3, 4), keys=KEYS) == ["report_replayed"] * 2 + ["accepted"]
@@ -77,11 +68,11 @@ def test_a_backup_is_a_store_and_open_batches_are_not_released_twice(
     store.close()
 
 
-def test_a_store_that_is_not_there(scheme: str, tmp_path: Path) -> None:
-    place = PLACES[scheme](tmp_path / "store")
+def test_a_store_that_is_not_there(place: Place, tmp_path: Path) -> None:
+    url = place(tmp_path / "store")
     for create, read_only in ((False, False), (True, True), (False, True)):
         with pytest.raises(InvalidInput, match="there is no store"):
-            open_store(place, create=create, read_only=read_only)
+            open_store(url, create=create, read_only=read_only)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -30,7 +30,7 @@ from oracles.parties import (
     serving,
 )
 from oracles.scale import full
-from oracles.server import Server
+from oracles.server import Place, Server
 from shuffledp import InvalidInput, KeyedWords, NoClaim, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.outcome import Outcome
@@ -47,7 +47,8 @@ from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, decode_message, record_length
 from shuffledp.planning.plan import Plan
 from shuffledp.stores.batch import NextKey
-from shuffledp.stores.sqlite.store import SQLiteStore
+from shuffledp.stores.registry import open_store
+from shuffledp.stores.store import Store
 
 # A2: intervals
 
@@ -96,7 +97,7 @@ def test_a2_intervals_cover_as_often_as_they_say(kind: str) -> None:
 # A4: replays
 
 
-def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_path: Path) -> None:
+def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_path: Path, place: Place) -> None:
     """And never again: not after the release, not after a kill and a restart."""
     n = full(2000, 10_000)
     task = Task(plan=plan("histogram", n=n, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200, **PARTIES)
@@ -104,7 +105,8 @@ def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_pa
     sent = [sealed(j % 16, task) for j in range(n)]
     thrice = sent * 3
     random.Random(4).shuffle(thrice)
-    server = Server(tmp_path)
+    store = place(tmp_path / "store.db")
+    server = Server(tmp_path, store=store)
 
     def upload(records: list[bytes]) -> Counter[str]:
         outcomes: Counter[str] = Counter()
@@ -131,7 +133,7 @@ def test_a4_each_report_sent_three_times_on_eight_connections_counts_once(tmp_pa
         data = httpx.get(f"{server.url}/v2/batches/{batch['batch']}", headers=analyst, timeout=60).content
         assert upload_all(sent) == {"report_replayed": n}
         server.stop(signal.SIGKILL)
-        server = Server(tmp_path)
+        server = Server(tmp_path, store=store)
         assert upload_all(sent) == {"report_replayed": n}
         assert f'shuffledp_batch_fill{{task="{task.id}"}} 0.0\n' in server.metrics()
     finally:
@@ -159,7 +161,7 @@ MALFORMED: dict[str, tuple[Callable[[Task, random.Random], bytes], str, str | No
 """How to make one, what the shuffler says, and what the analyzer says of those it gets."""
 
 
-def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
+def test_a7_five_percent_malformed_reports_harm_no_other(tmp_path: Path, place: Place) -> None:
     """Every report sent is in exactly one counter, with the right reason; the batch is released and estimated."""
     n = full(2000, 20_000)
     honest = n - n // 20
@@ -175,7 +177,7 @@ def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
         if at_analyzer is not None:
             expected[at_analyzer] += 1
     generator.shuffle(uploads)
-    shuffler = serving(task)
+    shuffler = serving(task, place(tmp_path / "store.db"))
     for start in range(0, n, 100):
         part = uploads[start : start + 100]
         assert shuffler.accept(task.id, [record for record, _ in part]) == [outcome for _, outcome in part]
@@ -194,11 +196,12 @@ def test_a7_five_percent_malformed_reports_harm_no_other() -> None:
         assert abs(value - (values == bin_).sum()) < 6 * error
 
 
-def test_a7_no_malformed_request_is_the_servers_fault() -> None:
+def test_a7_no_malformed_request_is_the_servers_fault(tmp_path: Path, place: Place) -> None:
     """Each kind as an upload by itself, and numbers too long to read: never a status of 500 or more."""
     tokens = Tokens(operator="o" * 16, analyzer="a" * 16)
     analyst, octets = {"Authorization": f"Bearer {tokens.analyzer}"}, {"Content-Type": OCTETS}
-    with TestClient(Service(serving(EIGHT), tokens).app(), raise_server_exceptions=False) as web:
+    shuffler = serving(EIGHT, place(tmp_path / "store.db"))
+    with TestClient(Service(shuffler, tokens).app(), raise_server_exceptions=False) as web:
         path = f"/v2/tasks/{EIGHT.id}/reports"
         for name, (make, at_shuffler, _) in MALFORMED.items():
             answer = web.post(path, content=make(EIGHT, random.Random(7)), headers=octets)
@@ -227,7 +230,7 @@ def test_a9_every_value_has_one_length(size: int) -> None:
 # A10: the permutation
 
 
-def ordered(store: SQLiteStore, task_id: str, n: int, secret: bytes) -> list[int]:
+def ordered(store: Store, task_id: str, n: int, secret: bytes) -> list[int]:
     """In which order the store releases n reports that arrived in the order 0, 1, 2, ..."""
     key = NextKey(id=0, fingerprint="")
     store.add_task(task_id, "{}", hop=1, key=key, now=0.0)
@@ -239,18 +242,19 @@ def ordered(store: SQLiteStore, task_id: str, n: int, secret: bytes) -> list[int
     return [int.from_bytes(data[start : start + 71], "big") for start in range(0, len(data), 71)]
 
 
-def test_a10_every_permutation_of_five_is_equally_likely() -> None:
+def test_a10_every_permutation_of_five_is_equally_likely(scheme: str, tmp_path: Path, place: Place) -> None:
     generator, cells = random.Random(10), Counter[tuple[int, ...]]()
-    for _ in range(full(60, 600)):  # stores: one with many thousands of batches is slow
-        store = SQLiteStore(":memory:")
+    times = full(60, 600) if scheme == "sqlite" else full(1, 60)  # a batch in a server takes longer
+    for number in range(times):  # stores: one with many thousands of batches is slow
+        store = open_store(":memory:" if scheme == "sqlite" else place(tmp_path / str(number)))
         cells.update(tuple(ordered(store, f"task {run}", 5, generator.randbytes(32))) for run in range(200))
         store.close()
-    assert cells.total() == full(12_000, 120_000)
+    assert cells.total() == 200 * times
     assert chisquare([cells[order] for order in itertools.permutations(range(5))]).pvalue > 1e-9
 
 
-def test_a10_the_order_of_release_says_nothing_about_the_order_of_arrival(tmp_path: Path) -> None:
-    n, store = full(20_000, 100_000), SQLiteStore(tmp_path / "store.db")
+def test_a10_the_order_of_release_says_nothing_about_the_order_of_arrival(tmp_path: Path, place: Place) -> None:
+    n, store = full(20_000, 100_000), open_store(place(tmp_path / "store.db"))
     order = ordered(store, "task", n, random.Random(10).randbytes(32))
     store.close()
     assert sorted(order) == list(range(n))

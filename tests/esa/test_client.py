@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from oracles.parties import ANALYZER, EIGHT, LABELS, SHUFFLER, announced, serving
+from oracles.server import Place
 from shuffledp import InvalidInput
 from shuffledp.core.outcome import Outcome
 from shuffledp.esa.client import Announcement, Client
@@ -135,9 +136,9 @@ def test_nothing_is_sent_in_clear_to_another_machine(url: str) -> None:
         assert not Sender(url=fine).url.endswith("/")
 
 
-def test_a12_new_keys_wrap_the_same_report(tmp_path: Path) -> None:
+def test_a12_new_keys_wrap_the_same_report(tmp_path: Path, place: Place) -> None:
     """Ten rotations, each of which destroys the old key: new bytes on the wire, the same report, counted once."""
-    shuffler, values = serving(TASK), set()
+    shuffler, values = serving(TASK, place(tmp_path / "store.db")), set()
     me = client(tmp_path)
     first = me.report("g", announced(shuffler, TASK))
     assert first is not None

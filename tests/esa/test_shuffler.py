@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from oracles.server import Place
 from oracles.shuffling import ANALYZER, RING, TASK, Clock, made, messages, reports
 from shuffledp import InvalidInput
 from shuffledp.esa.crypto import seal_message, unseal
@@ -44,9 +45,10 @@ def test_a_batch_comes_out_whole_once_and_the_same_each_time(tmp_path: Path, clo
     assert b"".join(again.fetch(batch.id) or []) == first
 
 
-def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Clock) -> None:
+def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Clock, place: Place) -> None:
     """One report too few, past the deadline, across a restart and 100 concurrent closes; one more gives exactly one release."""
-    shuffler = made(tmp_path / "store.db", clock)
+    url = place(tmp_path / "store.db")
+    shuffler = made(url, clock)
     shuffler.accept(TASK.id, reports(49))
     clock.now += 100
     assert shuffler.close(TASK.id) == "batch_too_small"
@@ -61,7 +63,7 @@ def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Cloc
         outcomes: list[object] = []
 
         def closer() -> None:
-            mine = made(tmp_path / "store.db", clock)
+            mine = made(url, clock)
             for _ in range(10):
                 try:
                     outcomes.append(mine.close(TASK.id, whatever_the_window=True))
@@ -79,15 +81,15 @@ def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Cloc
         return outcomes
 
     attack(0)
-    again = made(tmp_path / "store.db", clock)
+    again = made(url, clock)
     assert again.accept(TASK.id, reports(1, first=49)) == ["accepted"]
     (released,) = [found for found in attack(1) if isinstance(found, Batch)]
     assert sorted(messages(again, released)) == list(range(50))
     assert len(again.store.batches(TASK.id, "RELEASED")) == 1
 
 
-def test_a7_malformed_records_fail_by_themselves(tmp_path: Path, clock: Clock) -> None:
-    shuffler = made(tmp_path / "store.db", clock)
+def test_a7_malformed_records_fail_by_themselves(tmp_path: Path, clock: Clock, place: Place) -> None:
+    shuffler = made(place(tmp_path / "store.db"), clock)
     good = reports(3)
     other = replace(TASK, window=61)
     kinds: list[tuple[bytes, str]] = [

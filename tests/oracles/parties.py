@@ -11,7 +11,7 @@ from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.task import Task
 from shuffledp.stores.batch import Batch
-from shuffledp.stores.sqlite.store import SQLiteStore
+from shuffledp.stores.registry import open_store
 
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 PARTIES: dict[str, Any] = {"shufflers": ("Alpha",), "analyzer": "Beta", "honest_fraction": 1.0}
@@ -31,8 +31,8 @@ def sealed(message: int, task: Task) -> bytes:
     return seal_message(message, task, ANALYZER.public(), [SHUFFLER.public()])
 
 
-def serving(task: Task, **more: Any) -> Shuffler:
-    shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0, **more)
+def serving(task: Task, store: str = ":memory:", **more: Any) -> Shuffler:
+    shuffler = Shuffler(store=open_store(store), ring=SHUFFLER, clock=lambda: 0.0, **more)
     shuffler.serve(task, (ANALYZER if task.hops == 1 else SHUFFLER).public())
     return shuffler
 

@@ -10,14 +10,18 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
+import psycopg
 
 from oracles.process import command
+from shuffledp.stores.registry import open_store
 
+Place = Callable[[Path], str]
+"""From the name of a store to its URL, whatever kind is tested."""
 TOKENS = "--next-keys analyzer.pub.json --operator-token operator.token --analyzer-token analyzer.token"
 
 
@@ -28,14 +32,21 @@ class Server:
     """
 
     def __init__(
-        self, folder: Path, more: str = "", *, line: str = "", ca_file: Path | None = None, stuck_at: str = ""
+        self,
+        folder: Path,
+        more: str = "",
+        *,
+        store: str = "store.db",
+        line: str = "",
+        ca_file: Path | None = None,
+        stuck_at: str = "",
     ) -> None:
         self.folder = folder
         for name in ("operator", "analyzer"):
             if not (folder / f"{name}.token").exists():
                 (folder / f"{name}.token").write_text(secrets.token_hex(16))
                 (folder / f"{name}.token").chmod(0o600)
-        line = line or f"shuffler serve task.json --store store.db --keys shuffler.key {TOKENS} {more}"
+        line = line or f"shuffler serve task.json --store {store} --keys shuffler.key {TOKENS} {more}"
         self.process = subprocess.Popen(
             [*([sys.executable, "-m", "oracles.stuck", stuck_at] if stuck_at else [command()]), *shlex.split(line),
              "--port", "0", "--metrics-port", "0"],
@@ -94,3 +105,20 @@ def stored(folder: Path, query: str) -> int:
     """A number that is in its store."""
     with closing(sqlite3.connect(folder / "store.db", isolation_level=None)) as connection:
         return int(connection.execute(query).fetchone()[0])
+
+
+def in_open_batches(url: str) -> int:
+    """How many reports a store says it has that are not released."""
+    with closing(open_store(url, create=False)) as store:
+        return sum(batch.count for batch in store.history() if batch.state == "OPEN")
+
+
+def inner_records(url: str) -> int:
+    """How many inner records really are in a store."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+            return int(connection.execute("SELECT count(*) FROM sealed").fetchone()[0])
+    named = "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname ~ '^sealed_[0-9]+$'"
+    with psycopg.connect(url) as other:
+        counts = [other.execute(f"SELECT count(*) FROM {name}".encode()).fetchone() for (name,) in other.execute(named)]
+    return sum(found[0] for found in counts if found is not None)

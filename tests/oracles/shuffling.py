@@ -11,7 +11,7 @@ from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message, record_length
 from shuffledp.stores.batch import Batch
-from shuffledp.stores.sqlite.store import SQLiteStore
+from shuffledp.stores.registry import open_store
 
 TASK = Task(plan=plan("histogram", n=50, epsilon=3.0, delta=1e-2, size=64), window=60, max_age=600, **PARTIES)
 RING, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
@@ -31,7 +31,7 @@ def reports(count: int, first: int = 0) -> list[bytes]:
 
 
 def made(path: Path | str, clock: Clock, **more: Any) -> Shuffler:
-    shuffler = Shuffler(store=SQLiteStore(path), ring=RING, clock=clock, **more)
+    shuffler = Shuffler(store=open_store(str(path)), ring=RING, clock=clock, **more)
     shuffler.serve(TASK, ANALYZER.public())
     return shuffler
 

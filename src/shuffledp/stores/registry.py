@@ -3,9 +3,10 @@
 A new kind is one module that implements `Store`, and one line here; tests/conformance/test_stores.py judges it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from shuffledp.errors import InvalidInput
 from shuffledp.stores.checkpoints import Reached, pass_by
@@ -15,7 +16,7 @@ from shuffledp.stores.store import Store
 
 
 class Open(Protocol):
-    """Opens a store. `place` is what follows `scheme:///` in its URL."""
+    """Opens a store. `place` is what a kind makes of its URL."""
 
     def __call__(self, place: str, /, *, read_only: bool, create: bool, reached: Reached) -> Store:
         """A store whose schema this version reads; any other is refused and left as it is."""
@@ -23,7 +24,7 @@ class Open(Protocol):
 
 
 class Restore(Protocol):
-    """Makes a store from what `Store.backup` wrote."""
+    """Makes a store from what `Store.backup` wrote, which is the same for all kinds."""
 
     def __call__(self, copy: Path, place: str, *, nothing_released_since: bool) -> None:
         """Batches that were open are destroyed, unless nothing was released since; an existing store is refused."""
@@ -32,20 +33,58 @@ class Restore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """One kind of store."""
+    """One kind of store.
 
+    Attributes:
+        begins: how its URLs begin.
+        place: what to open, from what follows `scheme://` in a URL.
+        shown: a URL as it may be printed, without a password.
+    """
+
+    begins: str
     open: Open
     restore: Restore
+    place: Callable[[str], str]
+    shown: Callable[[str], str]
 
 
-BACKENDS: Final[dict[str, Backend]] = {"sqlite": Backend(open=SQLiteStore, restore=restore_sqlite)}
+def _file(rest: str) -> str:
+    if not rest.startswith("/") or len(rest) < 2:
+        raise InvalidInput("a store's URL is sqlite:/// and its path. Give e.g. sqlite:///store.db.")
+    return rest[1:]
+
+
+def _postgres() -> Any:
+    """The module, whose driver not everybody needs."""
+    try:
+        from shuffledp.stores.postgres import store
+    except ImportError:
+        raise InvalidInput(
+            "a store in PostgreSQL needs a package that is not installed (psycopg). Install shuffledp[postgres]."
+        ) from None
+    return store
+
+
+BACKENDS: Final[dict[str, Backend]] = {
+    "postgresql": Backend(
+        begins="postgresql://",
+        open=lambda place, /, **how: _postgres().PostgresStore(place, **how),
+        restore=lambda copy, place, **how: _postgres().restore(copy, place, **how),
+        place=lambda rest: f"postgresql://{rest}",
+        shown=lambda url: _postgres().shown(url),
+    ),
+    "sqlite": Backend(
+        begins="sqlite:///", open=SQLiteStore, restore=restore_sqlite, place=_file, shown=lambda url: url
+    ),
+}
 
 
 def open_store(url: str, *, read_only: bool = False, create: bool = True, reached: Reached = pass_by) -> Store:
     """The store at a URL.
 
     Args:
-        url: `sqlite:///store.db`, or `sqlite:////var/lib/store.db` for an absolute path. A bare path is an SQLite file.
+        url: `sqlite:///store.db`, or `sqlite:////var/lib/store.db` for an absolute path, or `postgresql://user@host/database`
+            as libpq understands it. A bare path is an SQLite file.
         read_only: change nothing.
         create: make the store if there is none.
         reached: called at each named point; tests pass their own.
@@ -55,18 +94,21 @@ def open_store(url: str, *, read_only: bool = False, create: bool = True, reache
 
 
 def restore_store(copy: Path, url: str, *, nothing_released_since: bool) -> None:
-    """Make the store at a URL, which must not exist yet, from a backup."""
+    """Make the store at a URL, which must not exist yet, from a backup of any kind of store."""
     backend, place = _found(url)
     backend.restore(copy, place, nothing_released_since=nothing_released_since)
 
 
+def shown(url: str) -> str:
+    """A store's URL as it may be printed: without a password."""
+    return _found(url)[0].shown(url)
+
+
 def _found(url: str) -> tuple[Backend, str]:
-    scheme, separator, place = url.partition("://")
+    scheme, separator, rest = url.partition("://")
     if not separator:
-        scheme, place = "sqlite", f"/{url}"
+        scheme, rest = "sqlite", f"/{url}"
     if scheme not in BACKENDS:
-        known = ", ".join(f"{name}:///" for name in sorted(BACKENDS))
+        known = " or ".join(BACKENDS[name].begins for name in sorted(BACKENDS))
         raise InvalidInput(f"there is no store of the kind {scheme}://. Use a path, or a URL that begins with {known}.")
-    if not place.startswith("/") or len(place) < 2:
-        raise InvalidInput(f"a store's URL is {scheme}:/// and its path. Give e.g. {scheme}:///store.db.")
-    return BACKENDS[scheme], place[1:]
+    return BACKENDS[scheme], BACKENDS[scheme].place(rest)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.stores.batch import Batch, NextKey
+from shuffledp.stores.intake import Intake, announced, listed
 from shuffledp.stores.sqlite.rows import Rows
 
 
@@ -61,23 +62,20 @@ class Collecting(Rows):
         outcomes: dict[int, Outcome] = {}
         with self._transaction() as connection:
             task, opened = self._number(task_id), self._opened(task_id)
-            listed = {batch.key.id: batch for batch in opened if keys.get(batch.key.id) == batch.key}
-            if several is not None:
-                for named in {inner[0] for _, inner in reports} & set(keys) - set(listed):
-                    listed[named] = self._open(task_id, keys[named], several)
-                here = True
-            else:  # the one that is announced: the newest whose key is listed
-                newest = max(listed.values(), key=lambda batch: batch.id, default=opened[-1] if opened else None)
-                here = newest is not None and window in (None, newest.window)
-                listed = {newest.key.id: newest} if newest is not None and newest in listed.values() else {}
+            if several is None:
+                intake = announced(opened, keys, window)
+            else:
+                found = listed(opened, keys)
+                for named in {inner[0] for _, inner in reports} & set(keys) - set(found):
+                    found[named] = self._open(task_id, keys[named], several)
+                intake = Intake(batches=found, missed=Outcome.OUTDATED_KEY)
             held: Counter[int] = Counter()
-            missed = Outcome.OUTDATED_KEY if here else Outcome.BATCH_COLLECTED
             for j in sorted(range(len(reports)), key=lambda j: (reports[j][0], j)):  # not in the order of arrival
                 name, inner = reports[j]
-                batch = listed.get(inner[0]) if here else None
+                batch = intake.batches.get(inner[0])
                 credential = None if spending is None else spending[j]
                 outcomes[j] = self._add(
-                    task, batch.id if batch else 0, name, inner, credential, None if batch else missed
+                    task, batch.id if batch else 0, name, inner, credential, None if batch else intake.missed
                 )
                 held[batch.id if batch else 0] += outcomes[j] is Outcome.ACCEPTED
                 if len(outcomes) == 1:
