@@ -1,4 +1,4 @@
-"""Rewrite the output shown under every `$ shuffledp` command in README and docs (`make docs`)."""
+"""Rewrite the output shown under every `$ shuffledp` command in README and docs (`make docs`), or in the pages given."""
 
 import os
 import re
@@ -25,6 +25,8 @@ def regenerated(block: "re.Match[str]", folder: str) -> str:
         command, _, output = part.partition("\n")
         if command.startswith("cat > "):
             (Path(folder) / command.split()[2]).write_text(output.replace("EOF\n", ""))
+        if command.startswith("python "):
+            subprocess.run([sys.executable, command.split()[1]], cwd=folder, check=True)
         if command.startswith("shuffledp ") and "..." not in output:
             program = str(Path(sys.executable).with_name("shuffledp"))
             arguments, target = re.fullmatch(r"shuffledp (.*?)(?: > ([\w.-]+))?", command).groups()  # type: ignore[union-attr]
@@ -42,7 +44,8 @@ def regenerated(block: "re.Match[str]", folder: str) -> str:
     return f"```console\n{text}```"
 
 
-for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+given = [Path(name).resolve() for name in sys.argv[1:]]
+for page in given or [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copy(survey(), Path(scratch) / "survey.csv")
         old = page.read_text(encoding="utf-8")

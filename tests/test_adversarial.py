@@ -1,17 +1,23 @@
-"""Forged plans, misleading data and broken input for large domains, texts and dummies."""
+"""Forged plans, misleading data, shared budgets and broken input."""
 
+import copy
 import json
+import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run
+from shuffledp import InvalidInput, KeyedWords, Plan, Policy, Session, plan, run
 from shuffledp.core.canonical import digest
 from shuffledp.core.counts import Counts
 from shuffledp.core.words import choose_below, rows_from, uniform_below
 from shuffledp.domains.texts import Texts
+from shuffledp.engines import session as sessions
+from shuffledp.planning.spend import Spend, composed
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
@@ -123,3 +129,63 @@ def test_messages_of_each_user_are_those_of_the_row() -> None:
     apart = list(protocol.by_user(messages, 9))
     assert apart == [sorted(messages.of_row(row).tolist()) for row in range(9)]
     assert Counts.of(np.concatenate([np.array(one) for one in apart]), protocol.alphabet).total == len(messages.values)
+
+
+# Columns that numpy makes numbers of
+
+
+@pytest.mark.parametrize("question", ["mean", "histogram"])
+def test_what_is_masked_is_missing(question: str) -> None:
+    """The number under the mask is none."""
+    few = plan(question, n=50, epsilon=5.0, delta=1e-2, **({"size": 3} if question == "histogram" else {"high": 2.0}))
+    masked = np.ma.MaskedArray(np.arange(60) % 3, mask=[*[True] * 6, *[False] * 54])
+    with pytest.raises(InvalidInput, match="missing"):
+        run(few, masked)
+    found = run(few, masked, policy=Policy(missing="skip"), truth=True)
+    assert found.rejected == {"missing": 6}
+    assert found.n == 54
+
+
+@pytest.mark.parametrize("kind", ["m8[s]", "M8[D]", "c16"], ids=["lengths of time", "dates", "complex numbers"])
+@pytest.mark.parametrize("question", ["mean", "histogram"])
+def test_what_is_no_number_is_not_made_one(question: str, kind: str) -> None:
+    """As in a frame, where Arrow says what it is. NaT would be clamped to the least number."""
+    few = plan(question, n=50, epsilon=5.0, delta=1e-2, **({"size": 3} if question == "histogram" else {"high": 2.0}))
+    for values in (np.ones(50).astype(kind), list(np.ones(50).astype(kind))):
+        with pytest.raises(InvalidInput, match="array of numbers"):
+            run(few, values)
+
+
+# Budgets
+
+
+def test_threads_do_not_share_the_room_of_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever finds room books before anybody else looks."""
+    yes = plan("query", n=100, epsilon=1.0, delta=1e-3)
+    session = Session(epsilon=1.01, delta=1e-3)
+    alone = composed([Spend.of(yes)], 1e-3)
+
+    def slowly(spends: list[Spend], delta: float) -> float:
+        time.sleep(0.05)  # long enough for all others to look, too
+        return alone * len(spends)
+
+    monkeypatch.setattr(sessions, "composed", slowly)
+
+    def ask(_: int) -> bool:
+        try:
+            session.run(yes, [0, 1] * 50, query=float)
+        except InvalidInput as refused:
+            assert "budget" in str(refused)  # noqa: PT017
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(ask, range(4))) == 1
+
+
+def test_a_budget_is_not_copied() -> None:
+    """Each copy would have all of it."""
+    session = Session(epsilon=1.0, delta=1e-6)
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError):
+            copied(session)

@@ -1,12 +1,15 @@
 """Every command and every Python block shown in README and docs is executed, and shows what it says."""
 
+import contextlib
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from oracles.process import run
+from oracles.process import called
 from oracles.survey import survey
 
 ROOT = Path(__file__).parents[1]
@@ -38,48 +41,58 @@ def test_the_comparison_itself() -> None:
     assert not same("best 0.12", "rest 0.12")
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return [body for kind, body in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_python_blocks_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Blocks of a page share their names; a line `print(x)  # y` must print y."""
-    names: dict[str, object] = {}
-    for body in blocks(page, "python"):
-        exec(compile(body, str(page), "exec"), names)
-        promised = [line.rsplit("  # ", 1)[1] for line in body.splitlines() if re.match(r"print\(.*\)  # ", line)]
-        printed = capsys.readouterr().out.splitlines()
-        assert not promised or printed == promised
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_console_blocks_show_what_happens(page: Path, tmp_path: Path) -> None:
+def test_blocks_show_what_happens(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From top to bottom in one folder, as a reader types them in."""
     shutil.copy(survey(), tmp_path / "survey.csv")
-    for body in blocks(page, "console"):
-        for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
-            command, _, expected = part.partition("\n")
-            if command.startswith("make "):
-                assert set(command.split()[1:]) <= TARGETS
-            elif command.startswith("cat > "):
-                name = command.removeprefix("cat > ").split()[0]
-                (tmp_path / name).write_text(expected.replace("EOF\n", ""))
-            else:
-                assert command.startswith("shuffledp "), command
-                parts = re.fullmatch(r"shuffledp (.*?)(?: > ([\w.-]+))?", command)
-                assert parts is not None
-                arguments, target = parts.groups()
-                done = run(arguments, cwd=tmp_path, environment={"XDG_STATE_HOME": str(tmp_path / "state")})
-                shown = done.stdout + (done.stderr if done.returncode else "")
-                if target:
-                    (tmp_path / target).write_text(shown)
-                    shown = ""
-                if (
-                    arguments.startswith("run ") and done.returncode == 0
-                ):  # a new answer each time: same words, other numbers
-                    assert words(expected) == words(shown), shown
-                else:
-                    assert same(expected, shown), shown
+    names: dict[str, object] = {}
+    for language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            in_python(body, page, names, tmp_path, capsys)
+        elif language == "console":
+            for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+                command, _, expected = part.partition("\n")
+                typed(command, expected, tmp_path)
+
+
+def in_python(
+    body: str, page: Path, names: dict[str, object], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Blocks of a page share their names; a line `print(x)  # y` must print y."""
+    capsys.readouterr()
+    with contextlib.chdir(folder):
+        exec(compile(body, str(page), "exec"), names)
+    promised = [line.rsplit("  # ", 1)[1] for line in body.splitlines() if re.match(r"\s*print\(.*\)  # ", line)]
+    printed = capsys.readouterr().out.splitlines()
+    assert not promised or printed == promised
+
+
+def typed(command: str, expected: str, folder: Path) -> None:
+    """A command does what is shown below it."""
+    if command.startswith("make "):
+        assert set(command.split()[1:]) <= TARGETS
+    elif command.startswith("cat > "):
+        name = command.removeprefix("cat > ").split()[0]
+        (folder / name).write_text(expected.replace("EOF\n", ""))
+    elif command.startswith("python "):
+        done = subprocess.run(
+            [sys.executable, command.split()[1]], cwd=folder, capture_output=True, text=True, check=True
+        )
+        assert done.stdout + done.stderr == expected
+    else:
+        assert command.startswith("shuffledp "), command
+        parts = re.fullmatch(r"shuffledp (.*?)(?: > ([\w.-]+))?", command)
+        assert parts is not None
+        arguments, target = parts.groups()
+        done = called(arguments, cwd=folder, environment={"XDG_STATE_HOME": str(folder / "state")})
+        shown = done.stdout + (done.stderr if done.returncode else "")
+        if target:
+            (folder / target).write_text(shown)
+            shown = ""
+        if arguments.startswith("run ") and done.returncode == 0:  # a new answer each time: same words, other numbers
+            assert words(expected) == words(shown), shown
+        else:
+            assert same(expected, shown), shown
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

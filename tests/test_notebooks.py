@@ -1,6 +1,7 @@
 """What things show of themselves in a notebook."""
 
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from shuffledp import InvalidInput, Plan, RandomizedResponse, Result, Session, compare, plan, run
+from shuffledp import Guarantee, InvalidInput, Plan, RandomizedResponse, Result, Session, compare, plan, run
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.solve import Problem, solve
 
@@ -70,6 +71,59 @@ def test_guarantees_solutions_and_plans_say_what_they_are(poll: Plan) -> None:
     solution = solve(bound_named("best"), problem)
     for thing, word in ((poll.guarantee, "differentially private"), (poll, "each user"), (solution, "upper end")):
         assert word in "".join(parsed(thing._repr_html_()).itertext())
+
+
+def test_an_attacker_is_right_as_often_as_the_guarantee_allows_and_no_more() -> None:
+    """Randomized response attains its epsilon0, so its hits are the bound; a smaller epsilon would be wrong."""
+    for epsilon, delta in ((0.0, 1e-6), (0.1, 0.0), (1.0, 1e-6), (3.0, 0.2), (900.0, 1e-6)):
+        promise = Guarantee(epsilon=epsilon, delta=delta, n=100, bound="best", reference="")
+        at = np.linspace(0.0, 1.0, 2001)
+        best = max((promise.hits(a) + 1 - a) / 2 for a in at)
+        assert best <= promise.success <= best + 1e-3
+        assert promise.hits(0.0) == pytest.approx(delta)
+        assert promise.hits(1.0) == 1.0
+    truth = np.exp(1.0) / (1 + np.exp(1.0))
+    answered = Guarantee(epsilon=1.0, delta=0.0, n=1, bound="best", reference="")
+    assert truth <= answered.success < truth + 1e-12
+    assert answered.hits(1 - truth) == pytest.approx(truth)
+
+
+def test_everything_draws_itself(poll: Plan, answer: Result) -> None:
+    blanket = RandomizedResponse(size=3, epsilon0=1.0).blanket()
+    solution = solve(bound_named("best"), Problem(randomizer=blanket, n=1000, delta=1e-6))
+    formula = solve(bound_named("bennett"), Problem(randomizer=blanket, n=1000, delta=1e-6))
+    drawings: dict[str, list[Any]] = {
+        "polygon": [poll.guarantee, poll],
+        "rect": [solution, formula, answer, compare("mean", n=1000, epsilon=1.0, delta=1e-6, only=("shuffledp",))],
+    }
+    for shape, things in drawings.items():
+        for thing in things:
+            html = thing._repr_html_()
+            assert parsed(html).find(f".//svg/{shape}") is not None
+            assert "currentColor" in html
+            assert not re.search(r"(?:fill|stroke|color)\s*[=:]\s*'?(?:black|#000)", html)
+            png, about = thing.plot()._repr_png_()
+            assert png.startswith(b"\x89PNG")
+            assert 200 < about["width"] < 800
+    assert "not known" in formula._repr_html_()
+
+
+def test_a_distribution_shows_its_curve_and_quartiles() -> None:
+    asked = plan("distribution", n=1000, epsilon=2.0, delta=1e-6, low=0, high=10, resolution=50)
+    result = run(asked, np.linspace(0, 10, 1500))
+    page = parsed(result._repr_html_())
+    assert page.find(".//svg/polygon") is not None
+    assert [cell.text for cell in page.findall(".//tbody/tr/th")] == ["0.25", "0.5", "0.75"]
+    axis = result.plot().axes[0]
+    assert axis.get_ylabel() == "users below (%)"
+
+
+def test_numbers_show_as_many_decimals_as_their_errors_are_worth(answer: Result) -> None:
+    cells = [cell.text or "" for cell in parsed(answer._repr_html_()).findall(".//tbody/tr/td")]
+    assert len(cells) == 3 * 5
+    decimals = 1 if answer.estimate.standard_error.min() < 10 else 0
+    assert {len(cell.partition(".")[2]) for cell in cells} == {decimals}
+    assert cells[4::5] == [f"{500:.{decimals}f}"] * 3  # the truth
 
 
 def test_what_can_be_plotted_is(answer: Result, poll: Plan) -> None:

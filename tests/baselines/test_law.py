@@ -80,7 +80,7 @@ def test_a_wrong_gamma_is_biased(name: str) -> None:
 
 def test_the_curators_sampler_has_the_stated_law() -> None:
     noise = DiscreteLaplace(3.0)
-    samples = noise.add_to(np.zeros(20_000, dtype=np.int64))
+    samples = noise.add_to(np.zeros(80_000, dtype=np.int64))
     for wrong, accepted in ((1.0, True), (1.1, False)):
         law = DiscreteLaplace(3.0 * wrong)
         k = np.arange(-12, 13)

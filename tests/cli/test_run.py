@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from oracles.process import called, command, run
+from oracles.process import called as run
+from oracles.process import command
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_derived(home: Path) -> None:
 def test_intervals_of_what_is_derived_hold_together_if_asked(home: Path) -> None:
     asked = "run poll.json people.csv --column answer --frequencies --cdf --range no..yes --range yes..unsure --json"
     alone, together = (
-        json.loads(called(f"{asked} {flag}", cwd=home).stdout)["derived"] for flag in ("", "--simultaneous")
+        json.loads(run(f"{asked} {flag}", cwd=home).stdout)["derived"] for flag in ("", "--simultaneous")
     )
 
     def widths(found: Any) -> list[float]:
@@ -126,12 +127,12 @@ def test_intervals_of_what_is_derived_hold_together_if_asked(home: Path) -> None
 
 
 def test_an_error_at_the_worst_data_is_called_a_bound(home: Path) -> None:
-    assert "standard error, at most" in called("run income.json people.csv --column income", cwd=home).stdout
-    assert "at most" not in called("run poll.json people.csv --column answer", cwd=home).stdout
+    assert "standard error, at most" in run("run income.json people.csv --column income", cwd=home).stdout
+    assert "at most" not in run("run poll.json people.csv --column answer", cwd=home).stdout
 
 
 def test_a_plan_states_the_error_of_one_bin_first(home: Path) -> None:
-    shown = called("plan histogram --size 4 --n 1e5 --epsilon 1 --delta 1e-6", cwd=home).stdout
+    shown = run("plan histogram --size 4 --n 1e5 --epsilon 1 --delta 1e-6", cwd=home).stdout
     found = re.search(r"one bin by about ([\d.]+), all 4 bins together by ([\d.]+)", shown)
     assert found is not None
     assert float(found[2]) == pytest.approx(2 * float(found[1]), rel=1e-4)
@@ -139,8 +140,8 @@ def test_a_plan_states_the_error_of_one_bin_first(home: Path) -> None:
 
 def test_text_says_that_intervals_hold_together(home: Path) -> None:
     asked = "run poll.json people.csv --column answer"
-    assert "to (all at once)" in called(f"{asked} --simultaneous", cwd=home).stdout
-    assert "all at once" not in called(asked, cwd=home, environment={"XDG_STATE_HOME": str(home / "other")}).stdout
+    assert "to (all at once)" in run(f"{asked} --simultaneous", cwd=home).stdout
+    assert "all at once" not in run(asked, cwd=home, environment={"XDG_STATE_HOME": str(home / "other")}).stdout
 
 
 @pytest.mark.parametrize("option", ["-o", "--plot", "--report"])
@@ -154,7 +155,7 @@ def test_an_answer_is_not_lost_if_it_cannot_be_written(
 
     monkeypatch.setattr("shuffledp.cli.files.write_whole", full)
     name = {"-o": "answer.json", "--plot": "answer.png", "--report": "answer.html"}[option]
-    done = called(f"run poll.json people.csv --column answer --json {option} {name}", cwd=home)
+    done = run(f"run poll.json people.csv --column answer --json {option} {name}", cwd=home)
     assert done.returncode == 2
     assert f"cannot write {name}: No space left on device" in done.stderr
     assert json.loads(done.stdout)["n"] == 2000
@@ -162,7 +163,7 @@ def test_an_answer_is_not_lost_if_it_cannot_be_written(
 
 @pytest.mark.parametrize("option", ["-o", "--plot", "--report"])
 def test_places_are_checked_before_anything_is_spent(home: Path, option: str) -> None:
-    done = called(f"run poll.json people.csv --column answer {option} nowhere/answer.png", cwd=home)
+    done = run(f"run poll.json people.csv --column answer {option} nowhere/answer.png", cwd=home)
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot write nowhere/answer.png: there is no folder" in done.stderr
     assert not (home / "state").exists()
@@ -170,21 +171,21 @@ def test_places_are_checked_before_anything_is_spent(home: Path, option: str) ->
 
 def test_a_plan_replaces_no_other_file(home: Path) -> None:
     before = (home / "poll.json").read_text()
-    done = called("plan query --n 1500 --epsilon 1 --delta 1e-6 -o poll.json", cwd=home)
+    done = run("plan query --n 1500 --epsilon 1 --delta 1e-6 -o poll.json", cwd=home)
     assert (done.returncode, done.stdout) == (2, "")
     assert "poll.json exists" in done.stderr
     assert (home / "poll.json").read_text() == before
-    assert called("plan query --n 1500 --epsilon 1 --delta 1e-6 -o query.json", cwd=home).returncode == 0  # the same
-    assert called("plan query --n 1500 --epsilon 1 --delta 1e-6 -o poll.json --force", cwd=home).returncode == 0
+    assert run("plan query --n 1500 --epsilon 1 --delta 1e-6 -o query.json", cwd=home).returncode == 0  # the same
+    assert run("plan query --n 1500 --epsilon 1 --delta 1e-6 -o poll.json --force", cwd=home).returncode == 0
     assert (home / "poll.json").read_text() == (home / "query.json").read_text()
 
 
 def test_labels_may_contain_commas_but_not_be_empty(home: Path) -> None:
     line = "plan histogram --n 1500 --epsilon 1 --delta 1e-6 --json --labels"
-    done = called([*line.split(), 'yes,"no, never", perhaps'], cwd=home)
+    done = run([*line.split(), 'yes,"no, never", perhaps'], cwd=home)
     assert json.loads(done.stdout)["protocol"]["domain"]["labels"] == ["yes", "no, never", "perhaps"]
     for labels in ("yes,,no", "yes,no,", "", 'yes,"no'):
-        done = called([*line.split(), labels], cwd=home)
+        done = run([*line.split(), labels], cwd=home)
         assert (done.returncode, done.stdout) == (2, "")
         assert "--labels" in done.stderr
 
@@ -350,25 +351,25 @@ def test_a_bar_is_shown_to_people(home: Path) -> None:
 
 def test_a_plan_for_those_who_answer_does_not_refuse_them(home: Path) -> None:
     plan_for = "plan histogram --labels no,yes,unsure --epsilon 1 --delta 1e-6"
-    done = called(f"{plan_for} --n 1000 --dropout 0.3 -o thirty.json", cwd=home)
+    done = run(f"{plan_for} --n 1000 --dropout 0.3 -o thirty.json", cwd=home)
     assert "for this, ask 1,000 people: 30 % of them may not answer" in done.stdout
-    assert called("run thirty.json small.csv --column answer", cwd=home).returncode == 0  # 700 rows
-    assert called(f"{plan_for} --n 1000 --honest-fraction 0.7 -o liars.json", cwd=home).returncode == 0
-    refused = called("run liars.json small.csv --column answer", cwd=home)
+    assert run("run thirty.json small.csv --column answer", cwd=home).returncode == 0  # 700 rows
+    assert run(f"{plan_for} --n 1000 --honest-fraction 0.7 -o liars.json", cwd=home).returncode == 0
+    refused = run("run liars.json small.csv --column answer", cwd=home)
     assert refused.returncode == 2
     assert "plan for those who answer, with --n 700 or a --dropout" in refused.stderr
 
 
 @pytest.mark.parametrize("dropout", ["1", "-0.1", "nan", "0.9999"])
 def test_a_dropout_that_leaves_nobody_is_refused(home: Path, dropout: str) -> None:
-    done = called(f"plan query --n 1000 --epsilon 1 --delta 1e-6 --dropout={dropout}", cwd=home)
+    done = run(f"plan query --n 1000 --epsilon 1 --delta 1e-6 --dropout={dropout}", cwd=home)
     assert (done.returncode, done.stdout) == (2, "")
     assert "dropout" in done.stderr
 
 
 def test_people_to_ask_for_an_error(home: Path) -> None:
     line = "plan mean --epsilon 1 --delta 1e-6 --rmse 0.01"
-    without, with_ = called(line, cwd=home).stdout, called(f"{line} --dropout 0.5", cwd=home).stdout
+    without, with_ = run(line, cwd=home).stdout, run(f"{line} --dropout 0.5", cwd=home).stdout
     reports = int(re.match(r"mean of (\d+) users", without)[1])  # type: ignore[index]
     assert with_.startswith(without)
     assert f"ask {2 * reports:,} people" in with_
@@ -379,7 +380,7 @@ def test_a_population_needs_no_header(home: Path) -> None:
     (home / "plain.csv").write_text(lines)
     (home / "headed.csv").write_text("label,count\n" + lines)
     plain, headed = (
-        called(f"simulate poll.json --truth {name}.csv --trials 50 --seed 1", cwd=home) for name in ("plain", "headed")
+        run(f"simulate poll.json --truth {name}.csv --trials 50 --seed 1", cwd=home) for name in ("plain", "headed")
     )
     assert plain.stdout == headed.stdout
     assert "1,500 users" in plain.stdout

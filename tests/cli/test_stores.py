@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oracles.parties import ANALYZER, SHUFFLER, SIXTEEN, prepared, sealed
-from oracles.process import called
+from oracles.process import called as run
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.stores.batch import Batch
 from shuffledp.stores.sqlite.store import SQLiteStore
@@ -28,32 +28,32 @@ def store(tmp_path: Path) -> Path:
 
 def test_status_purge_and_retire(store: Path) -> None:
     here, before = store.parent, store.read_bytes()
-    listed = json.loads(called("shuffler status store.db --json", cwd=here).stdout)["batches"]
+    listed = json.loads(run("shuffler status store.db --json", cwd=here).stdout)["batches"]
     assert [(batch["state"], batch["reports"]) for batch in listed] == [("RELEASED", 110), ("OPEN", 7)]
     assert store.read_bytes() == before
-    mixed = called("shuffler purge store.db --batch 1 --batch 2", cwd=here)  # all of them, or none
+    mixed = run("shuffler purge store.db --batch 1 --batch 2", cwd=here)  # all of them, or none
     assert (mixed.returncode, mixed.stdout) == (2, "")
-    assert json.loads(called("shuffler status store.db --json", cwd=here).stdout)["batches"] == listed
-    assert "110 reports, SHA-256 " in called("shuffler purge store.db --batch 1", cwd=here).stdout
+    assert json.loads(run("shuffler status store.db --json", cwd=here).stdout)["batches"] == listed
+    assert "110 reports, SHA-256 " in run("shuffler purge store.db --batch 1", cwd=here).stdout
     for line, why in (
         ("shuffler purge store.db --batch 2", "is not a released batch"),
         ("shuffler purge store.db --batch 9", "is not a released batch"),
         ("shuffler retire store.db task.json", "open reports that would be destroyed"),
     ):
-        refused = called(line, cwd=here)
+        refused = run(line, cwd=here)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert why in refused.stderr
-    done = called("shuffler retire store.db task.json --destroy-open", cwd=here)
+    done = run("shuffler retire store.db task.json --destroy-open", cwd=here)
     assert done.stdout == f"retired task {SIXTEEN.id}; 7 reports were destroyed\n"
-    assert "retired already" in called("shuffler retire store.db task.json --destroy-open", cwd=here).stderr
-    assert "DESTROYED, 7 reports" in called("shuffler status store.db", cwd=here).stdout
+    assert "retired already" in run("shuffler retire store.db task.json --destroy-open", cwd=here).stderr
+    assert "DESTROYED, 7 reports" in run("shuffler status store.db", cwd=here).stdout
 
 
 def test_results_as_json(store: Path) -> None:
     here = store.parent
 
     def found(line: str) -> Any:
-        done = called(f"{line} --json", cwd=here)
+        done = run(f"{line} --json", cwd=here)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -74,7 +74,7 @@ def test_results_as_json(store: Path) -> None:
 
 
 def test_a_store_of_an_unknown_kind(store: Path) -> None:
-    done = called("shuffler status cloud://store", cwd=store.parent)
+    done = run("shuffler status cloud://store", cwd=store.parent)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         "there is no store of the kind cloud://. Use a path, or a URL that begins with postgresql:// or sqlite:///."

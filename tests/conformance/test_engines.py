@@ -16,7 +16,7 @@ from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Policy
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Domain
-from shuffledp.engines import table
+from shuffledp.engines import csv_file, table
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.file import File
 from shuffledp.engines.registry import ENGINES, engine_named
@@ -57,7 +57,7 @@ def small_batches() -> Iterator[None]:
     """Files in many pieces."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "ROWS", 32)
-        patch.setattr(table, "_BLOCK", 1 << 9)
+        patch.setattr(csv_file, "_BLOCK", 1 << 9)
         yield
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracles.people import COLOURS, NUMBERS, write
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, Summation, plan, run, run_file
-from shuffledp.engines import person_rows, table
+from shuffledp.engines import csv_file, person_rows, table
 from shuffledp.engines import tally as tally_module
 from shuffledp.engines.tally import tally_rows
 
@@ -24,7 +24,7 @@ def test_every_kind_of_file_and_memory_agree_bit_for_bit(
 ) -> None:
     path = write(tmp_path / f"people{ending}", {"number": NUMBERS, "colour": COLOURS})
     monkeypatch.setattr(table, "ROWS", 128)
-    monkeypatch.setattr(table, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(csv_file, "_BLOCK", 1 << 12)
     found = run_file(mean, path, column="number", words=WORDS)
     assert (found.estimate.value == run(mean, NUMBERS, words=WORDS).estimate.value).all()
     colours = run_file(histogram, path, column="colour", words=WORDS, truth=True)
@@ -258,7 +258,7 @@ def test_cells_may_have_line_breaks_if_one_says_so(tmp_path: Path, mean: Plan) -
 def test_lines_are_counted_across_blocks(tmp_path: Path, mean: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blank lines, both line ends, with and without a last one, at every alignment of the blocks."""
     for block in (40, 41, 64, 4096):
-        monkeypatch.setattr(table, "_BLOCK", block)
+        monkeypatch.setattr(csv_file, "_BLOCK", block)
         for end in ("\n", "\r\n"):
             for tail in ("", end, end + end):
                 path = tmp_path / "people.csv"

@@ -13,7 +13,8 @@ import pytest
 
 from oracles.parties import ANALYZER, SHUFFLER, sealed
 from oracles.parties import SIXTEEN as TASK
-from oracles.process import command, run
+from oracles.process import called as run
+from oracles.process import command
 from oracles.scale import full
 from oracles.server import Place, in_open_batches, inner_records, running, stored
 from shuffledp import InvalidInput

@@ -16,7 +16,9 @@ import pytest
 
 from oracles.lossy import LossyProxy
 from oracles.parties import ANALYZER, SHUFFLER, SIXTEEN
-from oracles.process import called, command, run
+from oracles.process import called as run
+from oracles.process import command
+from oracles.process import run as started
 from oracles.scale import examples, full
 from oracles.server import Place, Server, in_open_batches, inner_records
 from oracles.survey import survey
@@ -34,9 +36,9 @@ from shuffledp.esa.task import Task
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     line = "plan histogram --size 16 --n 4000 --epsilon 1 --delta 1e-6 -o plan.json"
-    assert called(line, cwd=tmp_path).returncode == 0
+    assert run(line, cwd=tmp_path).returncode == 0
     assert (
-        called(
+        run(
             "task new plan.json --window 3600 --max-age 7200 --shuffler Alpha --analyzer Beta --honest-fraction 1 "
             "--release-margin 0 -o task.json",
             cwd=tmp_path,
@@ -44,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
         == 0
     )
     for role in ("shuffler", "analyzer"):
-        assert called(f"keygen {role} -o {role}.key", cwd=tmp_path).returncode == 0
+        assert run(f"keygen {role} -o {role}.key", cwd=tmp_path).returncode == 0
     return tmp_path
 
 
@@ -267,7 +269,7 @@ def test_a_server_that_should_not_start(tmp_path: Path, change: str, why: str) -
         (tmp_path / f"{name}.token").chmod(0o644 if name == "open" else 0o600)
     tokens = "--next-keys analyzer.pub.json --operator-token operator.token --analyzer-token analyzer.token"
     line = f"shuffler serve task.json --store s.db --keys shuffler.key {tokens}"
-    done = run(f"{line} {change}", cwd=tmp_path)
+    done = started(f"{line} {change}", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
     assert "Traceback" not in done.stderr

@@ -18,7 +18,7 @@ import shuffledp.esa
 from golden.make_vectors import PATH as VECTORS
 from oracles.documented import DOCUMENT, check, schema, validate
 from oracles.parties import ANALYZER, EIGHT, sealed, serving
-from oracles.process import run
+from oracles.process import called as run
 from shuffledp.core.outcome import Outcome
 from shuffledp.esa.http import OCTETS, Service, Tokens
 from shuffledp.esa.keys import KeyRing

@@ -21,7 +21,8 @@ from cryptography.x509.oid import NameOID
 
 from oracles.parties import PARTIES, SHUFFLER, prepared, sealed
 from oracles.parties import SIXTEEN as TASK
-from oracles.process import run
+from oracles.process import called as run
+from oracles.process import run as started
 from oracles.server import TOKENS, running, stored
 from shuffledp.cli.shuffler import serve
 from shuffledp.esa.collector import Collector
@@ -62,7 +63,7 @@ def test_tls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(NotDelivered):
             Sender(url=server.url.replace("https", "http"), attempts=1).send(TASK, [sealed(1, TASK)])
     (folder / "key.pem").write_text("nonsense")
-    done = run(
+    done = started(
         f"shuffler serve task.json --store x.db --keys shuffler.key {TOKENS} --tls-cert cert.pem --tls-key key.pem",
         cwd=folder,
     )
@@ -95,11 +96,11 @@ def test_the_sample_configuration_serves(folder: Path) -> None:
             if line.split(" ")[0] != text.split(" ")[0]
         ]
         (folder / "bad.toml").write_text("\n".join([*sample, text]))
-        done = run("shuffler serve --config ../bad.toml --port 0", cwd=elsewhere)
+        done = started("shuffler serve --config ../bad.toml --port 0", cwd=elsewhere)
         assert done.returncode == 2, text
         assert why in done.stderr, done.stderr
-    assert "cannot read the configuration" in run("shuffler serve --config none.toml", cwd=folder).stderr
-    taken = run(
+    assert "cannot read the configuration" in started("shuffler serve --config none.toml", cwd=folder).stderr
+    taken = started(
         f"shuffler serve --config shuffler.toml --port {server.url.rsplit(':')[-1]} --host 192.0.2.1 --insecure-http",
         cwd=folder,
     )
@@ -131,7 +132,7 @@ def test_two_hops_neither_of_which_sees_both_ends(tmp_path: Path) -> None:
     assert run("tokens key -o forward.token", cwd=inner).returncode == 0
     (outer / "forward.token").write_text((inner / "forward.token").read_text())
     (outer / "forward.token").chmod(0o600)
-    refused = run(
+    refused = started(
         f"shuffler serve task.json --store store.db --keys shuffler.key {made_tokens(inner)} --hop 1", cwd=inner
     )
     assert (refused.returncode, refused.stdout) == (2, "")
@@ -165,7 +166,9 @@ def test_two_hops_neither_of_which_sees_both_ends(tmp_path: Path) -> None:
         )
         assert json.loads(done.stdout)["n"] == 150, done.stderr
         assert json.loads(done.stdout)["rejected"] == {}
-    moved = run(f"shuffler serve task.json --store store.db --keys shuffler.key {TOKENS} --hop 2 --port 0", cwd=inner)
+    moved = started(
+        f"shuffler serve task.json --store store.db --keys shuffler.key {TOKENS} --hop 2 --port 0", cwd=inner
+    )
     assert moved.returncode == 2
     assert "this store is of hop 1" in moved.stderr
 

@@ -58,16 +58,22 @@ def test_on_sigterm_pending_uploads_are_answered_and_acknowledged_ones_kept(fold
 
 
 def test_a_store_that_hangs_does_not_keep_the_service_from_ending(folder: Path) -> None:
-    with running(folder, STOPPING, stuck_at="accept: first report written") as server, ThreadPoolExecutor(2) as pool:
-        jobs = [
-            pool.submit(httpx.post, f"{server.url}{REPORTS}", content=sealed(j, TASK), headers=HEADERS, timeout=60)
-            for j in range(2)
-        ]
+    with running(folder, STOPPING, stuck_at="accept: first report written") as server:
+        port = int(server.url.rsplit(":", 1)[1])
+        uploads = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(2)]
+        for number, upload in enumerate(uploads):
+            record = sealed(number, TASK)
+            head = (
+                f"POST {REPORTS} HTTP/1.1\r\nHost: x\r\nContent-Type: {OCTETS}\r\nContent-Length: {len(record)}\r\n\r\n"
+            )
+            upload.sendall(head.encode() + record)
         server.said("stuck at")
+        assert httpx.get(f"{server.url}/healthz").text == "ok\n"  # what was sent before this has been read
         output = server.stop()
-        for job in jobs:  # both are answered: the one that is being written, and the one behind it
-            assert job.result().status_code == 503
-            assert job.result().json()["title"] == "the shuffler is stopping"
+        for upload in uploads:  # both are answered: the one that is being written, and the one behind it
+            with upload, upload.makefile("rb") as answer:
+                assert b" 503 " in answer.readline()
+                assert b"the shuffler is stopping" in answer.read()
     assert "Traceback" not in "".join(output)
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from oracles.page import Page, assert_the_table_has, number
 from oracles.parties import PARTIES
-from oracles.process import run
+from oracles.process import called as run
+from oracles.process import run as started
 from shuffledp import plan
 from shuffledp.esa.crypto import seal
 from shuffledp.esa.keys import KeyRing
@@ -211,7 +212,7 @@ def test_without_a_package_nothing_is_spent(
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / f"{package}.py").write_text("raise ImportError")
     paths = os.pathsep.join([str(tmp_path / "without"), os.environ.get("PYTHONPATH", "")])
-    done = run(f"{line(shuffler)} --report {report}", cwd=tmp_path, environment={"PYTHONPATH": paths})
+    done = started(f"{line(shuffler)} --report {report}", cwd=tmp_path, environment={"PYTHONPATH": paths})
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{needed}, which is not installed. Install shuffledp[figures]." in done.stderr
     assert shuffler.paths == []

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from oracles.process import run
+from oracles.process import called as run
 from oracles.server import Server
 
 

@@ -18,7 +18,8 @@ from shuffledp.arithmetic.law import expected
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.display import paragraphs, table
+from shuffledp.core.display import drawn, paragraphs, table
+from shuffledp.core.sketch import span
 from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
 Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma", "dummies"]
@@ -97,9 +98,17 @@ class Solution:
     claim: Claim | None = None
 
     def _repr_html_(self) -> str:
-        cells = [self.bound, *("" if end is None else f"{end:.6g}" for end in (self.value, self.lower, self.upper))]
+        cells = [self.bound, *("-" if end is None else f"{end:,.7g}" for end in (self.value, self.lower, self.upper))]
         remarks = [text for text in (self.regime, self.note) if text]
-        return table(["bound", self.unknown, "lower end", "upper end"], [cells]) + paragraphs(*remarks)
+        return (
+            table(["bound", f"{self.unknown}, safe to claim", "lower end", "upper end"], [cells])
+            + span(self.lower, self.upper, f"between which numbers {self.unknown} is")
+            + paragraphs(*remarks)
+        )
+
+    def plot(self) -> Any:
+        """A picture of where the unknown is."""
+        return drawn(self)
 
     def document(self, version: str) -> dict[str, Any]:
         """The solution as JSON data, with a certificate by this version of the software where the bound is numeric."""

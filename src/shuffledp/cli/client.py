@@ -9,6 +9,7 @@ import click
 
 from shuffledp.cli.output import show
 from shuffledp.cli.progress import progress
+from shuffledp.cli.separators import separator_options
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
 from shuffledp.core.outcome import Outcome
@@ -83,14 +84,15 @@ def submit_command(
 @click.argument("task", type=_FILE)
 @click.argument("data", type=_FILE)
 @click.option("--column", help="Column with the values, unless the plan names its columns; one client per row.")
+@separator_options
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--analyzer-keys", type=_FILE, required=True, help="The analyzer's public list of keys.")
 @click.option("--shuffler-keys", type=_FILE, multiple=True, help=_INNER)
 @click.option("--tokens", type=_FILE, help="File with one token per row, if the shuffler requires tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate_clients(
-    task: Path, data: Path, column: str | None, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...],
-    tokens: Path | None, as_json: bool,
+    task: Path, data: Path, column: str | None, separator: str, decimal: str, url: str, analyzer_keys: Path,
+    shuffler_keys: tuple[Path, ...], tokens: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Report every row of DATA as a client of TASK would: randomize, seal and send for real, from one machine."""
     found, sender = read_task(task), Sender(url=url)
@@ -99,8 +101,9 @@ def simulate_clients(
         raise InvalidInput(f"this task has {found.hops} shufflers. Give the keys of all but the outermost.")
     credentials = read_tokens(tokens) if tokens is not None else None
     protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
+    source = File(data, column=column, separator=separator, decimal=decimal)
     with progress(1000, "Reporting") as bar:
-        for raw, row, _, share in File(data, column=column).consecutive(protocol.domain):
+        for raw, row, _, share in source.consecutive(protocol.domain):
             clean, messages = randomized(protocol, raw, words, first_row=row, in_file=True)
             people = protocol.by_user(messages, len(clean.values))
             inner = (announced.sealed(sent, found, lists) for sent in people)

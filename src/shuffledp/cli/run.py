@@ -11,6 +11,7 @@ from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals, Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates, others
+from shuffledp.cli.separators import separator_options
 from shuffledp.cli.state import state_folder
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import NOTHING_LOCAL
@@ -78,6 +79,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     multiple=True,
     help="Also the count from one bin to another, or between two edges of a distribution.",
 )
+@separator_options
 @click.option("--multiline", is_flag=True, help="Cells of the CSV file may contain line breaks.")
 @click.option(
     "--engine",
@@ -98,7 +100,8 @@ def run_command(
     missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
     max_rows_per_user: int | None, confidence: float, simultaneous: bool, project: bool, frequencies: bool, cdf: bool,
     quantile: tuple[float, ...] | None, top: int | None, false_positives: float | None, ranges: tuple[str, ...],
-    multiline: bool, engine: str, truth: bool, plot: Path | None, reports: tuple[Path, ...], as_json: bool, out: Path | None,
+    separator: str, decimal: str, multiline: bool, engine: str, truth: bool, plot: Path | None, reports: tuple[Path, ...],
+    as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Carry out PLAN on DATA (CSV, Parquet or Arrow, one report per row): randomize, shuffle, estimate."""
     if plot is not None:
@@ -110,7 +113,8 @@ def run_command(
     chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
     with progress(1000, "Randomizing") as bar:
         result = run_file(
-            chosen, data, column=column, query=query, user=user, truth=truth, multiline=multiline,
+            chosen, data, column=column, query=query, user=user, truth=truth, multiline=multiline, separator=separator,
+            decimal=decimal,
             policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
             max_rows_per_user=max_rows_per_user, engine=engine, candidates=asked,
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
@@ -143,7 +147,7 @@ def _words(result: Result, document: dict[str, Any]) -> str:
         lines.append(f"{name}: {json.dumps(value)}")
     if result.guarantee is not None:
         lines.append(f"guarantee: {result.guarantee}")
-        if result.realised_epsilon is not None and result.realised_epsilon < result.guarantee.epsilon:
+        if result.realised_epsilon is not None and result.n > result.plan.min_batch:
             lines.append(f"with the {result.n:,} reports received, epsilon is {rounded_up(result.realised_epsilon)}")
         if document["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None:
             lines.append(NOTHING_LOCAL)

@@ -10,7 +10,9 @@ from shuffledp.cli.candidates import candidates_option
 from shuffledp.cli.files import read_plan
 from shuffledp.cli.numbers import Whole
 from shuffledp.cli.progress import progress
+from shuffledp.cli.separators import separator_options
 from shuffledp.engines.candidates import read_candidates
+from shuffledp.engines.dialect import Dialect
 from shuffledp.engines.population import read_population
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.question import spoken
@@ -28,14 +30,16 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     required=True,
     help="CSV file; each line is a value or label and the number of users who hold it. A line of headings may come first.",
 )
+@separator_options
 @candidates_option
 @click.option("--trials", type=Whole(), default="1000", show_default=True, help="Number of simulated runs.")
 @click.option("--whole-runs", type=Whole(), default="0", help="Also so many whole runs: what is found (heavy-hitters).")
 @click.option("--seed", type=Whole(), help="Seed, to repeat a simulation [default: a new one each time].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate_command(
-    plan: Path, truth: Path, candidates: Path | None, trials: int, whole_runs: int, seed: int | None, as_json: bool
-) -> None:
+    plan: Path, truth: Path, separator: str, decimal: str, candidates: Path | None, trials: int, whole_runs: int,
+    seed: int | None, as_json: bool,
+) -> None:  # fmt: skip
     """How far off PLAN's answers are for the users in --truth: exact in law, a billion users in milliseconds.
 
     Simulated answers carry no guarantee.
@@ -43,7 +47,7 @@ def simulate_command(
     if trials < 1 or whole_runs < 0 or (seed is not None and seed < 0):
         raise InvalidInput("trials must be at least 1, whole runs and seed at least 0. Give e.g. --trials 1000.")
     chosen = read_plan(plan).about(None if candidates is None else read_candidates(candidates))
-    population = read_population(truth, chosen.protocol.domain)
+    population = read_population(truth, chosen.protocol.domain, Dialect(separator=separator, decimal=decimal))
     with progress(trials, "Simulating") as bar:
         found = simulate(chosen, population, trials=trials, generator=np.random.default_rng(seed), progress=bar.update)
     whole = None

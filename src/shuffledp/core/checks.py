@@ -13,6 +13,8 @@ from shuffledp.errors import InvalidInput
 LARGEST_N = 10**18
 LARGEST_EPSILON = 700.0
 """e^700 is near the largest double; nothing beyond it deserves the word privacy."""
+_NO_NUMBERS = "cmM"
+"""Complex numbers, lengths of time and dates: numpy makes numbers of them by leaving something out."""
 
 
 def users(n: int) -> int:
@@ -54,7 +56,9 @@ def numbers(values: Any) -> NDArray[np.float64]:
     """Users' values as a one-dimensional array of doubles. They are never shown, not even in an error's context."""
     array = None
     with contextlib.suppress(Exception):  # whatever a value's own methods raise may show it
-        array = np.asarray(values, dtype=np.float64)
+        given = np.asarray(values)
+        if given.dtype.kind not in _NO_NUMBERS:
+            array = given.astype(np.float64, copy=False)
     if array is None or array.ndim != 1:
         raise InvalidInput("values must be a one-dimensional array of numbers. Convert them first.")
     return array

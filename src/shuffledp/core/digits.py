@@ -1,7 +1,12 @@
 """Printing a number so that the claim it makes still holds."""
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Final
+
+NOTHING: Final = "-"
+"""Where there is no number."""
 
 
 def rounded_up(value: float, digits: int = 6) -> str:
@@ -24,3 +29,33 @@ def _rounded(value: float, digits: int, rounding: str) -> str:
     # the shortest text of a double is that double: rounding starts from there
     decimal = Context(prec=digits, rounding=rounding).create_decimal(Decimal(repr(value))).normalize()
     return f"{decimal:f}" if 1e-5 <= abs(value) < 1e9 else f"{decimal:e}"
+
+
+def decimals(errors: Iterable[float], numbers: Iterable[float]) -> int | None:
+    """How many decimals show two digits of the least error; None if such numbers would be too long or too short.
+
+    >>> decimals([0.031, 12.0], [104.2]), decimals([9.5], [1e15])
+    (3, None)
+    """
+    least = min((error for error in errors if not math.isnan(error)), default=1.0)
+    most = max((abs(number) for number in numbers if not math.isnan(number)), default=0.0)
+    return max(0, 1 - math.floor(math.log10(least))) if least > 1e-9 and most < 1e12 else None
+
+
+def fixed(value: float, places: int | None, rounding: str = ROUND_HALF_EVEN) -> str:
+    """With this many decimals, or six digits of a number that is too large or too small for that.
+
+    >>> fixed(1234.567, 1), fixed(-0.04, 1), fixed(math.nan, 1)
+    ('1,234.6', '0.0', '-')
+    """
+    if math.isnan(value):
+        return NOTHING
+    decimal = Decimal(repr(value))
+    if places is None:
+        return f"{Context(prec=6, rounding=rounding).plus(decimal).normalize():g}"
+    return f"{decimal.quantize(Decimal(1).scaleb(-places), rounding=rounding) + 0:,f}"  # + 0: no minus before a zero
+
+
+def interval(low: float, high: float, places: int | None) -> tuple[str, str]:
+    """Both ends, rounded outwards."""
+    return fixed(low, places, ROUND_FLOOR), fixed(high, places, ROUND_CEILING)

@@ -1,16 +1,23 @@
 """What is claimed: (epsilon, delta)-differential privacy of the shuffled messages of n users."""
 
+import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from flint import arb
+
+from shuffledp.arithmetic.balls import product_up, round_up
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.display import paragraphs
+from shuffledp.core.display import drawn, paragraphs
+from shuffledp.core.sketch import Axis, band
 
 ADJACENCY: Final = "replace-one"
 """Neighbouring datasets differ in one user's value; the number of users is public."""
 SETTING: Final = f"{ADJACENCY} neighbours, number of users public"
 """The same in a few words, for tables."""
 
+FALSE_ALARMS, HITS = "false alarms (%)", "hits, at most (%)"
+"""The axes of what an attacker can learn."""
 NOTHING_LOCAL: Final = (
     "THERE IS NO LOCAL GUARANTEE: whoever sees the messages of one user before they are shuffled, such as a shuffler and an "
     "analyzer who collude, may learn the value"
@@ -44,8 +51,55 @@ class Guarantee:
             f"({self.adjacency} neighbours, number of users public; proved by the {self.bound} bound)"
         )
 
+    @property
+    def success(self) -> float:
+        """How often an attacker is right at most, who knows all others and tells two equally likely values of a person apart.
+
+        Formula: (e^epsilon + delta) / (e^epsilon + 1). A coin is right half of the time.
+        Rounding: up.
+
+        >>> Guarantee(epsilon=1.0, delta=1e-6, n=1000, bound="best", reference="").success < 0.7311
+        True
+        """
+        decay = (-arb(self.epsilon)).exp()
+        return min(1.0, round_up((1 + arb(self.delta) * decay) / (1 + decay)))
+
+    def hits(self, false_alarms: float) -> float:
+        """How often such an attacker notices a value at most, who is wrong about the other one this often.
+
+        Formula: min(1, e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)), a the share of false alarms.
+        """
+        steep = self.delta + (math.exp(min(self.epsilon, 700.0)) * false_alarms if false_alarms else 0.0)
+        return min(1.0, steep, 1 - math.exp(-self.epsilon) * (1 - self.delta - false_alarms))
+
+    def meaning(self) -> str:
+        """What it means for one person."""
+        return (
+            "Somebody who knows the values of all others and must tell which of two equally likely ones a person has is right in "
+            f"at most {self._percent()} of all cases; a coin, in 50 %."
+        )
+
+    def _percent(self) -> str:
+        return f"{rounded_up(product_up(self.success, 100), 4)} %"
+
+    def plot(self) -> Any:
+        """A picture of how much an attacker can learn about a person."""
+        return drawn(self)
+
+    def sketch(self) -> str:
+        """The same as a small drawing."""
+        corner = 1 - self.success
+        at = sorted({j / 50 for j in range(51)} | {corner, 1 - corner})
+        axes = (Axis(FALSE_ALARMS, 0.0, 100.0), Axis(HITS, 0.0, 100.0))
+        diagonal = [100 * a for a in at]
+        return band(
+            diagonal, diagonal, [100 * self.hits(a) for a in at], axes,
+            "what an attacker can learn about a person: the line is a coin, the band is what is possible",
+            line=diagonal, marks=[(100 * corner, 100 * self.success, f"at most {self._percent()} right")],
+        )  # fmt: skip
+
     def _repr_html_(self) -> str:
-        return paragraphs(str(self))
+        return paragraphs(str(self), self.meaning()) + self.sketch()
 
 
 def claim(epsilon: float, delta: float) -> str:

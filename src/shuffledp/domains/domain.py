@@ -110,6 +110,10 @@ class Domain(ABC):
         """Columns of a table that belong to a value, beside the one that is named when the table is read."""
         return ()
 
+    def is_number(self, column: str) -> bool:  # noqa: ARG002
+        """Whether cells of this column of a table are numbers, however they are written; others are texts as they stand."""
+        return True
+
     @abstractmethod
     def document(self) -> Document:
         """JSON data from which `from_document` builds the same domain."""

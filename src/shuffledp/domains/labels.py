@@ -56,6 +56,10 @@ class Labels(Lookup):
         unknown = found < 0 if missing is None else (found < 0) & ~missing
         return found, unknown, missing
 
+    def is_number(self, column: str) -> bool:  # noqa: ARG002
+        """Texts, even if they look like numbers."""
+        return False
+
     def document(self) -> Document:
         """The labels, in their order."""
         return {"kind": self.kind, "labels": list(self.texts)}

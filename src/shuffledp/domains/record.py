@@ -59,6 +59,10 @@ class Record(Domain):
         """Of all values."""
         return tuple(dict.fromkeys(label for one in self.fields for label in one.domain.labels))
 
+    def is_number(self, column: str) -> bool:
+        """As the value of that name says."""
+        return any(one.name == column and one.domain.is_number(column) for one in self.fields)
+
     def column(self, values: NDArray[Any], place: int) -> NDArray[Any]:
         """The clean values of one name."""
         names = values.dtype.names

@@ -61,6 +61,10 @@ class Rows(Domain):
         """Of all columns."""
         return tuple(dict.fromkeys(label for column in self.columns for label in column.domain.labels))
 
+    def is_number(self, column: str) -> bool:
+        """Groups are labels."""
+        return column not in self.beside and self.value.is_number(column)
+
     @abstractmethod
     def samples(self) -> list[str]:
         """Lines of text."""

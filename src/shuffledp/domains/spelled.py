@@ -121,6 +121,10 @@ class Spelled(Domain):
         found = [letters[:1], letters[-1:], letters[:1] * 2, letters[:2][::-1]]
         return [one for one in dict.fromkeys(found) if self.spell(one.encode()) is not None]
 
+    def is_number(self, column: str) -> bool:  # noqa: ARG002
+        """Texts, even if they look like numbers."""
+        return False
+
     def document(self) -> Document:
         """Alphabet and length."""
         return {"kind": self.kind, "alphabet": self.alphabet, "max_length": self.max_length}

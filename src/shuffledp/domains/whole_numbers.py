@@ -42,7 +42,7 @@ class WholeNumbers(Lookup):
         return list(range(min(5, self.size)))
 
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
-        if isinstance(raw, np.ndarray) and np.issubdtype(raw.dtype, np.integer) and raw.ndim == 1:
+        if isinstance(raw, np.ndarray) and raw.dtype.kind in "iu" and raw.ndim == 1:
             inside = len(raw) == 0 or (raw.min() >= 0 and raw.max() < self.size)
             return raw, None if inside else (raw < 0) | (raw >= self.size), None
         found = numbers(raw, first_row)

@@ -9,6 +9,7 @@ A row is missing if a column that the query uses is, even where SQL would overlo
 the query says itself what to do then: IS NULL, COALESCE, IS DISTINCT FROM.
 """
 
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -90,19 +91,28 @@ class Expression:
         hint = " Columns of a CSV file are texts: write e.g. age::DOUBLE >= 65." if texts else ""
         raise InvalidInput(f"the query does not work: {complaint}.{hint}")
 
-    def evaluate(self, batch: "pa.RecordBatch") -> Any:
-        """One value per row. A failure may quote a cell, so its message is not shown."""
-        import duckdb
-
-        try:
-            found = self._values(batch)
-        except duckdb.Error:
-            found = None
+    def evaluate(self, batch: "pa.RecordBatch", first_row: int) -> Any:
+        """One value per row. A failure may quote a cell, so only its row is told."""
+        found = self._tried(batch)
         if found is None:
-            raise InvalidInput("the query fails on a row. Test it on made-up rows, and use TRY_CAST or CASE.")
+            fine, fails = 0, batch.num_rows  # the first rows that work, and some that do not
+            while fails - fine > 1:
+                middle = (fine + fails) // 2
+                fine, fails = (fine, middle) if self._tried(batch.slice(0, middle)) is None else (middle, fails)
+            raise InvalidInput(
+                f"the query fails on a row, data row {first_row + fails:,}. Test it on made-up rows, and use TRY_CAST or CASE."
+            )
         if len(found) != batch.num_rows:
             raise InvalidInput("the query does not give one value per row. Use an expression of one row's columns.")
         return found
+
+    def _tried(self, batch: "pa.RecordBatch") -> Any:
+        """Its values; None if it fails on a row."""
+        import duckdb
+
+        with contextlib.suppress(duckdb.Error):
+            return self._values(batch)
+        return None
 
     def _values(self, batch: "pa.RecordBatch") -> Any:
         self._database.register("people", arrow().Table.from_batches([batch]))

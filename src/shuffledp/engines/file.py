@@ -9,6 +9,7 @@ from typing import Any
 from shuffledp.core import checks
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.rows import VALUE
+from shuffledp.engines.dialect import Dialect
 from shuffledp.engines.expression import Expression
 from shuffledp.engines.frame import Frame
 from shuffledp.engines.person_rows import surplus
@@ -63,15 +64,16 @@ class Rows(Source):
         if expression is not None:
             columns = expression.columns(table)
         beside = [table.column(name) for name in domain.beside]
+        numbers = {name for name in columns if expression is not None or domain.is_number(name)} - {*beside}
         with ExitStack() as stack:
             extra = None
             if self._user is not None:
                 extra = stack.enter_context(surplus(table, self._user, self.rows_per_person))
             row = 0
-            for batch, share in table.batches([*columns, *beside]):
+            for batch, share in table.batches([*columns, *beside], numbers=numbers):
                 if row == 0 and expression is not None:
                     expression.check(batch, texts=table.untyped)
-                raw = expression.evaluate(batch) if expression else batch.column(columns[0])
+                raw = expression.evaluate(batch, row) if expression else batch.column(columns[0])
                 if named:
                     raw = batch.select(columns).to_struct_array()
                 if beside:
@@ -96,17 +98,22 @@ class File(Rows):
     Args:
         path: of the file.
         multiline: whether cells of a CSV file may contain line breaks.
+        separator: the character between its cells.
+        decimal: the mark before its decimals, a point or a comma.
         columns: as for any table.
     """
 
     in_file = True
 
-    def __init__(self, path: Path | str, *, multiline: bool = False, **columns: Any) -> None:
+    def __init__(
+        self, path: Path | str, *, multiline: bool = False, separator: str = ",", decimal: str = ".", **columns: Any
+    ) -> None:
         super().__init__(**columns)
         self._path, self._multiline = Path(path), multiline
+        self._dialect = Dialect(separator=separator, decimal=decimal)
 
     def _table(self, domain: Domain) -> Table:
-        return Table(path=self._path, multiline=self._multiline, labels=domain.labels)
+        return Table(path=self._path, multiline=self._multiline, labels=domain.labels, dialect=self._dialect)
 
     def __str__(self) -> str:
         return self._path.name

@@ -3,7 +3,7 @@
 Only the columns that are asked for are converted, by the libraries' own code: no value passes through Python by itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,8 +56,13 @@ class Frame(Tabular):
             raise InvalidInput("the table has columns whose names are not texts. Name them.")
         return found
 
-    def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
-        """Pieces of a bounded size."""
+    def batches(
+        self,
+        columns: Sequence[str],
+        *,
+        numbers: Collection[str] = (),  # noqa: ARG002
+    ) -> "Iterator[tuple[pa.RecordBatch, float]]":
+        """Pieces of a bounded size. Their types say what is a number."""
         table = self._arrow(list(dict.fromkeys(columns)))
         done = 0
         for batch in table.to_batches(max_chunksize=ROWS):

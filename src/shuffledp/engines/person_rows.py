@@ -61,8 +61,9 @@ def surplus(table: Tabular, user: str, most: int) -> Iterator[Surplus]:
                     f"column {user!r} does not hold names or numbers. Use one that says who a row belongs to."
                 )
             if names.null_count:
+                missing = first + int(np.argmax(names.is_null().to_numpy(zero_copy_only=False))) + 1
                 raise InvalidInput(
-                    f"column {user!r} has missing values, so it does not say who a row belongs to. Fill them in."
+                    f"column {user!r} does not say who a row belongs to in data row {missing:,}: it is empty there. Fill it in."
                 )
             numbers = pa.array(np.arange(first, first + batch.num_rows))
             yield pa.RecordBatch.from_arrays([names, numbers], schema=schema)

@@ -72,6 +72,8 @@ def run_file(
     max_rows_per_user: int | None = None,
     truth: bool = False,
     multiline: bool = False,
+    separator: str = ",",
+    decimal: str = ".",
     words: WordSource | None = None,
     engine: str = "streaming",
     progress: Progress | None = None,
@@ -79,9 +81,13 @@ def run_file(
 ) -> Result:
     """The plan's answer for a CSV, Parquet or Arrow file with one report per row.
 
-    The value of a row is a column, or an SQL expression of the row's columns.
+    The value of a row is a column, or an SQL expression of the row's columns. A CSV file may have another separator than a
+    comma, and a comma before decimals.
     """
-    source = File(path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, multiline=multiline)
+    source = File(
+        path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, multiline=multiline,
+        separator=separator, decimal=decimal,
+    )  # fmt: skip
     return run_source(
         plan, source, policy=policy, truth=truth, words=words, engine=engine, progress=progress, candidates=candidates
     )

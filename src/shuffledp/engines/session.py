@@ -1,5 +1,6 @@
 """Several questions to the same people within one budget: what is asked is booked, and nothing beyond it is answered."""
 
+from threading import Lock
 from typing import Any, Self
 
 from shuffledp.core import checks
@@ -35,6 +36,7 @@ class Session:
         self.delta = checks.probability(delta, "delta")
         self._spends: list[Spend] = []
         self._open = True
+        self._alone = Lock()  # two threads must not both find room for one answer; and nobody copies what has a lock
 
     def __enter__(self) -> Self:
         return self
@@ -65,18 +67,21 @@ class Session:
                 "a session counts one row per person, and several rows are not composed. Run such a plan outside it."
             )
         more = Spend.of(plan)
-        together = composed([*self._spends, more], self.delta)
-        if together > self.epsilon:
-            raise InvalidInput(
-                f"with this answer all would be {claim(together, self.delta)} together, beyond the budget of epsilon = "
-                f"{rounded_up(self.epsilon)}; {rounded_up(self.spent)} is spent. Ask for less, or plan with a smaller epsilon."
-            )
-        self._spends.append(more)
+        with self._alone:
+            together = composed([*self._spends, more], self.delta)
+            if together > self.epsilon:
+                raise InvalidInput(
+                    f"with this answer all would be {claim(together, self.delta)} together, beyond the budget of epsilon = "
+                    f"{rounded_up(self.epsilon)}; {rounded_up(self.spent)} is spent. Ask for less, or plan with a smaller "
+                    "epsilon."
+                )
+            self._spends.append(more)
 
     def _repr_html_(self) -> str:
         from shuffledp.core.display import paragraphs
 
+        many = "1 answer" if len(self._spends) == 1 else f"{len(self._spends)} answers"
         return paragraphs(
-            f"{len(self._spends)} answers: epsilon = {rounded_up(self.spent)} of {rounded_up(self.epsilon)} "
+            f"{many}: epsilon = {rounded_up(self.spent)} of {rounded_up(self.epsilon)} "
             f"at delta = {rounded_up(self.delta)}"
         )

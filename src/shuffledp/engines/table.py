@@ -1,14 +1,13 @@
 """Files of people: CSV, Parquet and Arrow, read in batches so that any number of rows fits."""
 
 import contextlib
-import gzip
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
+from shuffledp.engines.csv_file import CsvFile
+from shuffledp.engines.dialect import DEFAULT, Dialect
 from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
 
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
 
 ROWS: Final = 1 << 18
 """Rows of a batch; CSV batches are blocks of bytes instead."""
-_BLOCK: Final = 1 << 22
-_MISSING: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 _FORMATS: Final = {
     ".csv": "csv",
+    ".tsv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
@@ -38,11 +36,13 @@ class Table(Tabular):
         multiline: whether cells of a CSV file may contain line breaks. Then an unclosed quotation mark cannot be told from
             a long cell.
         labels: CSV cells that are values even if they look like "missing".
+        dialect: how a CSV file is written.
     """
 
     path: Path
     multiline: bool = False
     labels: Collection[str] = ()
+    dialect: Dialect = DEFAULT
 
     @property
     def name(self) -> str:
@@ -59,11 +59,16 @@ class Table(Tabular):
         """Csv, parquet or arrow, by the file's ending."""
         name = self.path.name.removesuffix(".gz")
         ending = Path(name).suffix.lower()
-        if ending not in _FORMATS or (name != self.path.name and ending != ".csv"):
+        kind = _FORMATS.get(ending)
+        if kind is None or (name != self.path.name and kind != "csv"):
             raise InvalidInput(
                 f"{self.path.name} is not a kind of file that can be read. Use .csv, .csv.gz, .parquet, .arrow or .feather."
             )
-        return _FORMATS[ending]
+        if kind != "csv" and self.dialect != DEFAULT:
+            raise InvalidInput(
+                f"{self.path.name} is not a CSV file, so its cells have no separators. Leave out --separator and --decimal."
+            )
+        return kind
 
     def columns(self) -> list[str]:
         """Names of the columns."""
@@ -73,12 +78,32 @@ class Table(Tabular):
             raise InvalidInput(f"the header of {self.path.name} is not in UTF-8. Save it in that encoding.")
         raise InvalidInput(f"{self.path.name} has no rows. Give a file with one row per person.")
 
-    def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
+    def batches(
+        self, columns: Sequence[str], *, numbers: Collection[str] = ()
+    ) -> "Iterator[tuple[pa.RecordBatch, float]]":
         """Batches with these columns, each with the share of the file read so far.
 
-        CSV cells are texts. Guessing their type would let one cell change what all others mean.
+        CSV cells are texts, those of columns with numbers with a point before decimals.
         """
-        yield from self._open(list(dict.fromkeys(columns)), lonely=len(self.columns()) == 1)
+        row, pa = 0, arrow()
+        for batch, share in self._open(list(dict.fromkeys(columns)), lonely=len(self.columns()) == 1):
+            if self.untyped and numbers:
+                names = batch.schema.names
+                cells = [
+                    self.dialect.pointed(batch.column(name), row) if name in numbers else batch.column(name)
+                    for name in names
+                ]
+                yield pa.RecordBatch.from_arrays(cells, names), share
+            else:
+                yield batch, share
+            row += batch.num_rows
+
+    def hint(self) -> str:
+        """Which separator to try if a column is not there."""
+        return self._csv().separator_hint() if self.format == "csv" else ""
+
+    def _csv(self) -> CsvFile:
+        return CsvFile(path=self.path, multiline=self.multiline, labels=self.labels, dialect=self.dialect)
 
     def _open(self, columns: list[str] | None, *, lonely: bool = False) -> "Iterator[tuple[pa.RecordBatch, float]]":
         pa = arrow()
@@ -90,58 +115,17 @@ class Table(Tabular):
         trouble = ""
         try:
             if kind == "csv":
-                yield from self._csv(pa, columns, lonely)
+                yield from self._csv().batches(columns, lonely=lonely)
             else:
                 yield from (self._parquet if kind == "parquet" else self._ipc)(pa, columns)
         except (OSError, EOFError) as error:
             trouble = f"cannot read {self.path}: {getattr(error, 'strerror', None) or 'it is damaged'}. Check the file."
         except (pa.ArrowException, UnicodeDecodeError):  # their messages may quote a cell
-            trouble = f"{self.path.name} cannot be read as {kind}: damaged, not in UTF-8, or rows of different lengths. Check it."
+            trouble = f"{self.path.name} cannot be read as {kind}: it is damaged. Check it."
+            if kind == "csv":
+                trouble = self._csv().trouble(columns, lonely=lonely)
         if trouble:
             raise InvalidInput(trouble)
-
-    def _csv(self, pa: Any, columns: list[str] | None, lonely: bool) -> "Iterator[tuple[pa.RecordBatch, float]]":
-        from pyarrow import csv
-
-        with pa.OSFile(str(self.path)) as file:
-            size = file.size()
-            source = pa.CompressedInputStream(file, "gzip") if self.path.name.endswith(".gz") else file
-            convert = csv.ConvertOptions(
-                include_columns=columns,
-                column_types={name: pa.string() for name in columns or ()},
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                null_values=[text for text in _MISSING if text not in self.labels],
-            )
-            # in a file of one column an empty line is a missing value; elsewhere it is nothing
-            parse = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=not lonely)
-            reader = csv.open_csv(
-                source, read_options=csv.ReadOptions(block_size=_BLOCK), parse_options=parse, convert_options=convert
-            )
-            rows = 0
-            for batch in reader:
-                rows += batch.num_rows
-                yield batch, min(1.0, file.tell() / size)
-        if columns is not None and not self.multiline and rows + 1 != self._lines(count_empty=lonely):
-            raise InvalidInput(
-                f"{self.path.name} has cells with line breaks, or a quotation mark that is never closed, which would hide rows. "
-                "Fix it, or use --multiline if the breaks are intended."
-            )
-
-    def _lines(self, *, count_empty: bool) -> int:
-        """Lines of the file, with or without empty ones; -1 if readers disagree on what a line is."""
-        lines, before = 0, b"\n\n"
-        with gzip.open(self.path) if self.path.name.endswith(".gz") else self.path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                text = np.frombuffer(before + block, dtype=np.uint8)
-                if ((text[1:-1] == 13) & (text[2:] != 10)).any():
-                    return -1  # a carriage return by itself ends a row for some readers only
-                ends = text[2:] == 10
-                if not count_empty:
-                    ends &= ~((text[1:-1] == 10) | ((text[1:-1] == 13) & (text[:-2] == 10)))
-                lines += int(np.count_nonzero(ends))
-                before = (before + block)[-2:]
-        return lines + (before[-1:] != b"\n")
 
     def _parquet(self, pa: Any, columns: list[str] | None) -> "Iterator[tuple[pa.RecordBatch, float]]":
         from pyarrow import parquet

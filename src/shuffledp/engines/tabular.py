@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shuffledp.errors import InvalidInput
@@ -31,8 +31,14 @@ class Tabular(ABC):
         """Names of the columns."""
 
     @abstractmethod
-    def batches(self, columns: Sequence[str]) -> "Iterator[tuple[pa.RecordBatch, float]]":
-        """Batches with these columns, each with the share of the table read so far."""
+    def batches(
+        self, columns: Sequence[str], *, numbers: Collection[str] = ()
+    ) -> "Iterator[tuple[pa.RecordBatch, float]]":
+        """Batches with these columns, each with the share of the table read so far; some are columns of numbers."""
+
+    def hint(self) -> str:
+        """What to try if a column is not there, if anything stands out."""
+        return ""
 
     def column(self, name: str, *, any_case: bool = False) -> str:
         """The one column of that name, as the table spells it.
@@ -44,9 +50,8 @@ class Tabular(ABC):
             other for other in present if any_case and other.lower() == name.lower()
         ]
         if not same:
-            raise InvalidInput(
-                f"{self.name} has no column {name!r} among its {len(present)}. Check the name, and that there is a header."
-            )
+            remedy = self.hint() or "Check the name, and that there is a header."
+            raise InvalidInput(f"{self.name} has no column {name!r} among its {len(present)}. {remedy}")
         if len(same) > 1 or present[same[0]] > 1:
             raise InvalidInput(f"{self.name} has several columns called {name!r}. Rename them.")
         return same[0]

@@ -35,6 +35,8 @@ class Values(Source):
 
 def _column(values: Any) -> Any:
     """A list or an array as it is; a column of a data frame as Arrow shows it; anything else as a list."""
+    if isinstance(values, np.ma.MaskedArray):
+        return values.tolist()  # what is masked is missing
     if isinstance(values, list | np.ndarray) or is_arrow(values):
         return values
     if hasattr(values, "__arrow_c_stream__"):  # pandas, polars and others

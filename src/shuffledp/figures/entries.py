@@ -4,19 +4,17 @@ import heapq
 import math
 import re
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Final, NamedTuple
 
+from shuffledp.core.digits import decimals, fixed, interval
+from shuffledp.core.display import printable
 from shuffledp.core.document import Document
 
 FEW: Final = 60
 """Up to this many entries each gets a line with its name."""
 MANY: Final = 1000
 """Above so many entries only the largest are shown."""
-NOTHING: Final = "-"
-"""Where there is no number."""
 _NUMBER: Final = re.compile(r"[\[(]?[-+]?\.?\d")
-_NOT_IN_XML: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class Entry(NamedTuple):
@@ -93,14 +91,13 @@ def are_ranked(result: Document) -> bool:
 def written(rows: Sequence[Entry]) -> list[Written]:
     """All with as many decimals as show two digits of the least standard error."""
     known = [row for row in rows if not math.isnan(row.value)]
-    least = min((row.error for row in known), default=1.0)
-    most = max((abs(end) for row in known for end in (row.low, row.high, row.truth or 0)), default=0.0)
-    ordinary = least > 1e-9 and most < 1e12
-    places = max(0, 1 - math.floor(math.log10(least))) if ordinary else None
+    places = decimals(
+        (row.error for row in known), (end for row in known for end in (row.low, row.high, row.truth or 0))
+    )
     return [
         Written(
-            row.name, _digits(row.value, places), _digits(row.error, places), _digits(row.low, places, ROUND_FLOOR),
-            _digits(row.high, places, ROUND_CEILING), None if row.truth is None else _digits(row.truth, places),
+            row.name, fixed(row.value, places), fixed(row.error, places), *interval(row.low, row.high, places),
+            None if row.truth is None else fixed(row.truth, places),
         )
         for row in rows
     ]  # fmt: skip
@@ -113,18 +110,3 @@ def _or_nan(value: float | None) -> float:
 def percent(result: Document) -> str:
     """The confidence of the intervals."""
     return f"{100 * result['estimate']['confidence']:g} %"
-
-
-def printable(text: str) -> str:
-    """A text without what neither HTML nor SVG can hold."""
-    return _NOT_IN_XML.sub("\ufffd", text)
-
-
-def _digits(value: float, places: int | None, rounding: str = ROUND_HALF_EVEN) -> str:
-    """With this many decimals, or six digits of a number that is too large or too small for that."""
-    if math.isnan(value):
-        return NOTHING
-    decimal = Decimal(repr(value))
-    if places is None:
-        return f"{Context(prec=6, rounding=rounding).plus(decimal).normalize():g}"
-    return f"{decimal.quantize(Decimal(1).scaleb(-places), rounding=rounding) + 0:,f}"  # + 0: no minus before a zero

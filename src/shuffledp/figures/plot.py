@@ -1,17 +1,22 @@
-"""Pictures of what is at hand in Python: a result, a plan, a comparison."""
+"""Pictures of what is at hand in Python: a guarantee, a solution, a plan, a result, a comparison."""
 
+import math
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Final
 
+from shuffledp.accounting.solve import Solution
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.guarantee import FALSE_ALARMS, HITS, Guarantee, claim
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.figures import picture
-from shuffledp.figures.style import BLUE, SKY, VERMILION, canvas
+from shuffledp.figures.style import BLACK, BLUE, SKY, VERMILION, canvas
 from shuffledp.planning.compare import Comparison
 from shuffledp.planning.plan import Plan
+from shuffledp.results.derived import derived
 from shuffledp.results.result import Result
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 _PARTS: Final = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
@@ -21,12 +26,69 @@ _PARTS: Final = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 @singledispatch
 def plot(thing: Any) -> "Figure":
     """A matplotlib figure of something that has one."""
-    raise InvalidInput(f"there is no picture of a {type(thing).__name__}. Plot a result, a plan or a comparison.")
+    raise InvalidInput(
+        f"there is no picture of a {type(thing).__name__}. Plot a guarantee, a solution, a plan, a result or a "
+        "comparison."
+    )
 
 
 @plot.register(Result)
 def _result(result: Result) -> "Figure":
-    with picture.drawn(result.document()) as figure:
+    found = derived(result)
+    with picture.drawn(result.document() | ({"derived": found} if found else {})) as figure:
+        return figure
+
+
+@plot.register(Guarantee)
+def _guarantee(guarantee: Guarantee) -> "Figure":
+    """How often an attacker notices a value at most, against how often it is a false alarm."""
+    corner = 1 - guarantee.success
+    at = sorted({j / 200 for j in range(201)} | {corner, 1 - corner})
+    percent = [100 * a for a in at]
+    with canvas(4.8, 3.6, 1, 1) as (figure, axes):
+        axis = axes[0]
+        axis.fill_between(
+            percent, percent, [100 * guarantee.hits(a) for a in at], color=SKY, linewidth=0, label="possible"
+        )
+        axis.plot([0, 100], [0, 100], color=BLACK, linewidth=1.0, linestyle="--", label="a coin")
+        axis.plot([100 * corner], [100 * guarantee.success], marker="o", color=BLUE, linestyle="none")
+        axis.annotate(
+            f"at most {rounded_up(100 * guarantee.success, 4)} % right",
+            (100 * corner, 100 * guarantee.success), (8, -12), textcoords="offset points",
+        )  # fmt: skip
+        axis.set(xlabel=FALSE_ALARMS, ylabel=HITS, xlim=(0, 100), ylim=(0, 101))
+        axis.set_title(f"What an attacker can learn about a person:\n{claim(guarantee.epsilon, guarantee.delta)}")
+        axis.legend(loc="lower right")
+        return figure
+
+
+@plot.register(Solution)
+def _solution(solution: Solution) -> "Figure":
+    """Between which numbers the unknown is, and which one is safe to claim."""
+    lower, upper = solution.lower, solution.upper
+    known = [end for end in (lower, upper) if end is not None]
+    with canvas(5.2, 1.6, 1, 1) as (figure, axes):
+        axis = axes[0]
+        axis.set_ylim(-1.2, 1.4)
+        axis.set_yticks([])
+        axis.set_xticks([])
+        axis.spines[["left", "bottom"]].set_visible(False)
+        axis.set_title(f"{solution.unknown}, by the {solution.bound} bound")
+        if not known:
+            axis.text(0.5, 0.5, "nothing is known", transform=axis.transAxes, ha="center")
+            return figure
+        width = (max(known) - min(known)) or 0.05 * abs(known[0]) or 1.0
+        axis.set_xlim(min(known) - 0.6 * width, max(known) + 0.6 * width)
+        left, right = axis.get_xlim()
+        axis.hlines(
+            [0], [left if lower is None else lower], [right if upper is None else upper], color=SKY, linewidth=8.0
+        )
+        for end, word in ((lower, "at least"), (upper, "at most")):
+            if end is not None:
+                axis.annotate(f"{word}\n{end:,.7g}", (end, 0), (0, 10), textcoords="offset points", ha="center")
+        if solution.value is not None:
+            axis.plot([solution.value], [0], marker="o", color=BLUE, linestyle="none", label="safe to claim")
+            axis.legend(loc="lower center")
         return figure
 
 
@@ -46,6 +108,8 @@ def _plan(plan: Plan) -> "Figure":
         axis.axvline(plan.guarantee.n, color=VERMILION, linewidth=1.0, linestyle="--", label="as planned")
         axis.set_xscale("log")
         axis.set_yscale("log")
+        _plain(axis.xaxis, [n for n in points if n in {round(2.0**j * plan.guarantee.n) for j in range(-2, 3)}])
+        _plain(axis.yaxis, _between(min(points.values()), max(points.values())))
         axis.set_xlabel("honest reports")
         axis.set_ylabel(f"epsilon at delta = {rounded_up(plan.guarantee.delta)}")
         axis.set_title(f"{plan.question}: what fewer or more reports would mean")
@@ -66,3 +130,16 @@ def _comparison(comparison: Comparison) -> "Figure":
         axis.set_xscale("log")
         axis.set_xlabel(f"root mean squared error of the {comparison.question}; in brackets whom users trust")
         return figure
+
+
+def _plain(axis: "Axis", ticks: list[float]) -> None:
+    """Few ticks with plain numbers on a logarithmic axis."""
+    axis.set_ticks(ticks)
+    axis.set_ticks([], minor=True)
+    axis.set_major_formatter(lambda value, _: f"{value:,.4g}" if value < 1000 else f"{value:,.0f}")
+
+
+def _between(low: float, high: float) -> list[float]:
+    """Round numbers from one to another: 1, 2 and 5 times powers of ten."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [value for power in powers for times in (1, 2, 5) if low <= (value := times * 10.0**power) <= high]

@@ -7,19 +7,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import NOTHING, rounded_up
+from shuffledp.core.display import printable
 from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.entries import (
     FEW,
     MANY,
-    NOTHING,
     Written,
     are_ranked,
     entries,
     is_curve,
     percent,
-    printable,
     shown,
     written,
 )

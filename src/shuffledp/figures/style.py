@@ -45,10 +45,11 @@ def canvas(width: float, height: float, rows: int, columns: int) -> "Iterator[tu
     """A figure and its axes in reading order; draw and save inside the context, where our look applies."""
     _check_matplotlib()
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+
+    from shuffledp.figures.figure import ShownFigure
 
     with mpl.rc_context(_SETTINGS):
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = ShownFigure(figsize=(width, height), layout="constrained")
         yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 

@@ -7,7 +7,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from shuffledp.core.display import drawn, table
+from shuffledp.core.display import drawn, paragraphs, table
+from shuffledp.core.sketch import bars
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import ask, certified
 from shuffledp.protocols import registry
@@ -83,16 +84,15 @@ class Comparison(Sequence[Candidate]):
         return drawn(self)
 
     def _repr_html_(self) -> str:
-        rows = [
-            [
-                row.name,
-                row.trust,
-                *("-" if x is None else f"{x:,.6g}" for x in (row.messages, row.bits, row.rmse)),
-                row.note,
-            ]
-            for row in self.rows
-        ]
-        return table([self.question, "users trust", "messages", "bits", "rmse", "note"], rows)
+        known = {row.name: row.rmse for row in self.rows if row.rmse}
+        what = f"root mean squared error of the {self.question}"
+        numbers = [["-" if x is None else f"{x:,.4g}" for x in (row.messages, row.bits)] for row in self.rows]
+        rows = [[row.name, row.trust, *two, row.note] for row, two in zip(self.rows, numbers, strict=True)]
+        return (
+            paragraphs(f"{what[:1].upper()}{what[1:]}, on a logarithmic scale:")
+            + bars(list(known), list(known.values()), what, logarithmic=True)
+            + table([self.question, "users trust", "messages", "bits", "note"], rows)
+        )
 
 
 def compare(

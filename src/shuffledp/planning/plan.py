@@ -205,7 +205,7 @@ class Plan:
         return proved and (self.over_time is None or self.over_time.holds(self.protocol.randomizer, self.guarantee.n))
 
     def _repr_html_(self) -> str:
-        return paragraphs(*self.explain().splitlines())
+        return paragraphs(*self.explain().splitlines(), self.guarantee.meaning()) + self.guarantee.sketch()
 
     def plot(self) -> Any:
         """A picture of what becomes of epsilon if fewer reports come, or more."""

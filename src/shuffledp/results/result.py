@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import product_up
 from shuffledp.core.counts import Counts
-from shuffledp.core.display import MOST, bars, drawn, paragraphs, table
+from shuffledp.core.display import drawn
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
+from shuffledp.protocols.statistics import Ranking
 from shuffledp.results.balance import Balance
+from shuffledp.results.notebook import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,11 @@ class Result:
         return self.estimate.names
 
     @property
+    def statistics(self) -> Ranking | None:
+        """What else can be read off the estimate at no cost in privacy: shares, quantiles, ranges; None if nothing."""
+        return self.plan.protocol.statistics(self.estimate)
+
+    @property
     def max_shift(self) -> float:
         """By how much one false report moves an entry at most."""
         return self.plan.protocol.read_shift(self.estimate)
@@ -151,26 +158,7 @@ class Result:
         return drawn(self)
 
     def _repr_html_(self) -> str:
-        low, high = self.estimate.interval()
-        size, value, error = len(self.names), self.estimate.value, self.estimate.standard_error
-        chosen = np.argsort(-value, kind="stable")[:MOST] if size > MOST else np.arange(size)
-        known = chosen[~np.isnan(value[chosen])]
-        names = [self.names[j] for j in known]
-        values, lows, highs = (part[known].tolist() for part in (value, low, high))
-        rows = [
-            [self.names[j], *("-" if math.isnan(part[j]) else f"{part[j]:,.6g}" for part in (value, error, low, high))]
-            for j in chosen
-        ]
-        refused = [f"{name}: {why}" for name, why in self.estimate.refused.items()]
-        bound = ", at most" if self.plan.protocol.errors_are_bounds else ""
-        promise = "no guarantee" if self.guarantee is None else str(self.guarantee)
-        rest = [f"... and {size - MOST:,} smaller ones"] if size > MOST else []
-        return (
-            paragraphs(f"{self.plan.question}, {self.n:,} reports, {self.unit}", promise)
-            + bars(names, values, lows, highs, self.plan.protocol.measure)
-            + table([self.plan.question, "estimate", f"standard error{bound}", "95 % from", "to"], rows)
-            + paragraphs(*rest, *refused, *self.notes)
-        )
+        return shown(self)
 
     def document(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Document:
         """The result as JSON data; every result has all these fields."""
