@@ -6,15 +6,15 @@ RUN := .venv/bin/
 READY := .venv/.ready
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench format docs lock clean browser
+.PHONY: demo test test-all check bench format docs lock clean browser postgres
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
 
-test: $(READY) browser
+test: $(READY) browser postgres
 	$(RUN)pytest -n auto
 
-test-all: $(READY) browser
+test-all: $(READY) browser postgres
 	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto
 
 check: $(READY)
@@ -23,7 +23,7 @@ check: $(READY)
 	$(RUN)mypy
 	$(RUN)lint-imports
 
-bench: $(READY)
+bench: $(READY) postgres
 	for script in benchmarks/bench_*.py; do $(RUN)python $$script || exit 1; done
 
 format: $(READY)
@@ -46,6 +46,14 @@ browser:
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null && command -v chromium >/dev/null; \
 	} || { echo "the tests need Chromium, which could not be installed here. Install the package chromium, then run make again." >&2; exit 1; }
+
+# A store of the shuffler is tested in a real PostgreSQL server, which the tests start and stop.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql >/dev/null && \
+		ls /usr/lib/postgresql/*/bin/postgres >/dev/null; \
+	} || { echo "the tests need a PostgreSQL server, which could not be installed here. Install the package postgresql, then run make again." >&2; exit 1; }
 
 docs: $(READY)
 	$(RUN)python docs/regenerate.py

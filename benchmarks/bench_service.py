@@ -109,7 +109,9 @@ class Load:
         return time.perf_counter() - start
 
 
-def served(folder: Path, task: Task, ring: KeyRing, public: KeyList) -> tuple["subprocess.Popen[str]", int]:
+def served(
+    folder: Path, task: Task, ring: KeyRing, public: KeyList, store: str = "store.db"
+) -> tuple["subprocess.Popen[str]", int]:
     """A shuffler in a process of its own, and its port."""
     (folder / "task.json").write_text(json.dumps(task.document()))
     ring.save(folder / "shuffler.key")
@@ -120,7 +122,7 @@ def served(folder: Path, task: Task, ring: KeyRing, public: KeyList) -> tuple["s
         path.write_text(role * 4)
     tokens = "--operator-token operator.token --analyzer-token analyzer.token"
     line = (
-        f"shuffler serve task.json --store store.db --keys shuffler.key --next-keys analyzer.pub.json {tokens} --port 0"
+        f"shuffler serve task.json --store {store} --keys shuffler.key --next-keys analyzer.pub.json {tokens} --port 0"
     )
     program = Path(sys.executable).with_name("shuffledp")
     process = subprocess.Popen([str(program), *line.split()], cwd=folder, stdout=subprocess.PIPE, text=True)

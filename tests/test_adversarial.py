@@ -11,17 +11,24 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, Session, plan, run
+from shuffledp import InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, Session, plan, run
 from shuffledp.core.canonical import digest
 from shuffledp.core.counts import Counts
 from shuffledp.core.words import choose_below, rows_from, uniform_below
+from shuffledp.domains.labels import Labels
 from shuffledp.domains.texts import Texts
 from shuffledp.engines import session as sessions
 from shuffledp.planning.spend import Spend, composed
 from shuffledp.protocols.dummies import DummyCounts
+from shuffledp.protocols.histogram import Histogram
+from shuffledp.protocols.survey import Asked
+from shuffledp.protocols.survey_all import AllOfThem
+from shuffledp.protocols.survey_one import OneOfAll
+from shuffledp.protocols.survey_table import JointTable
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
+from shuffledp.results.derived import derived
 
 WORDS = KeyedWords.seeded(3)
 
@@ -189,3 +196,30 @@ def test_a_budget_is_not_copied() -> None:
     for copied in (copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError):
             copied(session)
+
+
+# Surveys
+
+
+@pytest.mark.parametrize("way", [None, "one", "all", "table"])
+def test_a_question_by_group_is_told_so_whichever_way_it_is_asked(way: str | None) -> None:
+    questions = [{"name": "a", "ask": "mean", "by": {"sex": ["f", "m"]}}, {"name": "b", "ask": "mean"}]
+    with pytest.raises(InvalidInput, match="'a' by group cannot be one of several yet"):
+        plan("survey", n=1000, epsilon=1.0, delta=1e-6, questions=questions, way=way)
+
+
+@pytest.mark.parametrize("name", ["a: b", "a\x1b[31m", "a\nb"], ids=["ambiguous", "steers a terminal", "two lines"])
+def test_entries_of_different_questions_have_different_names(name: str) -> None:
+    """Otherwise "a: b: c" is c of "a: b", or "b: c" of a."""
+    coin = RandomizedResponse(size=2, gamma=0.5)
+    first, other = Histogram(coin, Labels(("b: c", "d"))), Histogram(coin, Labels(("c", "e")))
+    for ways in (OneOfAll, AllOfThem, JointTable):
+        with pytest.raises(InvalidInput, match="plain name"):
+            ways.of((Asked(name="a", protocol=first), Asked(name=name, protocol=other)))
+
+
+def test_a_mean_by_group_is_not_called_one_number() -> None:
+    by_sex = plan("mean", n=200, epsilon=2.0, delta=1e-3, by={"sex": ["f", "m"]})
+    found = run(by_sex, ["f, 0.5", "m, 1"] * 100, words=WORDS)
+    with pytest.raises(InvalidInput, match="not one histogram"):
+        derived(found, cdf=True)

@@ -86,9 +86,10 @@ def opened(page: Page, path: Path) -> list[str]:
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(error.message))
     page.on("console", lambda message: problems.append(message.text))
-    page.on("request", lambda asked: asked.url.startswith(("file:", "data:")) or problems.append(asked.url))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     page.goto(path.as_uri())
-    return problems
+    return problems + [url for url in asked if not url.startswith(("file:", "data:"))]
 
 
 def test_there_are_notebooks_and_they_are_kept_without_outputs() -> None:

@@ -118,6 +118,19 @@ def test_a_distribution_shows_its_curve_and_quartiles() -> None:
     assert axis.get_ylabel() == "users below (%)"
 
 
+def test_the_questions_of_a_survey_have_scales_of_their_own() -> None:
+    questions = [
+        {"name": "stars", "ask": "histogram", "labels": ["1", "2", "3"]},
+        {"name": "share", "ask": "mean", "precision": 3},
+    ]
+    asked = plan("survey", n=1000, epsilon=2.0, delta=1e-6, questions=questions, way="table")
+    drawings = parsed(run(asked, {"stars": [1, 2, 3] * 400, "share": [0.5] * 1200})._repr_html_()).findall(".//svg")
+    assert [len(drawing.findall("rect")) for drawing in drawings] == [3, 1]
+    assert (
+        max(float(rect.get("width", 0)) for rect in drawings[1].findall("rect")) > 300
+    )  # beside 400 users it would vanish
+
+
 def test_numbers_show_as_many_decimals_as_their_errors_are_worth(answer: Result) -> None:
     cells = [cell.text or "" for cell in parsed(answer._repr_html_()).findall(".//tbody/tr/td")]
     assert len(cells) == 3 * 5

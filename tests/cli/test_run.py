@@ -101,6 +101,18 @@ def test_derived(home: Path) -> None:
     )
 
 
+def test_what_is_read_off_is_shown_as_tables_not_as_json(home: Path) -> None:
+    asked = "--project --frequencies --cdf --quantile 0.5 --top 2 --false-positives 0.1 --range no..yes"
+    done = run(f"run poll.json people.csv --column answer {asked}", cwd=home)
+    assert done.returncode == 0, done.stderr
+    heads = [table.splitlines()[0].split("  ")[0] for table in done.stdout.split("\n\n")]
+    assert heads[1:-1] == [
+        "nearest possible histogram (biased)", "share of users", "cumulative", "quantile", "largest", "range"
+    ]  # fmt: skip
+    assert "if nobody held any of all 3, " in done.stdout
+    assert "{" not in done.stdout
+
+
 def test_intervals_of_what_is_derived_hold_together_if_asked(home: Path) -> None:
     asked = "run poll.json people.csv --column answer --frequencies --cdf --range no..yes --range yes..unsure --json"
     alone, together = (

@@ -76,4 +76,7 @@ def test_results_as_json(store: Path) -> None:
 def test_a_store_of_an_unknown_kind(store: Path) -> None:
     done = run("shuffler status cloud://store", cwd=store.parent)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no store of the kind cloud://. Use a path, or a URL that begins with sqlite:///." in done.stderr
+    assert (
+        "there is no store of the kind cloud://. Use a path, or a URL that begins with postgresql:// or sqlite:///."
+        in done.stderr
+    )

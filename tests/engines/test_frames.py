@@ -163,3 +163,16 @@ def test_what_is_no_column_is_refused_unseen(histogram: Plan, data: Any, argumen
         run(histogram, data, **arguments)
     assert "31337" not in str(raised.value)
     assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize("kind", ["<f8", ">f8"])
+def test_numbers_in_either_order_of_bytes_are_the_same_numbers(kind: str) -> None:
+    few, numbers = plan("mean", n=ROWS, epsilon=1.0, delta=1e-6, high=10.0), NUMBERS.astype(kind)
+    expected = run(few, NUMBERS, words=WORDS).counts.values
+    frames = [
+        pd.DataFrame({"number": numbers}),
+        {"number": numbers},
+        numbers.view([("number", numbers.dtype)]),
+    ]
+    for frame in frames:
+        assert (run(few, frame, column="number", words=WORDS).counts.values == expected).all()

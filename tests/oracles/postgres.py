@@ -8,10 +8,14 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+
+SMALL = {"max_connections": "60", "shared_buffers": "64MB", "log_min_messages": "fatal", "max_wal_size": "256MB"}
+"""For tests, which refuse and interrupt much that would fill the log."""
 
 
 def programs() -> Path:
@@ -34,7 +38,8 @@ def _user() -> str | None:
 class PostgresServer:
     """A server with a socket in a folder that only its user can enter; stopped by process id."""
 
-    def __init__(self, *, in_memory: bool = True) -> None:
+    def __init__(self, *, in_memory: bool = True, settings: Mapping[str, str] = SMALL) -> None:
+        self._settings = settings
         shared = Path("/dev/shm")
         memory = in_memory and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > 1 << 30
         self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir=shared if memory else None))
@@ -52,10 +57,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Until it answers."""
-        settings = {
-            "listen_addresses": "", "unix_socket_directories": self.folder, "max_connections": "60",
-            "shared_buffers": "64MB", "log_min_messages": "fatal", "max_wal_size": "256MB",
-        }  # fmt: skip
+        settings = {"listen_addresses": "", "unix_socket_directories": self.folder, **self._settings}
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(

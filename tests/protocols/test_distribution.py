@@ -17,11 +17,11 @@ from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.domains.intervals import Intervals
 from shuffledp.planning.plan import certified
-from shuffledp.protocols.curve import Curve, monotone
+from shuffledp.protocols.curve import Curve
 from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.distribution_family import DistributionFamily
 from shuffledp.protocols.question import Question
-from shuffledp.protocols.statistics import Statistics
+from shuffledp.protocols.statistics import Statistics, monotone
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.response import RandomizedResponse
 

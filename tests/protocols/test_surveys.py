@@ -1,5 +1,6 @@
 """Several questions of the same people: what is claimed is true, what is forecast happens, and no coin is used twice."""
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,16 +21,23 @@ from shuffledp import Channel, InvalidInput, KeyedWords, Plan, Policy, Randomize
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composed import composed_claim
 from shuffledp.core.population import Population
+from shuffledp.engines.file import File, FrameRows
+from shuffledp.engines.registry import engine_named
+from shuffledp.engines.tally import tally_rows
 from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.client import messages_of
 from shuffledp.esa.crypto import seal_inner
 from shuffledp.esa.ledger import Ledger
 from shuffledp.esa.task import Task
+from shuffledp.planning.plan import certified
 from shuffledp.planning.ways import ways
+from shuffledp.protocols.question import Question
 from shuffledp.protocols.survey import Asked
 from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.protocols.survey_one import OneOfAll
 from shuffledp.protocols.survey_table import JointTable
+from shuffledp.protocols.text_frequencies import TextFrequencies
+from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.together import Together, TogetherBlanket
 
 COIN, THREE = RandomizedResponse(size=2, gamma=0.25).as_run(), RandomizedResponse(size=3, gamma=0.5).as_run()
@@ -333,3 +341,148 @@ def test_a_population_of_rows_can_be_simulated(plans: dict[str, Plan]) -> None:
     rows = ['{"smokes": "no", "region": "north", "hours": 1}', '{"smokes": "yes", "region": "east", "hours": 9}']
     population = Population(values=survey.domain.read(rows), users=np.array([450, 150]))
     assert survey.expected(population).tolist() == [450, 150, 450, 0, 150, 3.0]
+
+
+# Groups, distributions and texts
+
+
+def with_texts(kind: type[OneOfAll] | type[AllOfThem]) -> Any:
+    """A table, a distribution on two grids, and any text."""
+    drink = Asked(name="drink", protocol=TextFrequencies.examples()[0])
+    return kind(questions=(*OneOfAll.examples()[2].questions, drink))
+
+
+@pytest.mark.parametrize("kind", [OneOfAll, AllOfThem])
+def test_tables_distributions_and_texts_err_as_forecast(kind: Any) -> None:
+    """Question by question; the noise of the randomizers alone would be noticed where a sample answers."""
+    survey, n, runs = with_texts(kind), 2000, 1500
+    worst = survey.worst(n)
+    off = survey.simulate(worst, np.random.default_rng(1), runs) - survey.expected(worst)
+    for one, part, forecast in zip(survey.questions, survey.answers_of(np.square(off)), survey.errors(n), strict=True):
+        assert math.sqrt(part.sum(axis=-1).mean()) == pytest.approx(math.sqrt(forecast), rel=0.06), one.name
+    if kind is OneOfAll:
+        own = [
+            one.protocol.expected_error(part)
+            for one, part in zip(survey.questions, survey.parts_of(worst), strict=True)
+        ]
+        assert all(small < 0.8 * error for small, error in zip(own, survey.errors(n), strict=True))
+
+
+@pytest.mark.parametrize("kind", [OneOfAll, AllOfThem])
+def test_messages_of_tables_distributions_and_texts_are_decoded(kind: Any) -> None:
+    """Also those of a plan that was read from its file, once it is said which texts to ask about."""
+    survey = kind.from_document(with_texts(kind).document())
+    with pytest.raises(InvalidInput, match="which ones to ask about"):
+        survey.about(None)
+    survey = survey.about(["apple"])
+    rows = [{"sex": "male", "smokes": "yes", "age": 3, "drink": "apple"}] * 900
+    rows += [{"sex": "female", "smokes": "no", "age": 9, "drink": "tea"}] * 300
+    values = survey.domain.clean(rows).values
+    said = survey.read(survey.estimate(survey.count(survey.randomize(values, KeyedWords.seeded(3), first_row=0))))
+    truth = survey.read_exactly(survey.true_answer(survey.truth(values)))
+    assert said.names[:2] == ("smokes: female, no", "smokes: female, yes")
+    assert truth[[0, 3]].tolist() == [300, 900]
+    assert np.abs((said.value - truth) / said.standard_error).max() < 5
+
+
+def test_a_distribution_in_a_mixture_claims_what_its_matrix_does() -> None:
+    """Its grids are parts of the mixture, as often as they are drawn; with another weight the claim would be another."""
+    survey = OneOfAll.examples()[2]
+    whole, wrong = Channel(rows_of(survey.randomizer)), replace(survey, questions=survey.questions[::-1])
+    assert survey.randomizer.weights == (5, 6, 9)
+    for n in (1, 40):
+        ours, theirs = (
+            bound_named("numeric").claim(blanket, n=n, epsilon=0.4, side="upper").log_delta.upper
+            for blanket in (survey.randomizer.blanket(), whole.blanket())
+        )
+        assert ours == pytest.approx(theirs, abs=1e-6)
+    assert wrong.randomizer.weights == (6, 9, 5)
+    heavier = replace(survey, questions=tuple(replace(one, weight=1) for one in survey.questions))
+    other = bound_named("numeric").claim(heavier.randomizer.blanket(), n=40, epsilon=0.4, side="upper").log_delta.upper
+    assert abs(other - ours) > 1e-3
+    truth = true_delta(rows_of(survey.randomizer), 1, 0.4)
+    claim = bound_named("best").claim(survey.randomizer.blanket(), n=1, epsilon=0.4, side="both").log_delta
+    assert math.exp(claim.lower) <= truth * (1 + 1e-9)
+    assert truth <= math.exp(claim.upper) * (1 + 1e-9)
+
+
+def test_a_mixture_beside_another_question_is_no_less_private_than_claimed() -> None:
+    """By enumeration of everybody's messages, the grid of a distribution being drawn at random."""
+    levels = Mixture(weights=(1, 2), parts=(COIN, COIN))
+    truth = apart((levels, COIN), 1, 0.5)
+    blanket = Together(parts=(levels, COIN)).blanket()
+    assert truth <= math.exp(bound_named("best").claim(blanket, n=1, epsilon=0.5).log_delta.upper)
+    assert truth > math.exp(composed_claim(TogetherBlanket(parts=blanket.parts[1:]), n=1, epsilon=0.5).log_delta.upper)
+
+
+def test_means_by_group_are_read_and_what_is_beside_them_too() -> None:
+    survey = AllOfThem.examples()[3]
+    assert survey.domain.table_columns == ("carrier", "delay")
+    rows = [{"carrier": "AA", "delay": 1}] * 1000 + [{"carrier": "DL", "delay": 0.25}] * 1000
+    values = survey.domain.clean(rows).values
+    estimate = survey.estimate(survey.count(survey.randomize(values, KeyedWords.seeded(6), first_row=0)))
+    said = survey.read(estimate)
+    assert said.names == ("delay: AA", "delay: B6", "delay: DL", "carrier: AA", "carrier: B6", "carrier: DL")
+    assert said.value[[0, 2]] == pytest.approx([1.0, 0.25], abs=0.15)
+    assert list(said.refused) == ["delay: B6"]
+    assert math.isnan(said.interval()[0][1])
+    assert survey.also(estimate)["delay: users"].value == pytest.approx([1000, 0, 1000], abs=150)
+    assert survey.read_shift(said) > 1.9 * survey.questions[0].protocol.read_shift(said.parts[0])  # type: ignore[attr-defined]
+
+
+def test_a_file_with_groups_gives_the_answer_of_a_list(tmp_path: Path) -> None:
+    survey = AllOfThem.examples()[3]
+    rows = [{"carrier": "AA" if j % 2 else "DL", "delay": (j % 5) / 4} for j in range(400)]
+    frame = pd.DataFrame(rows)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    expected = tally_rows(survey, rows, KeyedWords.seeded(1)).counts.values
+    for source in (File(tmp_path / "people.csv"), FrameRows(frame)):
+        found = engine_named("streaming").tally(survey, source, KeyedWords.seeded(1), Policy()).counts.values
+        assert (found == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("question", "way", "why"),
+    [
+        (
+            {"ask": "heavy-hitters", "max_length": 3},
+            "all",
+            "question 'q', a plan of heavy-hitters, cannot be one of several",
+        ),
+        ({"ask": "histogram", "size": 9, "messages_per_user": 1.2}, "all", "dummies hide one question"),
+        ({"ask": "texts"}, "all", "List the candidates"),
+        ({"ask": "distribution", "low": 0, "high": 1, "resolution": 4}, "table", "does not fit a table"),
+    ],
+)
+def test_what_cannot_be_asked_so_is_refused_with_a_reason(question: dict[str, Any], way: str, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        plan("survey", n=N, epsilon=1.0, delta=1e-2, questions=[QUESTIONS[0], {"name": "q"} | question], way=way)
+
+
+def test_means_by_group_are_not_asked_of_a_sample() -> None:
+    with pytest.raises(InvalidInput, match="is asked of everybody"):
+        OneOfAll(questions=AllOfThem.examples()[3].questions)
+
+
+def test_a_column_has_the_same_values_for_all_questions() -> None:
+    delay, carrier = AllOfThem.examples()[3].questions
+    with pytest.raises(InvalidInput, match="'carrier' has different values"):
+        AllOfThem(questions=(delay, replace(carrier, protocol=OneOfAll.examples()[0].questions[1].protocol)))
+
+
+@pytest.mark.parametrize("survey", [OneOfAll.examples()[2], AllOfThem.examples()[3]], ids=lambda one: one.kind)
+def test_the_service_answers_questions_by_group_and_about_a_distribution(survey: Any) -> None:
+    n = 400
+    found = certified(Question(name="survey", n=n, epsilon=8.0, delta=1e-2), survey)
+    task = Task(plan=found, window=60, max_age=600, **PARTIES)
+    assert Task.from_document(task.document()) == task
+    people = [json.loads(survey.domain.samples()[j % 2]) for j in range(n)]
+    records = [seal_inner(one, task, ANALYZER.public()) for person in people for one in messages_of(task, person)]
+    np.random.default_rng(1).shuffle(records)
+    batch = batch_of(records, n) if survey.most_messages > 1 else b"".join(records)
+    result = analyze(batch, task, ANALYZER)
+    values = survey.domain.clean(people).values
+    truth = survey.read_exactly(survey.true_answer(survey.truth(values)))
+    off = np.abs((result.estimate.value - truth) / result.estimate.standard_error)
+    assert result.names == survey.read(survey.estimate(result.counts)).names
+    assert np.nanmax(off) < 5

@@ -18,7 +18,7 @@ class Best:
     """The smallest certified upper bound and the largest certified lower bound.
 
     The blanket's own bound is never above the generic one (docs/maths/generic.md), so a known randomizer uses `numeric`,
-    an unknown one `generic`, and randomized response on two values `binary`, which covers all datasets from both sides.
+    an unknown one `generic`, and one with two messages `binary`, which covers all datasets from both sides.
     """
 
     name: str = "best"
@@ -51,12 +51,12 @@ class Best:
         )
 
     def _above(self, blanket: Blanket) -> list[Bound]:
-        if blanket.uniform_size == 2:
+        if blanket.coins() is not None:
             return [Binary(), Numeric()]
         return [Numeric()] if blanket.pairs() else [GenericBound()]
 
     def _below(self, blanket: Blanket) -> list[Bound]:
-        return [Binary(), Witness()] if blanket.uniform_size == 2 else [Witness()]
+        return [Binary(), Witness()] if blanket.coins() is not None else [Witness()]
 
     def _first(self, bounds: list[Bound], blanket: Blanket, n: int, epsilon: float, side: Side) -> Claim:
         """The first that says something: they are listed tightest first."""

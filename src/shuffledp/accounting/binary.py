@@ -1,13 +1,15 @@
-"""Binary randomized response over *all* datasets: both sides, to a fraction of a per cent.
+"""Randomizers with two messages over *all* datasets: both sides, to a fraction of a per cent.
 
-The view is the number N' of ones. If A of the other users hold x = 1 and m - A hold x' = 0, with N = Bin(A, q) + Bin(m - A, 1-q)
-ones among them and q = p / (p + 1), the divergence is
+Every input is a mixture of the two whose coins are most unlike, so the worst datasets hold these two only. The view is the number
+of ones. If A of the other users hold x, whose coin shows 1 with probability q, and m - A hold x', with probability r < q, and N
+is the number of ones among them, the divergence is
 
-    D(A) = max over J of  alpha P(N = J-1) - (a - 1) P(N >= J),     alpha = (p - a) / (p + 1),
+    D(A) = max over J of  alpha P(N = J-1) - (a - 1) P(N >= J),     alpha = q - a r,
 
-because N is log-concave. Dropping B known users cannot lower the divergence, so the dataset with A1 ones and m - B - A1
-zeros covers every A from A1 to A1 + B: some 1,200 such cells cover all datasets. Probabilities come from the tilted
-characteristic function at a few dozen nodes per cell, with aliases, truncation and rounding charged (docs/maths/binary.md).
+because N is log-concave. Dropping B known users cannot lower the divergence, so the dataset with A1 users at x and m - B - A1
+at x' covers every A from A1 to A1 + B: some 1,200 such cells cover all datasets. For the reverse pair, zeros are counted.
+Probabilities come from the tilted characteristic function at a few dozen nodes per cell, with aliases, truncation and rounding
+charged (docs/maths/binary.md).
 """
 
 import math
@@ -19,12 +21,14 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, BoundKind, Claim, Side, is_local_guarantee, outside
-from shuffledp.arithmetic.balls import evaluate
+from shuffledp.arithmetic.balls import evaluate, round_up
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.law import ULP, Reals
 from shuffledp.core.blanket import Blanket
 from shuffledp.references import cite
 
+_BITS: Final = 2500
+"""Enough for 1 - (1 - 1e-300)."""
 _CELLS: Final = 1200
 _DATASETS: Final = 200
 _WINDOW: Final = np.arange(-4, 5)
@@ -38,9 +42,9 @@ Wholes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """The divergence of the worst pair of neighbouring datasets of binary randomized response.
+    """The divergence of the worst pair of neighbouring datasets, where users send one of two messages.
 
-    Regime: randomized response on two values.
+    Regime: two messages, both of which every input can send.
     Reference: BBGN19, Lemma A.2 (users may be dropped).
     Rounding: the lower end down, the upper end up.
     """
@@ -51,18 +55,19 @@ class Binary:
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
         """Both ends over all datasets."""
-        if blanket.uniform_size != 2:
-            return outside(f"this bound is about randomized response on two values, and this is {blanket.label}.")
+        if blanket.coins() is None:
+            return outside(f"this bound is about randomizers with two messages, and this is {blanket.label}.")
         if is_local_guarantee(blanket, epsilon):
             return CERTAINLY_PRIVATE
         if n == 1:
-            alone = _single_user(blanket, epsilon)
+            alone = evaluate(lambda: _alpha_of_one(blanket, epsilon).log())
             low, high = alone.lower, alone.upper
         else:
-            coins = _Coins(blanket, epsilon)
-            others = n - 1
-            high = coins.log_divergence(*_cover(others))[1].max() if side != "lower" else 0.0
-            low = coins.log_divergence(*_datasets(others))[0].max() if side != "upper" else -math.inf
+            both, others = _both_ways(blanket, epsilon), n - 1
+            high = max(pair.log_divergence(*_cover(others))[1].max() for pair in both) if side != "lower" else 0.0
+            low = (
+                max(pair.log_divergence(*_datasets(others))[0].max() for pair in both) if side != "upper" else -math.inf
+            )
         if side != "lower" and not high < 0:
             return outside("the bound exceeds delta = 1 here and so says nothing. Use more users or a larger epsilon.")
         return Claim(
@@ -70,14 +75,24 @@ class Binary:
         )
 
 
-def _single_user(blanket: Blanket, epsilon: float) -> Enclosure:
-    """One user: the divergence of the two coins, alpha."""
+def _alpha_of_one(blanket: Blanket, epsilon: float) -> arb:
+    """One user: the larger of the two divergences of the coins."""
+    (*_, forward), (*_, backward) = _directions(blanket, epsilon)
+    return forward.max(backward)
 
-    def log_alpha() -> arb:
-        p = (blanket.epsilon0() or arb(0)).exp()
-        return ((p - arb(epsilon).exp()) / (p + 1)).log()
 
-    return evaluate(log_alpha)
+def _directions(blanket: Blanket, epsilon: float) -> list[tuple[arb, arb, arb]]:
+    """The coins and alpha = q - a r: ones counted, and zeros counted for the reverse pair."""
+    q, r = blanket.coins() or (arb(0), arb(0))
+    a = arb(epsilon).exp()
+    return [(more, less, more - a * less) for more, less in ((q, r), (1 - r, 1 - q))]
+
+
+def _both_ways(blanket: Blanket, epsilon: float) -> "list[_Coins]":
+    """Both directions; only one, if they are alike or if the other has no divergence."""
+    with ctx.workprec(_BITS):
+        found = [_Coins(*direction, epsilon) for direction in _directions(blanket, epsilon) if not direction[2] <= 0]
+    return list({(coins.q, coins.r, coins.alpha): coins for coins in found}.values())
 
 
 def _cover(others: int) -> tuple[Wholes, Wholes]:
@@ -89,23 +104,24 @@ def _cover(others: int) -> tuple[Wholes, Wholes]:
 
 
 def _datasets(others: int) -> tuple[Wholes, Wholes]:
-    """Some explicit datasets: near all ones, where the worst usually is, and spread out."""
+    """Some explicit datasets: near all of one kind, where the worst usually is, and spread out."""
     half = _DATASETS // 2
     spread = [others * k // half for k in range(half)]
-    ones = np.unique(np.array([*range(max(0, others - half), others + 1), *spread], dtype=np.int64))
+    ends = [*range(min(half, others)), *range(max(0, others - half), others + 1)]
+    ones = np.unique(np.array([*ends, *spread], dtype=np.int64))
     return ones, others - ones
 
 
 class _Coins:
-    """Two coins, q and 1 - q, and the tilt at which the maximising J is the mean."""
+    """Two coins, q and r below it, and the tilt at which the maximising J is the mean."""
 
-    def __init__(self, blanket: Blanket, epsilon: float) -> None:
-        with ctx.workprec(128):
-            p, a = (blanket.epsilon0() or arb(0)).exp(), arb(epsilon).exp()
-            self.rise = float(arb(epsilon).expm1())
-            self.alpha = float((p - a) / (p + 1))
-            self.q, self.not_q = float(p / (p + 1)), float(1 / (p + 1))
-            self.theta = min(float(((a * p - 1) / (p - a)).log()), 40.0)
+    def __init__(self, q: arb, r: arb, alpha: arb, epsilon: float) -> None:
+        rise = arb(epsilon).expm1()
+        self.rise = float(rise)
+        self.alpha = round_up(alpha) if alpha.contains(0) else float(alpha)
+        self.q, self.not_q = float(q), float(1 - q)
+        self.r, self.not_r = float(r), float(1 - r)
+        self.theta = min(float((1 + rise / alpha).log()), 40.0) if alpha > 0 else 40.0
 
     def log_divergence(self, ones: Wholes, zeros: Wholes) -> tuple[Reals, Reals]:
         """Lower and upper ends of log D for each dataset."""
@@ -125,7 +141,7 @@ class _Coins:
         # between points that are a stride apart D can exceed them by no more than its last step up, because above
         # the mode of N its steps shrink while they are positive
         overshoot = np.maximum(high[:, 1:] - low[:, :-1], 0.0) + high[:, 1:]
-        above_mode = points[:, 0] > ones * self.q + zeros * self.not_q + 2
+        above_mode = points[:, 0] > ones * self.q + zeros * self.r + 2
         upper = np.where(stride > 1, np.where(above_mode, overshoot.max(axis=1), np.inf), upper)
         upper = np.where(safe, upper, np.inf)
         scale, fuzz = self._scale(ones, zeros, theta, center)
@@ -144,13 +160,13 @@ class _Coins:
     def _tilted(self, ones: Wholes, zeros: Wholes, theta: Reals) -> tuple[Reals, Reals, Reals, Reals]:
         growth = np.exp(theta)
         one = self.q * growth / (self.not_q + self.q * growth)
-        zero = self.not_q * growth / (self.q + self.not_q * growth)
+        zero = self.r * growth / (self.not_r + self.r * growth)
         mean = ones * one + zeros * zero
         return one, zero, mean, np.sqrt(ones * one * (1 - one) + zeros * zero * (1 - zero))
 
     def _log_m(self, ones: Wholes, zeros: Wholes, theta: Reals) -> Reals:
         rise = np.expm1(theta)
-        return np.asarray(ones * np.log1p(self.q * rise) + zeros * np.log1p(self.not_q * rise))
+        return np.asarray(ones * np.log1p(self.q * rise) + zeros * np.log1p(self.r * rise))
 
     def _enclose(
         self, ones: Wholes, zeros: Wholes, theta: Reals, center: Wholes, stride: Wholes

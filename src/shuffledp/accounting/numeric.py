@@ -108,13 +108,18 @@ def out_of_range(pairs: Sequence[Sequence[Pair]], epsilon: float) -> Claim | Non
 
 
 def worst_pair(pairs: Sequence[Sequence[Pair]], n: Summands, epsilon: float) -> tuple[float, ErrorLedger]:
-    """An upper end of log delta over all pairs, each with its best measure; a pair that cannot win is not evaluated."""
+    """An upper end of log delta over all pairs, each with its best measure; a pair that cannot win is not evaluated.
+
+    More users never hide one less: what holds for a user alone holds among n.
+    """
+    alone = [_alone(options, epsilon) if isinstance(n, int) else math.inf for options in pairs]
     if len(pairs) == 1:
-        return _best_measure(pairs[0], n, epsilon)
+        found, ledger = _best_measure(pairs[0], n, epsilon)
+        return min(found, alone[0]), ledger
     ceilings = chernoff_many([options[0].law(epsilon) for options in pairs], n).tolist()
     ranked = sorted(
         (
-            (_with_uncovered(c, options[0], n, epsilon), i)
+            (min(_with_uncovered(c, options[0], n, epsilon), alone[i]), i)
             for i, (c, options) in enumerate(zip(ceilings, pairs, strict=True))
         ),
         reverse=True,
@@ -125,10 +130,26 @@ def worst_pair(pairs: Sequence[Sequence[Pair]], n: Summands, epsilon: float) -> 
             break
         if worst > -math.inf and len(pairs[index]) == 1 and _upper(pairs[index][0], n, epsilon, _ROUGH)[0] <= worst:
             continue
-        found = _best_measure(pairs[index], n, epsilon)
-        if found[0] > worst:
-            worst, ledger = found
+        found, its_ledger = _best_measure(pairs[index], n, epsilon)
+        if min(found, alone[index]) > worst:
+            worst, ledger = min(found, alone[index]), its_ledger
     return worst, ledger
+
+
+def _alone(options: Sequence[Pair], epsilon: float) -> float:
+    """The log delta of somebody with no others at all: E[l_+] and what is uncovered, rounded up.
+
+    It is the same for every measure but for what that leaves uncovered, which is least at one end of the list.
+    """
+    return min(_of_one(pair, epsilon) for pair in {id(pair): pair for pair in (options[0], options[-1])}.values())
+
+
+def _of_one(pair: Pair, epsilon: float) -> float:
+    law = pair.law(epsilon)
+    positive = np.maximum(law.values + law.ulps * ULP * law.scales, 0.0)
+    total = math.fsum((positive * law.masses).tolist()) * (1 + (law.ulps + 8) * ULP) + pair.uncovered_up(epsilon)
+    total = math.nextafter(total * (1 + 4 * ULP), math.inf)
+    return math.log(total) + 4 * ULP * (1 + abs(math.log(total)))
 
 
 def _best_measure(options: Sequence[Pair], n: Summands, epsilon: float) -> tuple[float, ErrorLedger]:

@@ -1,7 +1,9 @@
 """Lower bounds: two explicit neighbouring datasets that are this far apart."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from shuffledp.accounting.bound import (
     CERTAINLY_PRIVATE,
@@ -16,10 +18,13 @@ from shuffledp.accounting.bound import (
 from shuffledp.accounting.numeric import out_of_range
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import log_expected_positive_part
-from shuffledp.arithmetic.law import ULP, expected
-from shuffledp.arithmetic.tilt import chernoff
+from shuffledp.arithmetic.law import ULP, Poisson, Summands, expected
+from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 from shuffledp.core.blanket import Blanket
+from shuffledp.core.pair import Pair
 from shuffledp.references import cite
+
+_MOST_EVALUATED: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +53,10 @@ class Witness:
             return refusal
         terms, shortfall = blanket.summands(n), blanket.shortfall(n, epsilon)
         log_n = math.log(expected(terms))
-        laws = sorted(
-            ((chernoff(pair.law(epsilon), pair.summands(terms, epsilon)), i, pair) for i, pair in enumerate(pairs)),
-            reverse=True,
-        )
-        if not laws:
+        if not pairs:
             return outside(f"no witness is known for {blanket.label}.")
         best, ledger = -math.inf, None
-        for ceiling, _, pair in laws[:4]:
+        for ceiling, pair in _ranked(pairs, terms, epsilon)[:_MOST_EVALUATED]:
             if ceiling - log_n > best:
                 found = log_expected_positive_part(
                     pair.law(epsilon), pair.summands(terms, epsilon), tolerance=TOLERANCE
@@ -66,6 +67,15 @@ class Witness:
                 if low > best:
                     best, ledger = low, found.ledger
         return Claim(log_delta=Enclosure(min(best, 0.0), 0.0), lower_by=self.name, ledger=ledger)
+
+
+def _ranked(pairs: Sequence[Pair], terms: Summands, epsilon: float) -> list[tuple[float, Pair]]:
+    """The most promising first, by Chernoff."""
+    if isinstance(terms, Poisson):
+        ceilings = [chernoff(pair.law(epsilon), pair.summands(terms, epsilon)) for pair in pairs]
+    else:
+        ceilings = chernoff_many([pair.law(epsilon) for pair in pairs], terms).tolist()
+    return sorted(zip(ceilings, pairs, strict=True), key=lambda ranked: -ranked[0])
 
 
 def _less(log_delta: float, shortfall: float) -> float:

@@ -307,7 +307,8 @@ def _rounding(tilted: Tilted, grid: _Grid, samples: _Samples) -> float:
     ceiling = np.exp(np.minimum(log_ceiling, _OVERFLOW))
     spoiled = np.where(error < _CLEAR, size * np.expm1(np.minimum(error, _CLEAR)), 2 * (size + 2 * ceiling))
     magnitude = 1 / np.abs(samples.z) ** 2 + s * s
-    return h / (2 * math.pi) * float(((spoiled + grid.nodes * ULP * size) * magnitude).sum()) * _INFLATED
+    with np.errstate(over="ignore"):  # what is too large for a double is unbounded, which is safe
+        return h / (2 * math.pi) * float(((spoiled + grid.nodes * ULP * size) * magnitude).sum()) * _INFLATED
 
 
 def _characteristic_error(tilted: Tilted) -> float:

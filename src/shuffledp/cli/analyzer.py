@@ -12,7 +12,7 @@ from shuffledp.cli.candidates import candidates_option, false_positives_option, 
 from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
-from shuffledp.cli.results import estimates, others
+from shuffledp.cli.results import estimates, read_off
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
@@ -151,9 +151,9 @@ def _spent(balance: dict[str, Any]) -> str:
 def _words(result: Document) -> str:
     """The result for people."""
     promised, received, _ = stated(result)
-    lines = [estimates(result), "", f"{result['n']:,} valid of {result['received']:,} reports"]
+    tables = [line for table in (estimates(result), *read_off(result)) for line in (table, "")]
+    lines = [*tables, f"{result['n']:,} valid of {result['received']:,} reports"]
     lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
-    lines += [f"{name}: {json.dumps(value)}" for name, value in others(result).items()]
     lines += [f"epsilon = {one.epsilon} at delta = {one.delta} {one.when}" for one in (promised, received)]
     lines += [shift(result), result["trust"], *result["notes"]]
     if result["ledger"]:

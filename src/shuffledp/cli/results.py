@@ -1,8 +1,10 @@
 """A result in plain text: what `run` and `analyzer run` print alike."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from shuffledp.cli.tables import aligned
+from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
 from shuffledp.figures.entries import largest
 from shuffledp.protocols.counting import MANY
@@ -10,8 +12,6 @@ from shuffledp.results.promise import selection
 
 _COLUMNS: Final = ("names", "value", "standard_error", "interval")
 _LARGEST: Final = 50
-_OF_A_CURVE: Final = ("curve", "quantiles", "cumulative")
-"""What is read off a distribution and shown as tables."""
 
 
 def estimates(result: Document) -> str:
@@ -22,10 +22,45 @@ def estimates(result: Document) -> str:
     return "\n\n".join([_quantiles(result), *([_entries(result, in_order=True)] if "cumulative" in found else [])])
 
 
-def others(result: Document) -> Document:
-    """What else is read off the estimates."""
-    found = result.get("derived", {})
-    return {name: value for name, value in found.items() if "curve" not in found or name not in _OF_A_CURVE}
+def read_off(result: Document) -> list[str]:
+    """What else was read off the estimates, a table each."""
+    found, names = result.get("derived", {}), result["estimate"]["names"]
+    curve = "curve" in found  # its quantiles and what is below its edges are the answer itself
+    tables = []
+    if "projected" in found:
+        tables.append(_plain(["nearest possible histogram (biased)", "users"], names, found["projected"]))
+    if "consistent" in found:
+        cumulative = found["consistent"]["cumulative"]
+        tables.append(_plain(["nearest curve that never falls (biased)", "users"], names, cumulative))
+    for key, what in (("frequencies", "share of users"), ("cumulative", "cumulative")):
+        if key in found and not (curve and key == "cumulative"):
+            tables.append(_table(result, what, {"names": names, "refused": {}} | found[key], None, in_order=True))
+    if "quantiles" in found and not curve:
+        level = f"{100 * result['estimate']['confidence']:g} % from"
+        lines = [[f"{one['share']:g}", *map(_shown, (one["bin"], *one["interval"]))] for one in found["quantiles"]]
+        tables.append(aligned(["quantile", "bin", level, "to"], lines))
+    if "top" in found:
+        top = _plain(["largest", "estimate"], *([one[key] for one in found["top"]] for key in ("bin", "value")))
+        tables.append(f"{top}\n{_reached(found['threshold'])}" if "threshold" in found else top)
+    if "ranges" in found:
+        columns = {key: [one[key] for one in found["ranges"]] for key in ("value", "standard_error", "interval")}
+        ranges = {"names": [one["range"] for one in found["ranges"]], "refused": {}} | columns
+        tables.append(_table(result, "range", ranges, None))
+    return tables
+
+
+def _plain(header: list[str], names: Sequence[str], values: Sequence[float]) -> str:
+    """A number for each name, of many the first."""
+    rows = [[_shown(name), _number(value)] for name, value in zip(names, values, strict=True)]
+    if len(rows) <= MANY:
+        return aligned(header, rows)
+    return f"{aligned(header, rows[:_LARGEST])}\n... and {len(rows) - _LARGEST:,} others, which the JSON has"
+
+
+def _reached(threshold: Document) -> str:
+    """Why these and no others."""
+    least, chance = _number(threshold["estimate"]), rounded_up(threshold["false_positives"], 3)
+    return f"estimates of at least {least}; if nobody held any of all {threshold['values']:,}, {chance} would be there on average"
 
 
 def _quantiles(result: Document) -> str:

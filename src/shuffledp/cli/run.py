@@ -10,7 +10,7 @@ from shuffledp.cli.candidates import candidates_option, false_positives_option, 
 from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals
 from shuffledp.cli.progress import progress
-from shuffledp.cli.results import estimates, others
+from shuffledp.cli.results import estimates, read_off
 from shuffledp.cli.rows import chosen_files, row_options
 from shuffledp.cli.state import state_folder
 from shuffledp.core.digits import rounded_up
@@ -107,11 +107,10 @@ def run_command(
 
 def _words(result: Result, document: dict[str, Any]) -> str:
     """The result for people."""
-    lines = [estimates(document), "", f"{result.n:,} reports, {result.unit}"]
+    tables = [line for table in (estimates(document), *read_off(document)) for line in (table, "")]
+    lines = [*tables, f"{result.n:,} reports, {result.unit}"]
     for what, tally in (("rejected", result.rejected), ("adjusted", result.adjusted)):
         lines += [f"{what}: {count:,} {reason}" for reason, count in tally.items()]
-    for name, value in others(document).items():
-        lines.append(f"{name}: {json.dumps(value)}")
     if result.guarantee is not None:
         lines.append(f"guarantee: {result.guarantee}")
         if result.realised_epsilon is not None and result.n > result.plan.min_batch:

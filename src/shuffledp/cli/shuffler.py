@@ -30,7 +30,7 @@ from shuffledp.esa.opening import Openers
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.stores.batch import Batch
 from shuffledp.stores.checkpoints import Reached, pass_by
-from shuffledp.stores.registry import open_store, restore_store
+from shuffledp.stores.registry import open_store, restore_store, shown
 from shuffledp.stores.store import Store
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -59,7 +59,12 @@ def shuffler_group() -> None:
 @shuffler_group.command("serve")
 @click.argument("tasks", type=_FILE, nargs=-1, required=True)
 @config_option
-@click.option("--store", type=STORE, required=True, help="Database file, or URL (sqlite:///...); created if missing.")
+@click.option(
+    "--store",
+    type=STORE,
+    required=True,
+    help="Database file, or URL (sqlite:///..., postgresql://...); created if missing.",
+)
 @click.option("--keys", type=_FILE, required=True, help="The shuffler's key file; read again when it changes.")
 @click.option(
     "--next-keys",
@@ -230,7 +235,7 @@ def status(store: str, as_json: bool) -> None:
 @click.argument("copy", type=_FILE)
 @json_option
 def backup(store: str, copy: Path, as_json: bool) -> None:
-    """Copy STORE to COPY, consistently, while the shuffler runs."""
+    """Copy STORE to the file COPY, consistently, while the shuffler runs. A store of any kind can be made from it."""
     with _existing(store) as kept:
         kept.backup(copy)
     show({"copy": str(copy)}, f"copied to {copy}", as_json=as_json)
@@ -248,7 +253,7 @@ def restore(copy: Path, store: str, nothing_released_since: bool, as_json: bool)
     reports would reveal the difference. Their reports are not accepted again.
     """
     restore_store(copy, store, nothing_released_since=nothing_released_since)
-    show({"store": store}, f"restored {store}", as_json=as_json)
+    show({"store": shown(store)}, f"restored {shown(store)}", as_json=as_json)
 
 
 @shuffler_group.command("purge")

@@ -49,6 +49,10 @@ class Blanket(ABC):
         """The number of messages, if the blanket is uniform and nu_x a point (randomized response)."""
         return None
 
+    def coins(self) -> "tuple[arb, arb] | None":
+        """If there are two messages, the largest and the smallest probability of the second one; every input is between them."""
+        return None
+
     @property
     def bounded(self) -> bool:
         """Whether L is bounded for every pair of inputs."""

@@ -1,8 +1,9 @@
 """What an analyzer says: a value, how far it may be off, and the guarantee it came with."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,3 +59,43 @@ class Estimate:
     def refused(self) -> dict[str, str]:
         """Entries without a number (their values are NaN), and why there is none."""
         return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideBySide(Estimate):
+    """Several estimates as one, each with intervals of its own kind.
+
+    Attributes:
+        parts: the estimates, in their order.
+        prefixes: what stands before the names of each.
+    """
+
+    parts: tuple[Estimate, ...]
+    prefixes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[Estimate], prefixes: Sequence[str]) -> Self:
+        """Of the same reports."""
+        return cls(
+            value=np.concatenate([part.value for part in parts], axis=-1),
+            standard_error=np.concatenate([part.standard_error for part in parts], axis=-1),
+            n=parts[0].n,
+            guarantee=parts[0].guarantee,
+            names=tuple(f"{prefix}{name}" for part, prefix in zip(parts, prefixes, strict=True) for name in part.names),
+            parts=tuple(parts),
+            prefixes=tuple(prefixes),
+        )
+
+    def limits(self, z: float) -> tuple[Reals, Reals]:
+        """Of each part."""
+        low, high = zip(*(part.limits(z) for part in self.parts), strict=True)
+        return np.concatenate(low, axis=-1), np.concatenate(high, axis=-1)
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Of each part."""
+        return {
+            f"{prefix}{name}": why
+            for part, prefix in zip(self.parts, self.prefixes, strict=True)
+            for name, why in part.refused.items()
+        }

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shuffledp.core.document import Document, fields, several, text
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal
+from shuffledp.domains.rows import VALUE, Rows, line
 from shuffledp.errors import InvalidInput
 
 Found = TypeVar("Found")
@@ -30,8 +31,8 @@ class Field(NamedTuple):
 class Record(Domain):
     """One value for each name.
 
-    A raw row is a dict, the same as a JSON text, or a row of a table with columns of these names. A clean value is a row of a
-    structured array, with a field for each name in their order (`column`).
+    A raw row is a dict, the same as a JSON text, or a row of a table with columns of these names, and of the groups that a
+    value is asked by. A clean value is a row of a structured array, with a field for each name in their order (`column`).
 
     >>> from shuffledp.domains.labels import Labels
     >>> pair = Record((Field("smokes", Labels(("no", "yes"))), Field("sex", Labels(("f", "m")))))
@@ -48,11 +49,21 @@ class Record(Domain):
             raise InvalidInput("the values of a record have different names, without space around. Name each one.")
         if any(isinstance(one.domain, Record) for one in self.fields):
             raise _nested()
+        for one in self._cells:
+            if any(other.name == one.name and other.domain != one.domain for other in self._cells):
+                raise InvalidInput(
+                    f"the column {one.name!r} has different values for two questions. Give both the same."
+                )
+
+    @property
+    def _cells(self) -> tuple[Field, ...]:
+        """What a row consists of: a value may have groups beside it, which other values may share."""
+        return tuple(cell for one in self.fields for cell in cells(one))
 
     @property
     def table_columns(self) -> tuple[str, ...]:
-        """One for each value."""
-        return tuple(one.name for one in self.fields)
+        """One for each value, and for the groups beside it."""
+        return tuple(dict.fromkeys(cell.name for cell in self._cells))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -61,7 +72,7 @@ class Record(Domain):
 
     def is_number(self, column: str) -> bool:
         """As the value of that name says."""
-        return any(one.name == column and one.domain.is_number(column) for one in self.fields)
+        return any(cell.name == column and cell.domain.is_number(column) for cell in self._cells)
 
     def column(self, values: NDArray[Any], place: int) -> NDArray[Any]:
         """The clean values of one name."""
@@ -93,8 +104,8 @@ class Record(Domain):
         if rows.skipped is not None:
             keep &= ~rows.skipped
         adjusted = Counter(rows.adjusted)
-        for one, mine, column in zip(self.fields, self._policies(policy), rows.columns, strict=True):
-            found = _about(one.name, partial(one.domain.clean, column, mine, first_row))
+        for one, mine in zip(self.fields, self._policies(policy), strict=True):
+            found = _about(one.name, partial(one.domain.clean, rows.of(one), mine, first_row))
             columns.append(found.values)
             adjusted.update(found.adjusted)
             if found.keep is not None:
@@ -109,20 +120,15 @@ class Record(Domain):
 
     def samples(self) -> list[str]:
         """As JSON texts, the samples of each value in turn."""
-        each = [one.domain.samples() for one in self.fields]
-        most = max(len(samples) for samples in each)
-        return [
-            json.dumps(
-                {name: samples[j % len(samples)] for name, samples in zip(self.table_columns, each, strict=True)}
-            )
-            for j in range(most)
-        ]
+        each = {cell.name: cell.domain.samples() for cell in self._cells}
+        most = max(len(samples) for samples in each.values())
+        return [json.dumps({name: samples[j % len(samples)] for name, samples in each.items()}) for j in range(most)]
 
     def document(self) -> Document:
         """Names and domains, in their order."""
         return {
             "kind": self.kind,
-            "names": list(self.table_columns),
+            "names": [one.name for one in self.fields],
             "domains": [one.domain.document() for one in self.fields],
         }
 
@@ -148,9 +154,9 @@ class Record(Domain):
         return [
             Policy(
                 missing=policy.missing,
-                missing_as=None if missing_as is None else str(missing_as[one.name]),
+                missing_as=None if missing_as is None else _stand_in(one, missing_as),
                 outside="clamp" if clamps else "refuse",
-                other=None if other is None or one.name not in other else _other(one, other[one.name]),
+                other=None if other is None else _other(one, other),
             )
             for one, clamps in zip(self.fields, clamped, strict=True)
         ]
@@ -165,13 +171,13 @@ class Record(Domain):
             present = {child.name for child in raw.type}
             if not set(self.table_columns) <= present or raw.null_count:
                 return self._listed(raw.to_pylist(), policy, first_row)
-            return _Rows([raw.field(name) for name in self.table_columns], len(raw))
+            return _Rows({name: raw.field(name) for name in self.table_columns}, len(raw))
         if (
             isinstance(raw, np.ndarray)
             and raw.dtype.names is not None
             and set(self.table_columns) <= set(raw.dtype.names)
         ):
-            return _Rows([raw[name] for name in self.table_columns], len(raw))
+            return _Rows({name: raw[name] for name in self.table_columns}, len(raw))
         if isinstance(raw, np.ndarray) and raw.ndim != 1:
             raise InvalidInput("rows are dicts or JSON texts, one per person. Give a list of them.")
         return self._listed(list(raw), policy, first_row)
@@ -203,7 +209,7 @@ class Record(Domain):
                 adjusted["missing"] += int(missing.sum())
                 stand_in = missing_as
         rows: list[Mapping[str, Any]] = [stand_in if row is None else row for row in found]  # type: ignore[misc]
-        columns = [[row.get(name) for row in rows] for name in self.table_columns]
+        columns = {name: [row.get(name) for row in rows] for name in self.table_columns}
         return _Rows(columns, len(rows), skipped, adjusted)
 
 
@@ -212,16 +218,28 @@ class _Rows:
     """Rows as raw columns.
 
     Attributes:
-        columns: one for each name.
+        columns: by name.
         rows: how many.
         skipped: rows that are missing altogether.
         adjusted: rows that were replaced altogether, by reason.
     """
 
-    columns: list[Any]
+    columns: dict[str, Any]
     rows: int
     skipped: Mask | None = None
     adjusted: Counter[str] = field(default_factory=Counter)
+
+    def of(self, one: Field) -> Any:
+        """The raw values of one name; with groups, records of these and the value."""
+        if not one.domain.beside:
+            return self.columns[one.name]
+        names = (*one.domain.beside, VALUE)
+        columns = [self.columns[cell.name] for cell in cells(one)]
+        if all(map(is_arrow, columns)):
+            import pyarrow as pa
+
+            return pa.StructArray.from_arrays(columns, names=list(names))
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 class _Strange:
@@ -249,12 +267,27 @@ def _record(given: str | None, option: str) -> Mapping[str, Any] | None:
     return found
 
 
-def _other(field: Field, stand_in: Any) -> str | None:
+def cells(one: Field) -> tuple[Field, ...]:
+    """The columns of a table that a value is made of: itself, after its groups."""
+    if isinstance(one.domain, Rows):
+        return tuple(Field(one.name if name == VALUE else name, domain) for name, domain in one.domain.columns)
+    return (one,)
+
+
+def _stand_in(one: Field, given: Mapping[str, Any]) -> str:
+    found = [str(given.get(cell.name, "")) for cell in cells(one)]
+    return line(found) if one.domain.beside else found[0]
+
+
+def _other(one: Field, given: Mapping[str, Any]) -> str | None:
     """What counts as another label; for numbers, which are in a range or not, nothing does."""
-    if _takes(field.domain, Policy(other=str(stand_in))):
-        return str(stand_in)
-    _about(field.name, partial(field.domain.clean, [stand_in]))
-    return None
+    taken = {}
+    for cell in cells(one):
+        if cell.name in given and _takes(cell.domain, Policy(other=str(given[cell.name]))):
+            taken[cell.name] = given[cell.name]
+        elif cell.name in given:
+            _about(cell.name, partial(cell.domain.clean, [given[cell.name]]))
+    return _stand_in(one, taken) if taken else None
 
 
 def _takes(domain: Domain, policy: Policy) -> bool:

@@ -89,11 +89,25 @@ def _converted(pa: Any, data: Any, columns: list[str]) -> Any:
         chosen = data.select(columns)
         return pa.Table.from_batches([chosen]) if isinstance(chosen, pa.RecordBatch) else chosen.unify_dictionaries()
     if hasattr(data, "dtypes") and hasattr(data, "iloc"):  # pandas: NaN is missing
-        return pa.Table.from_pandas(data[columns], preserve_index=False)
+        return pa.Table.from_pandas(_native(data[columns]), preserve_index=False)
     if hasattr(data, "__arrow_c_stream__"):
         return pa.table(data).select(columns).unify_dictionaries()
     return pa.interchange.from_dataframe(data).select(columns).unify_dictionaries()
 
 
+def _native(frame: Any) -> Any:
+    """A frame of pandas in this machine's order of bytes, the only one that Arrow reads."""
+    foreign = {name: kind.newbyteorder("=") for name, kind in frame.dtypes.items() if _is_foreign(kind)}
+    return frame.astype(foreign) if foreign else frame
+
+
+def _is_foreign(kind: Any) -> bool:
+    return isinstance(kind, np.dtype) and not kind.isnative
+
+
 def _column(pa: Any, values: Any) -> Any:
-    return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, from_pandas=True)
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if _is_foreign(getattr(values, "dtype", None)):
+        values = values.astype(values.dtype.newbyteorder("="))
+    return pa.array(values, from_pandas=True)

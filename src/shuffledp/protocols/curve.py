@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.statistics import Ranking, like
+from shuffledp.protocols.statistics import Ranking, like, monotone, reached
 
 if TYPE_CHECKING:
     from shuffledp.protocols.distribution import Distribution
@@ -72,41 +72,21 @@ class Curve(Ranking):
     def quantile(self, share: float, confidence: float = 0.95, *, simultaneous: bool = False) -> Quantile:
         """Where the nearest curve that never falls reaches `share` of the users, and the limits that the confidence allows.
 
-        An interval of the grid is within the limits unless the curve's own limits rule it out at one of its two edges
-        (Woodruff 1952); simultaneous ones hold for all quantiles.
+        The limits are those of `reached`; simultaneous ones hold for all quantiles.
         """
         wanted = checks.probability(share, "the share of a quantile", "0.5") * self.counts.n
         low, high = self.counts.interval(confidence, simultaneous=simultaneous)
         edges, never_falling = self.protocol.grid.edges, self._whole(self.projected())
-        at = int(np.searchsorted(never_falling[1:-1], wanted))
+        at, first, last = reached(self.counts.value, (low, high), wanted)
         step = never_falling[at + 1] - never_falling[at]
         part = (wanted - never_falling[at]) / step if step > 0 else 0.5
-        first = int(np.argmax(np.append(high, np.inf) >= wanted))
-        last = len(low) - int(np.argmax(np.append(low[::-1], -np.inf) < wanted))
         return Quantile(
             at,
             float(edges[at] + min(max(part, 0.0), 1.0) * (edges[at + 1] - edges[at])),
-            float(edges[min(first, at)]),
-            float(edges[max(last, at) + 1]),
+            float(edges[first]),
+            float(edges[last + 1]),
         )
 
     def _whole(self, inner: Reals) -> Reals:
         """With both ends, where nobody and everybody is below."""
         return np.concatenate([[0.0], inner, [float(self.counts.n)]])
-
-
-def monotone(values: Reals) -> Reals:
-    """The nearest sequence that never falls, by least squares: neighbours that fall become their mean.
-
-    >>> monotone(np.array([1.0, 3.0, 2.0, 4.0])).tolist()
-    [1.0, 2.5, 2.5, 4.0]
-    """
-    means, sizes = list[float](), list[int]()
-    for value in values.tolist():
-        mean, size = value, 1
-        while means and means[-1] >= mean:
-            before, many = means.pop(), sizes.pop()
-            mean, size = (before * many + mean * size) / (many + size), many + size
-        means.append(mean)
-        sizes.append(size)
-    return np.repeat(np.array(means), sizes)

@@ -200,6 +200,23 @@ class Distribution(OneMessage):
         worst = int(np.argmax(total + 2 * passed))
         return Population(values=np.array([worst]), users=np.array([n]))
 
+    @property
+    def sampled(self) -> bool:
+        """Users' errors add up."""
+        return True
+
+    def most_spread(self, value: Reals, n: int) -> Reals:
+        """P (1 - p), if a share p is below the edge."""
+        share = np.clip(value / n, 0, 1)
+        return np.asarray(share * (1 - share) * n / max(1, n - 1))
+
+    def worst_sampled(self, n: int, weight: float) -> Population:
+        """Half of the people at each end, so that they differ at every edge; all at the worst place if that errs more."""
+        ends = Population(values=np.array([0, self.grid.size - 1]), users=np.array([n - n // 2, n // 2]))
+        apart = weight * n / 4 * (self.grid.size - 1)
+        worst = self.worst(n)
+        return ends if self.expected_error(ends) + apart >= self.expected_error(worst) else worst
+
     def expected_error(self, population: Population) -> float:
         """Summed over all edges, exactly."""
         return float(self.variance(self.truth_of(population)).sum())

@@ -112,6 +112,11 @@ class GroupedSummation(OneMessage):
         return self.total != "sum"
 
     @property
+    def entries_average(self) -> bool:
+        """They count users."""
+        return False
+
+    @property
     def asks(self) -> bool:
         """A query is asked."""
         return self.total == "query"
@@ -261,9 +266,9 @@ class GroupedSummation(OneMessage):
         variance = self.covariance(weights, weights, moments, population.n)
         return np.where(held, span**2 * variance / users**2, np.nan)
 
-    def read_shift(self, estimate: Estimate) -> float:
-        """Of a mean: one message more or less among the fewest users that a group with a number has."""
-        most, span = self.max_shift(estimate.n), self.domain.value.span
+    def read_shift(self, estimate: Estimate, *, times: int = 1) -> float:
+        """Of a mean: messages more or less among the fewest users that a group with a number has."""
+        most, span = times * self.max_shift(estimate.n), self.domain.value.span
         if not isinstance(estimate, Ratios):
             return most * max(abs(self.domain.value.low), abs(self.domain.value.high), span)
         sure = ~np.isnan(estimate.value)

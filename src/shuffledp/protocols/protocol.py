@@ -74,6 +74,11 @@ class ShuffleProtocol(ABC):
         return False
 
     @property
+    def entries_average(self) -> bool:
+        """Whether the entries of the estimate do, of which the answer is read."""
+        return self.averages
+
+    @property
     def asks(self) -> bool:
         """Whether values are answers to a question that must be asked of each person."""
         return False
@@ -208,9 +213,9 @@ class ShuffleProtocol(ABC):
         """The expected squared error of each number that is read, for these very data; or all of it as one number."""
         return np.array([self.expected_error(population)])
 
-    def read_shift(self, estimate: Estimate) -> float:
-        """By how much a number that is read moves at most if one user sends anything instead."""
-        return self.max_shift(estimate.n)
+    def read_shift(self, estimate: Estimate, *, times: int = 1) -> float:
+        """By how much a number that is read moves at most if one user, or so many, send anything instead."""
+        return times * self.max_shift(estimate.n)
 
     def also(self, estimate: Estimate) -> dict[str, Estimate]:  # noqa: ARG002
         """What else every answer says, by name: e.g. how large the groups are."""

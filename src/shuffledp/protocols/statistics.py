@@ -182,16 +182,12 @@ class Statistics(Ranking):
     def quantile(self, share: float, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[int, int, int]:
         """The bin where `share` of the users is reached, and the least and greatest that the confidence allows.
 
-        The interval inverts the limits of the distribution function (Woodruff 1952); simultaneous ones hold for all quantiles.
+        The limits are those of `reached`; simultaneous ones hold for all quantiles.
         """
         wanted = checks.probability(share, "the share of a quantile", "0.5") * self.counts.n
         below = self.cumulative()
         low, high = below.interval(confidence, simultaneous=simultaneous)
-        return tuple(self._reached(curve, wanted) for curve in (below.value, high, low))  # type: ignore[return-value]
-
-    def _reached(self, curve: Reals, wanted: float) -> int:
-        at = np.flatnonzero(np.maximum.accumulate(curve) >= wanted)
-        return int(at[0]) if len(at) else self.protocol.size - 1
+        return reached(below.value[:-1], (low[:-1], high[:-1]), wanted)
 
     def union_error(self, value: Reals, bins: NDArray[np.integer] | int) -> Reals:
         """The standard error of the counts of sets of so many bins, from the counts themselves."""
@@ -216,3 +212,34 @@ class Statistics(Ranking):
             1 - g
         ) ** 2
         return self.union_error(part, part_bins) ** 2, np.asarray(both), self.union_error(whole, whole_bins) ** 2
+
+
+def reached(below: Reals, limits: tuple[Reals, Reals], wanted: float) -> tuple[int, int, int]:
+    """Between which edges so many users are reached, and the first and last place where that may be.
+
+    The place is that of the nearest curve that never falls. Another one is possible unless the limits of the count of users below
+    an edge rule it out at one of its own two edges (Woodruff 1952): limits elsewhere, which may be too high or low by chance,
+    rule out nothing.
+    """
+    low, high = limits
+    at = int(np.searchsorted(monotone(below), wanted))
+    first = int(np.argmax(np.append(high, np.inf) >= wanted))
+    last = len(low) - int(np.argmax(np.append(low[::-1], -np.inf) < wanted))
+    return at, min(first, at), max(last, at)
+
+
+def monotone(values: Reals) -> Reals:
+    """The nearest sequence that never falls, by least squares: neighbours that fall become their mean.
+
+    >>> monotone(np.array([1.0, 3.0, 2.0, 4.0])).tolist()
+    [1.0, 2.5, 2.5, 4.0]
+    """
+    means, sizes = list[float](), list[int]()
+    for value in values.tolist():
+        mean, size = value, 1
+        while means and means[-1] >= mean:
+            before, many = means.pop(), sizes.pop()
+            mean, size = (before * many + mean * size) / (many + size), many + size
+        means.append(mean)
+        sizes.append(size)
+    return np.repeat(np.array(means), sizes)

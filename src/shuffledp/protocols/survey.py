@@ -2,20 +2,25 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.document import Document, fields, several, text, whole
+from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, words_of
 from shuffledp.domains.record import Field, Record
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.counting import MANY, Counting
 from shuffledp.protocols.deployable import Deployable
+from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.one_message import OneMessage, encoded
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.references import cite
 
 LARGEST_WEIGHT: Final = 10**6
@@ -41,8 +46,17 @@ class Asked:
         return float(getattr(self.protocol.domain, "span", 1.0))
 
     def share_error(self, squared: float, n: int) -> float:
-        """A squared error as one of the answer's share of its range."""
-        return squared / (self.scale * (1 if self.protocol.averages else n)) ** 2
+        """A squared error as one of the answer's share of its range: of all bins of a histogram, else of an entry.
+
+        How finely something is asked, or about how many texts, does not make a question more important.
+        """
+        entries = len(self.protocol.names)
+        together = entries <= MANY and isinstance(self.protocol, Counting)
+        return (
+            squared
+            / (self.scale * (1 if self.protocol.entries_average else n)) ** 2
+            / (1 if together else max(1, entries))
+        )
 
 
 class Survey(Deployable):
@@ -63,15 +77,20 @@ class Survey(Deployable):
                 raise InvalidInput(
                     f"question {one.name!r} is not answered by one message. Use a histogram, sum, mean or query."
                 )
-            if not one.protocol.sampled or one.protocol.domain.beside:
+            if isinstance(one.protocol, HeavyHitters):
                 raise InvalidInput(
-                    f"question {one.name!r}, a {one.protocol.question}, cannot be one of several yet. Plan it by itself."
+                    f"question {one.name!r} finds its answers by itself, and has none to forecast. Plan it by itself."
                 )
             if type(one.weight) is not int or not 1 <= one.weight <= LARGEST_WEIGHT:
                 raise InvalidInput(
                     f"the weight of question {one.name!r} is not a whole number from 1 to 1e6. Use e.g. 1."
                 )
-        self.domain  # noqa: B018 - refuses names that are no names
+        names = self.domain.table_columns  # refuses names that are no names
+        for name in names:
+            if not name.isprintable() or any(name.startswith(f"{other}: ") for other in names):
+                raise InvalidInput(
+                    f"question {name!r} could not be told from an entry of another, or not be shown. Give it a plain name."
+                )
 
     # What it answers
 
@@ -97,18 +116,82 @@ class Survey(Deployable):
 
     def expectations(self, n: int) -> tuple[str, ...]:
         """The error of each question: of one of its entries, on average."""
+        several = {one.name: len(one.protocol.names) > 1 for one in self.questions}
         return tuple(
-            f"{one.name}: {'an entry' if len(one.protocol.names) > 1 else 'the answer'} errs by about "
-            f"{(error / len(one.protocol.names)) ** 0.5:.6g} (root mean square, at the worst data)"
-            for one, error in zip(self.questions, self.errors(n), strict=True)
+            f"{name}: {'an entry' if several[name] else 'the answer'} errs by about {error:.6g} "
+            "(root mean square, at the worst data)"
+            for name, error in self.errors_by_question(n).items()
         )
 
     def errors_by_question(self, n: int) -> dict[str, float]:
         """The same by name."""
         return {
-            one.name: (error / len(one.protocol.names)) ** 0.5
+            one.name: (error / max(1, len(one.protocol.names))) ** 0.5
             for one, error in zip(self.questions, self.errors(n), strict=True)
         }
+
+    def about(self, candidates: Sequence[str] | None) -> Self:
+        """With these candidates for every question that takes any text."""
+        texts = [one for one in self.questions if isinstance(one.protocol, TextFrequencies)]
+        if not texts:
+            return super().about(candidates)
+        return self.of(
+            tuple(
+                replace(one, protocol=one.protocol.about(candidates)) if one in texts else one for one in self.questions
+            )
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """Of each question."""
+        return tuple(f"{one.name}: {note}" for one in self.questions for note in one.protocol.notes())
+
+    @property
+    def decoding_memory(self) -> int:
+        """Questions are decoded one after the other."""
+        return max(one.protocol.decoding_memory for one in self.questions)
+
+    # What is read off that
+
+    def answers_of(self, value: Reals) -> list[Reals]:
+        """The entries of each question."""
+        ends = np.cumsum([len(one.protocol.names) for one in self.questions])
+        return np.split(value, ends[:-1], axis=-1)
+
+    def estimates_of(self, estimate: Estimate) -> list[Estimate]:
+        """An estimate as one of each question."""
+        columns = zip(
+            self.questions, self.answers_of(estimate.value), self.answers_of(estimate.standard_error), strict=True
+        )
+        return [
+            Estimate(
+                value=value, standard_error=error, n=estimate.n, guarantee=estimate.guarantee, names=one.protocol.names
+            )
+            for one, value, error in columns
+        ]
+
+    def read(self, estimate: Estimate) -> Estimate:
+        """What each question reads."""
+        found = zip(self.questions, self.estimates_of(estimate), strict=True)
+        parts = [one.protocol.read(part) for one, part in found]
+        return SideBySide.of(parts, [f"{one.name}: " for one in self.questions])
+
+    def read_exactly(self, answer: Reals) -> Reals:
+        """The same of the exact entries."""
+        parts = zip(self.questions, self.answers_of(answer), strict=True)
+        return np.concatenate([one.protocol.read_exactly(part) for one, part in parts], axis=-1)
+
+    def also(self, estimate: Estimate) -> dict[str, Estimate]:
+        """What each question says besides."""
+        return {
+            f"{one.name}: {name}": also
+            for one, part in zip(self.questions, self.estimates_of(estimate), strict=True)
+            for name, also in one.protocol.also(part).items()
+        }
+
+    @property
+    def errors_are_bounds(self) -> bool:
+        """Of some question."""
+        return any(one.protocol.errors_are_bounds for one in self.questions)
 
     # How far off that is
 
@@ -117,7 +200,9 @@ class Survey(Deployable):
         """The expected squared error of each question for these very data, summed over its entries."""
 
     def errors(self, n: int) -> list[float]:
-        """The same at the worst data."""
+        """The same at the worst data; of one text, where it was not said yet which ones to ask about."""
+        if not all(one.protocol.names for one in self.questions):
+            return self.about(("any text",)).errors(n)
         return self.errors_for(self.worst(n))
 
     def cost(self, n: int) -> float:
@@ -170,21 +255,21 @@ class Survey(Deployable):
 
     def true_answer(self, truth: NDArray[Any]) -> Reals:
         """Those of all questions."""
-        found, start = [], 0
-        for one in self.questions:
-            nothing = one.protocol.truth(np.empty(0, dtype=np.int64))
+        found, start, domain = [], 0, self.domain
+        for t, one in enumerate(self.questions):
+            nothing = one.protocol.truth(domain.column(np.empty(0), t))
             part = truth[start : start + len(nothing)].astype(nothing.dtype)
             found.append(one.protocol.true_answer(part))
             start += len(nothing)
         return np.concatenate(found)
 
     def symbols_of(self, values: NDArray[Any], words: WordSource, first_row: int, *, apart: bool) -> NDArray[np.uint32]:
-        """The symbols of all questions, a column each; with `apart`, every question's encoder has words of its own."""
+        """The symbols of all questions, a column or more each; with `apart`, every question's encoder has words of its own."""
         domain, found = self.domain, []
         for t, one in enumerate(self.questions):
             mine = words_of(t, words) if apart else words
             found.append(encoded(one.protocol, domain.column(values, t), mine, first_row=first_row))
-        return np.stack(found, axis=1)
+        return np.column_stack(found)
 
     # As data
 
@@ -222,8 +307,13 @@ def as_if_all(protocol: OneMessage, counts: NDArray[np.int64], n: int) -> Reals:
     answer = np.zeros((*asked.shape, len(protocol.names)))
     for m in np.unique(asked[asked > 0]).tolist():
         here = asked == m
-        answer[here] = protocol.debias(counts[here], m) * (1 if protocol.averages else n / m)
+        answer[here] = protocol.debias(counts[here], m) * (1 if protocol.entries_average else n / m)
     return answer
+
+
+def offsets_of(survey: Survey) -> tuple[int, ...]:
+    """The first message of each question, and the number of messages."""
+    return (0, *accumulate(one.protocol.alphabet for one in survey.questions))
 
 
 def _joined(truths: Sequence[NDArray[Any]]) -> NDArray[Any]:

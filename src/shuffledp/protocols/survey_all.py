@@ -7,13 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
+from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import EncodingWords, WordSource
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.grouped import GroupedSummation
+from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.protocol import Reals
-from shuffledp.protocols.survey import Asked, Survey, as_if_all
+from shuffledp.protocols.survey import Asked, Survey, as_if_all, offsets_of
 from shuffledp.protocols.survey_one import OneOfAll
+from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.together import Together
 
 
@@ -98,7 +102,7 @@ class AllOfThem(Survey):
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """Of each question by itself."""
-        offsets = self.randomizer.offsets
+        offsets = offsets_of(self)
         return np.concatenate(
             [
                 as_if_all(one.protocol, counts[..., offsets[t] : offsets[t + 1]], n)
@@ -111,6 +115,11 @@ class AllOfThem(Survey):
         """Of each question by itself."""
         return own_errors(self, value, n)
 
+    def bias(self, population: Population) -> Reals:
+        """Of each question by itself."""
+        parts = zip(self.questions, self.parts_of(population), strict=True)
+        return np.concatenate([one.protocol.bias(part) for one, part in parts])
+
     def errors_for(self, population: Population) -> list[float]:
         """Of each question by itself."""
         parts = self.parts_of(population)
@@ -119,6 +128,14 @@ class AllOfThem(Survey):
     def max_shift(self, n: int) -> float:
         """A liar may answer one question as often as there are questions."""
         return len(self.questions) * max(one.protocol.max_shift(n) for one in self.questions)
+
+    def read_shift(self, estimate: Estimate, *, times: int = 1) -> float:
+        """Likewise."""
+        return shift_read(self, estimate, times=times * len(self.questions))
+
+    def read_error(self, population: Population) -> Reals:
+        """Of each question."""
+        return errors_read(self, population)
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """Of each question by itself: their coins are independent."""
@@ -132,8 +149,11 @@ class AllOfThem(Survey):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """As those of which one is answered."""
-        return [cls(questions=one.questions) for one in OneOfAll.examples()]
+        """As those of which one is answered; a mean by group, and how many are in it."""
+        delay = GroupedSummation.examples()[0]
+        carriers = Histogram(RandomizedResponse(size=3, gamma=0.4), delay.domain.by[0][1])
+        groups = (Asked(name="delay", protocol=delay), Asked(name="carrier", protocol=carriers))
+        return [*(cls(questions=one.questions) for one in OneOfAll.examples()), cls(questions=groups)]
 
     def _counts(self, often: NDArray[np.int64], users: int) -> Counts:
         return Counts(np.append(often, np.int64(users)))
@@ -141,9 +161,19 @@ class AllOfThem(Survey):
 
 def own_errors(survey: Survey, value: Reals, n: int) -> Reals:
     """The standard errors that the questions' protocols state for n people."""
-    found, start = [], 0
-    for one in survey.questions:
-        end = start + len(one.protocol.names)
-        found.append(one.protocol.standard_error(value[..., start:end], n))
-        start = end
-    return np.concatenate(found, axis=-1)
+    parts = zip(survey.questions, survey.answers_of(value), strict=True)
+    return np.concatenate([one.protocol.standard_error(part, n) for one, part in parts], axis=-1)
+
+
+def shift_read(survey: Survey, estimate: Estimate, *, times: int) -> float:
+    """By how much a number of any question moves at most if so many messages are anything."""
+    if not isinstance(estimate, SideBySide):
+        return times * max(one.protocol.max_shift(estimate.n) for one in survey.questions)
+    parts = zip(survey.questions, estimate.parts, strict=True)
+    return max(one.protocol.read_shift(part, times=times) for one, part in parts)
+
+
+def errors_read(survey: Survey, population: Population) -> Reals:
+    """The expected squared error of what each question reads, if it is asked of everybody; groups of nobody apart."""
+    parts = zip(survey.questions, survey.parts_of(population), strict=True)
+    return np.array([float(np.nansum(one.protocol.read_error(part))) for one, part in parts])

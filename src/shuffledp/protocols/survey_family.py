@@ -20,10 +20,10 @@ from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import PlannedFamily, too_small
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.options import QUESTIONS, WAY
-from shuffledp.protocols.question import Question
+from shuffledp.protocols.question import Question, spoken
 from shuffledp.protocols.survey import Asked, Survey
 from shuffledp.protocols.survey_all import AllOfThem
-from shuffledp.protocols.survey_one import OneOfAll
+from shuffledp.protocols.survey_one import OneOfAll, not_sampled
 from shuffledp.protocols.survey_question import SURVEY, Part, parts
 from shuffledp.protocols.survey_table import MOST_CELLS, JointTable
 from shuffledp.randomizers.design import DesignResponse
@@ -97,12 +97,12 @@ class OneQuestionEach(SurveyFamily):
 
     def shape(self, question: Question, asked: Sequence[Part]) -> Callable[[float], OneOfAll]:
         """Blankets in the proportion that makes the sum of errors small."""
-        balanced = _balanced(_alone(asked), question.n, drawn=True)
+        balanced = _balanced(_sampled(_alone(asked)), question.n, drawn=True)
         return lambda gamma: OneOfAll(questions=_scaled(balanced, gamma))
 
     def private(self, question: Question, asked: Sequence[Part]) -> OneOfAll:
         """Blankets in the proportion that each question needs by itself, or that makes the sum of errors small."""
-        alone = _alone(asked)
+        alone = _sampled(_alone(asked))
         found = [
             self._calibrated(question, questions) for questions in (alone, _balanced(alone, question.n, drawn=True))
         ]
@@ -113,7 +113,7 @@ class OneQuestionEach(SurveyFamily):
 
         def blanket(gamma: float) -> Blanket:
             parts = tuple(_randomizer(one, _gamma(one) / top * gamma) for one in questions)
-            return Mixture(weights=weights, parts=parts).blanket()
+            return Mixture.of(weights, parts).blanket()
 
         family = RandomizerFamily(parameter="gamma", blanket=blanket, low=1e-15, high=1.0, more_private="larger")
         gamma = calibrate(family, n=question.honest, epsilon=question.epsilon, delta=question.delta)
@@ -214,12 +214,15 @@ def _blanket_family(part: Part) -> BlanketFamily:
     for family in part.families():
         if isinstance(family, BlanketFamily):
             return family
-    raise InvalidInput(f"question {part.name!r}, a {part.question.name}, does not fit a table. Ask it in another way.")
+    raise InvalidInput(
+        f"question {part.name!r}, {spoken(part.question.name)}, does not fit a table. Ask it in another way."
+    )
 
 
 def _size(part: Part, grid: int) -> int:
-    steps = _blanket_family(part).steps(part.question)
-    return (grid if isinstance(steps, range) else steps) + 1
+    family = _blanket_family(part)
+    steps = family.steps(part.question)
+    return family.messages(part.question, grid if isinstance(steps, range) else steps)
 
 
 def _alone(asked: Sequence[Part], **numbers: Any) -> list[Asked]:
@@ -234,6 +237,14 @@ def _alone(asked: Sequence[Part], **numbers: Any) -> list[Asked]:
     return found
 
 
+def _sampled(questions: list[Asked]) -> list[Asked]:
+    """Questions that may be asked of a part of the people."""
+    for one in questions:
+        if not one.protocol.sampled:
+            raise not_sampled(one)
+    return questions
+
+
 def _balanced(alone: Sequence[Asked], n: int, *, drawn: bool) -> list[Asked]:
     """Blankets that make the weighted sum of the questions' own errors small for what they leak together.
 
@@ -244,7 +255,7 @@ def _balanced(alone: Sequence[Asked], n: int, *, drawn: bool) -> list[Asked]:
     sizes = []
     for one in alone:
         needed = _gamma(one)
-        error = one.share_error(one.protocol.mean_squared_error(n), n) / needed
+        error = one.share_error(one.protocol.expected_error(one.protocol.worst(n)), n) / needed
         sizes.append(math.sqrt(needed / error * (one.weight if drawn else 1 / one.weight)))
     leaks = [one.weight if drawn else 1 for one in alone]
     kept = sum(leak * _gamma(one) / size for leak, one, size in zip(leaks, alone, sizes, strict=True)) / sum(leaks)
@@ -269,6 +280,13 @@ def _with_gamma(asked: Asked, gamma: float) -> Asked:
 def _randomizer(asked: Asked, gamma: float) -> RunnableRandomizer:
     """With another blanket."""
     given = asked.protocol.randomizer
+    if not isinstance(given, Mixture):
+        return _with_blanket(asked, given, gamma)
+    parts = [_with_blanket(asked, part, part.gamma / given.gamma * gamma) for part in given.parts]
+    return Mixture(weights=given.weights, parts=tuple(parts))
+
+
+def _with_blanket(asked: Asked, given: RunnableRandomizer, gamma: float) -> RunnableRandomizer:
     threshold = min(WORD, max(1, math.ceil(gamma * WORD)))
     if isinstance(given, RandomizedResponse):
         return RandomizedResponse.of_threshold(size=given.size, threshold=threshold)

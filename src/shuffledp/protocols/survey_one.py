@@ -8,18 +8,25 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
+from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.labels import Labels
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.question import spoken
 from shuffledp.protocols.sampling import spread
 from shuffledp.protocols.summation import Summation
-from shuffledp.protocols.survey import Asked, Survey, as_if_all
+from shuffledp.protocols.survey import Asked, Survey, as_if_all, offsets_of
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 
+_MOST_MESSAGES = 1 << 14
+"""Up to so many are drawn one by one in simulations."""
 _DEVIATIONS = 14
 """Of the number of those asked that are summed over: what is beyond is below 1e-40."""
 
@@ -56,9 +63,11 @@ class OneOfAll(Survey, OneMessage):
 
     def __post_init__(self) -> None:
         self.check_questions()
-        mixture = Mixture(
-            weights=tuple(one.weight for one in self.questions),
-            parts=tuple(one.protocol.randomizer for one in self.questions),
+        for one in self.questions:
+            if not one.protocol.sampled:
+                raise not_sampled(one)
+        mixture = Mixture.of(
+            [one.weight for one in self.questions], [one.protocol.randomizer for one in self.questions]
         )
         object.__setattr__(self, "randomizer", mixture)
 
@@ -75,9 +84,17 @@ class OneOfAll(Survey, OneMessage):
         """A symbol for each question. Only one is sent, so that their encoders may use the same words."""
         return self.symbols_of(values, words, first_row, apart=False)
 
+    def share(self, t: int) -> float:
+        """How often a question is drawn."""
+        return self.questions[t].weight / sum(one.weight for one in self.questions)
+
+    def also(self, estimate: Estimate) -> dict[str, Estimate]:  # noqa: ARG002
+        """Nothing: what questions say besides is about all people, not about a sample."""
+        return {}
+
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """Those of the people asked, as if they were all; 0 where nobody was."""
-        offsets = self.randomizer.offsets
+        offsets = offsets_of(self)
         return np.concatenate(
             [
                 as_if_all(one.protocol, counts[..., offsets[t] : offsets[t + 1]], n)
@@ -88,11 +105,9 @@ class OneOfAll(Survey, OneMessage):
 
     def standard_error(self, value: Reals, n: int) -> Reals:
         """Of the randomizers, and of the sample at the most variance that people with such an answer can have."""
-        found, start = [], 0
-        for t, one in enumerate(self.questions):
-            mine = value[..., start : start + len(one.protocol.names)]
-            start += len(one.protocol.names)
-            sampling, scale = self._sampling(t, n), 1 if one.protocol.averages else n
+        found = []
+        for t, (one, mine) in enumerate(zip(self.questions, self.answers_of(value), strict=True)):
+            sampling, scale = self._sampling(t, n), 1 if one.protocol.entries_average else n
             noise = sampling.inverse * n * one.protocol.standard_error(mine, n) ** 2
             sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * one.protocol.most_spread(mine, n)
             found.append(np.sqrt(noise + sample))
@@ -104,21 +119,20 @@ class OneOfAll(Survey, OneMessage):
 
     def _error(self, t: int, part: Population, n: int) -> float:
         protocol, sampling = self.questions[t].protocol, self._sampling(t, n)
-        scale = 1 if protocol.averages else n
-        noise = sampling.inverse * n * protocol.expected_error(part)
+        scale = 1 if protocol.entries_average else n
+        off = float(np.square(protocol.bias(part)).sum())  # the same for any part of the people
+        noise = sampling.inverse * n * (protocol.expected_error(part) - off) + (1 - sampling.nobody) * off
         sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * spread(protocol, part)
         nothing = sampling.nobody * float(np.square(protocol.expected(part)).sum()) if sampling.nobody else 0.0
         return noise + sample + nothing
 
     def bias(self, population: Population) -> Reals:
-        """Nothing is said where nobody drew the question."""
-        parts = self.parts_of(population)
-        return np.concatenate(
-            [
-                -self._sampling(t, population.n).nobody * one.protocol.expected(part)
-                for t, (one, part) in enumerate(zip(self.questions, parts, strict=True))
-            ]
-        )
+        """As each question's own, but nothing is said where nobody drew it."""
+        found = []
+        for t, (one, part) in enumerate(zip(self.questions, self.parts_of(population), strict=True)):
+            nobody = self._sampling(t, population.n).nobody
+            found.append((1 - nobody) * one.protocol.bias(part) - nobody * one.protocol.expected(part))
+        return np.concatenate(found)
 
     def worst(self, n: int) -> Population:
         """The worst for a sample, of every question."""
@@ -135,43 +149,76 @@ class OneOfAll(Survey, OneMessage):
         """
         found = []
         for t, one in enumerate(self.questions):
-            expected = self.randomizer.share(t) * n
+            expected = self.share(t) * n
             fewest = max(1, math.floor(expected - 8 * math.sqrt(expected)))
-            found.append(one.protocol.max_shift(fewest) * (1 if one.protocol.averages else n / fewest))
+            found.append(one.protocol.max_shift(fewest) * (1 if one.protocol.entries_average else n / fewest))
         return max(found)
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        """From the law of a person's message."""
+        """From the law of a person's message; where there are very many, from who draws which question."""
+        if self.alphabet > _MOST_MESSAGES:
+            return self._drawn(population, generator, runs)
         counts = np.zeros((runs, self.alphabet), dtype=np.int64)
         for j, users in enumerate(population.users.tolist()):
             law = np.concatenate(
                 [
-                    self.randomizer.share(t)
-                    * one.protocol.message_law(self.domain.column(population.values[j : j + 1], t))
+                    self.share(t) * one.protocol.message_law(self.domain.column(population.values[j : j + 1], t))
                     for t, one in enumerate(self.questions)
                 ]
             )
             counts += generator.multinomial(users, law / law.sum(), size=runs)
         return self.debias(counts, population.n)
 
+    def _drawn(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """Answers of those who draw each question, as their protocol simulates them."""
+        shares = [self.share(t) for t in range(len(self.questions))]
+        drawn = generator.multinomial(population.users, shares, size=(runs, len(population.users)))
+        found = np.zeros((runs, len(self.names)))
+        parts = self.parts_of(population)
+        for run in range(runs):
+            answers = []
+            for t, one in enumerate(self.questions):
+                asked, n = Population(values=parts[t].values, users=drawn[run, :, t]), int(drawn[run, :, t].sum())
+                scale = 1 if one.protocol.entries_average else population.n / max(1, n)
+                nothing = np.zeros((1, len(one.protocol.names)))
+                answers.append(scale * one.protocol.simulate(asked, generator, 1) if n else nothing)
+            found[run] = np.concatenate(answers, axis=1)[0]
+        return found
+
     @property
     def cells_per_run(self) -> int:
-        """A number per message."""
+        """A number per message, or of those who draw each question."""
+        if self.alphabet > _MOST_MESSAGES:
+            return sum(one.protocol.cells_per_run for one in self.questions)
         return self.alphabet
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Two counts; a count and a mean, drawn unevenly."""
+        """Two counts; a count and a mean, drawn unevenly; a table and a distribution on two grids."""
         sex = Histogram(RandomizedResponse(size=2, gamma=0.25), Labels(("female", "male")))
         diet = Histogram(RandomizedResponse(size=3, gamma=0.5), Labels(("meat", "fish", "plants")))
         hours = Summation(randomizer=RandomizedResponse(size=3, gamma=0.2), low=-2.0, high=8.0, total="mean")
+        smokes = Histogram(
+            RandomizedResponse(size=4, gamma=0.3),
+            CrossTable((("sex", Labels(("female", "male"))),), Labels(("no", "yes"))),
+        )
+        ages = Distribution.examples()[1]
         return [
             cls(questions=(Asked(name="sex", protocol=sex), Asked(name="diet", protocol=diet))),
             cls(questions=(Asked(name="diet", protocol=diet), Asked(name="hours", protocol=hours, weight=2))),
+            cls(questions=(Asked(name="smokes", protocol=smokes), Asked(name="age", protocol=ages, weight=3))),
         ]
 
     def _sampling(self, t: int, n: int) -> Sampling:
-        return _sampling(n, self.randomizer.share(t))
+        return _sampling(n, self.share(t))
+
+
+def not_sampled(one: Asked) -> InvalidInput:
+    """The error for a question that everybody must answer."""
+    return InvalidInput(
+        f"question {one.name!r}, {spoken(one.protocol.question)} by group, is asked of everybody, not of a sample. "
+        "Use another way."
+    )
 
 
 @lru_cache(maxsize=256)

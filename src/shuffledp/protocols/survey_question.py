@@ -7,9 +7,12 @@ from typing import Any, Final
 
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.family import PlannedFamily
+from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.one_message import OneMessage
-from shuffledp.protocols.question import Question
+from shuffledp.protocols.options import MESSAGES_PER_USER
+from shuffledp.protocols.question import Question, spoken
 from shuffledp.protocols.survey import LARGEST_WEIGHT
+from shuffledp.protocols.text_frequencies import TextFrequencies
 
 SURVEY: Final = "survey"
 _HOPELESS: Final = 4.0
@@ -51,14 +54,17 @@ class Part:
             except InvalidInput as refused:
                 refusal = refused
                 continue
-            if isinstance(proposed, OneMessage) and proposed.sampled and not proposed.domain.beside:
+            if isinstance(proposed, OneMessage) and not isinstance(proposed, HeavyHitters):
                 found.append(proposed)
         if found:
-            return min(found, key=lambda one: families[0].cost(one, question))
+            best = min(found, key=lambda one: families[0].cost(one, question))
+            if isinstance(best, TextFrequencies) and not best.names:
+                raise InvalidInput(f"question {self.name!r} is about any text. List the candidates to ask about.")
+            return best
         if refusal is not None:
             raise InvalidInput(f"question {self.name!r}: {refusal}")
         raise InvalidInput(
-            f"question {self.name!r}, a {question.name}, cannot be one of several yet. Plan it by itself."
+            f"question {self.name!r}, {spoken(question.name)}, cannot be one of several. Plan it by itself."
         )
 
 
@@ -90,9 +96,13 @@ def _part(given: Any, number: int, survey: Question) -> Part:
     possible = [one for one in registry.questions() if one != SURVEY]
     if not isinstance(asked, str) or asked not in possible:
         raise InvalidInput(f"question {name!r}: ask must be one of {', '.join(possible)}. Say what is asked.")
+    if "by" in rest:
+        raise InvalidInput(f"question {name!r} by group cannot be one of several yet. Plan it by itself.")
     weight = rest.pop("weight", 1)
     if type(weight) is not int or not 1 <= weight <= LARGEST_WEIGHT:
         raise InvalidInput(f"question {name!r}: weight must be a whole number from 1 to 1e6. Use e.g. 1.")
+    if MESSAGES_PER_USER.name in rest:
+        raise InvalidInput(f"question {name!r}: dummies hide one question, not several. Leave out messages_per_user.")
     known = [option for family in registry.planned(asked) for option in family.options]
     for field in rest:
         if field not in {option.name for option in known}:

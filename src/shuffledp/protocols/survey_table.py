@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.labels import Labels
@@ -17,7 +18,7 @@ from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.survey import Asked, Survey
-from shuffledp.protocols.survey_all import own_errors
+from shuffledp.protocols.survey_all import errors_read, own_errors, shift_read
 from shuffledp.randomizers.response import RandomizedResponse
 
 MOST_CELLS = 1 << 20
@@ -104,6 +105,14 @@ class JointTable(Survey, OneMessage):
     def max_shift(self, n: int) -> float:
         """Of any question."""
         return max(one.protocol.max_shift(n) for one in self.questions)
+
+    def read_shift(self, estimate: Estimate, *, times: int = 1) -> float:
+        """Of any question."""
+        return shift_read(self, estimate, times=times)
+
+    def read_error(self, population: Population) -> Reals:
+        """Of each question."""
+        return errors_read(self, population)
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """From the law of a person's message."""

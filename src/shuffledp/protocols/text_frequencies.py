@@ -166,6 +166,35 @@ class TextFrequencies(OneMessage):
         first = self.candidates.hashes[:1] if len(self.names) else np.zeros(1, dtype=np.uint64)
         return Population(values=first if held >= absent else first + np.uint64(1), users=np.array([n]))
 
+    @property
+    def sampled(self) -> bool:
+        """Users' errors add up."""
+        return True
+
+    def most_spread(self, value: Reals, n: int) -> Reals:
+        """P (1 - p), if a share p holds the text."""
+        share = np.clip(value / n, 0, 1)
+        return np.asarray(share * (1 - share) * n / max(1, n - 1))
+
+    def worst_sampled(self, n: int, weight: float) -> Population:
+        """All candidates are held by as many people, the others hold none.
+
+        For k candidates and a share p of the people who hold one, that is the largest of p A + w (p - p^2 / k).
+        Legend: A = what a holder adds to the variance of a text, less what others do; w = weight.
+        """
+        held, absent = self.law.variance(np.array([1.0, 0.0]), 1)
+        k, w = max(1, len(self.names)), max(weight, 1e-12)
+        holders = round(n * min(1.0, max(0.0, k * (held - absent + w) / (2 * w))))
+        users = np.full(k, holders // k)
+        users[: holders % k] += 1
+        known = self.candidates.hashes if len(self.names) else np.zeros(1, dtype=np.uint64)
+        return Population(values=np.append(known, self._nobodys()), users=np.append(users, n - holders))
+
+    def _nobodys(self) -> np.uint64:
+        """A hash that is at no candidate's point, if there is one."""
+        taken = set(self._places().tolist())
+        return np.uint64(next((point for point in range(self.points) if point not in taken), 0))
+
     def expected_error(self, population: Population) -> float:
         """Summed over the candidates, under the plan's very key: the noise, and who else is on a candidate's point."""
         found = self.given_key.variance(self._beside(population).astype(np.float64), population.n)

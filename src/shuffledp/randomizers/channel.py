@@ -19,8 +19,10 @@ from shuffledp.core.pair import Pair, doubles
 from shuffledp.errors import InvalidInput, NotDefined
 
 _ROW_SUM_TOLERANCE = 1e-9
-_MOST_WITNESSES = 8
-_MOST_TRIPLES = 1000
+_SMALLEST = 1e-300
+"""Below it doubles lose digits."""
+_MOST_ENTRIES = 20_000
+"""Of all triples that are looked at for a lower bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,13 @@ class ChannelBlanket(Blanket):
         """The local privacy parameter as a double, rounded up."""
         return None if self.epsilon0() is None else evaluate(lambda: self.epsilon0() or arb(0)).upper
 
+    def coins(self) -> tuple[arb, arb] | None:
+        """Of the two messages that somebody can send, if there are only two; None if an input can send just one of them."""
+        columns = [column for column in zip(*self.rows, strict=True) if max(column) > 0]
+        if len(columns) != 2 or not self.bounded:
+            return None
+        return arb(max(columns[1])), arb(min(columns[1]))
+
     def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
         """The exact law of L of every ordered pair: range and second moment."""
         a, mean = epsilon.exp(), -epsilon.expm1()
@@ -93,7 +102,7 @@ class ChannelBlanket(Blanket):
         return _channel_pairs(self.rows)
 
     def witnesses(self) -> Sequence[Pair]:
-        """The ordered triples (x, x', x'') of inputs whose l varies most."""
+        """Ordered triples (x, x', x'') of inputs: all, or those whose l varies most."""
         return _channel_witnesses(self.rows)
 
     def agreements(self) -> Sequence[Pair]:
@@ -143,11 +152,11 @@ def _channel_witnesses(rows: tuple[tuple[fmpq, ...], ...]) -> list[Pair]:
                 scored.append((spread, x, z, w))
     scored.sort(reverse=True)
     distinct: dict[tuple[tuple[fmpq, fmpq, fmpq], ...], None] = {}
-    for _, x, z, w in scored[:_MOST_TRIPLES]:
+    for _, x, z, w in scored[: max(8, _MOST_ENTRIES // len(rows[0]))]:
         distinct[tuple(sorted((u, v, low) for u, v, low in zip(rows[x], rows[z], rows[w], strict=True) if u or v))] = (
             None
         )
-    return [_exact_pair(key) for key in list(distinct)[:_MOST_WITNESSES]]
+    return [_exact_pair(key) for key in distinct]
 
 
 def _exact_pair(cells: tuple[tuple[fmpq, fmpq, fmpq], ...]) -> Pair:
@@ -202,6 +211,8 @@ class Channel:
             )
         if not np.isfinite(entries).all() or (entries < 0).any():
             raise InvalidInput("a channel's entries must be finite and at least 0. They are probabilities.")
+        if ((entries > 0) & (entries < _SMALLEST)).any():
+            raise InvalidInput("a channel has an entry that is too small to reckon with. Use 0, or at least 1e-300.")
         sums = [math.fsum(row) for row in entries]
         for index, total in enumerate(sums):
             if abs(total - 1) > _ROW_SUM_TOLERANCE:

@@ -18,7 +18,6 @@ from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells, cell_masses
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
 
-_BITS = 256
 _STEP = 0.02
 """Finest cell of the log-likelihood ratio: the cells add about 1e-4 of its variance to l."""
 
@@ -76,10 +75,15 @@ def _shares(epsilon0: float) -> list[float]:
     return depths
 
 
+def _bits(epsilon0: float) -> int:
+    """Enough for masses of e^-(2 epsilon0), found as differences of probabilities near 1."""
+    return 256 + math.ceil(4 * epsilon0)
+
+
 @lru_cache(maxsize=64)
 def _cells(epsilon0: float) -> tuple[Cells, list[list[arb]]]:
     """Cells of the log-likelihood ratio v = eps0 (1 - 2 y), which is eps0 below 0 and -eps0 above 1."""
-    with ctx.workprec(_BITS):
+    with ctx.workprec(_bits(epsilon0)):
         e = arb(epsilon0)
         half = [e * (1 - share) for share in _shares(epsilon0)]
         edges = [*(-v for v in half), arb(0), *reversed(half)]
@@ -91,13 +95,13 @@ def _cells(epsilon0: float) -> tuple[Cells, list[list[arb]]]:
 
 @lru_cache(maxsize=64)
 def _spread(epsilon0: float) -> Pair:
-    with ctx.workprec(_BITS):
+    with ctx.workprec(_bits(epsilon0)):
         return _cells(epsilon0)[0].spread(cover_top=True)
 
 
 @lru_cache(maxsize=64)
 def _contractions(epsilon0: float) -> tuple[Pair, ...]:
-    with ctx.workprec(_BITS):
+    with ctx.workprec(_bits(epsilon0)):
         cells, laws = _cells(epsilon0)
         return tuple(cells.contraction(others) for others in laws)
 

@@ -173,6 +173,22 @@ class Mixture:
         if self.messages > _MOST_MESSAGES:
             raise InvalidInput(f"{self.messages:,} messages do not fit 32 bits. Use fewer or smaller parts.")
 
+    @classmethod
+    def of(cls, weights: Sequence[int], parts: Sequence[RunnableRandomizer]) -> Self:
+        """Of parts that may be mixtures themselves: their parts, each as often as it is drawn in all."""
+        inner = [part.weights if isinstance(part, Mixture) else (1,) for part in parts]
+        common = math.lcm(*map(sum, inner))
+        often = [
+            weight * one * (common // sum(within))
+            for weight, within in zip(weights, inner, strict=True)
+            for one in within
+        ]
+        whole_number = math.gcd(*often)
+        return cls(
+            weights=tuple(one // whole_number for one in often),
+            parts=tuple(one for part in parts for one in (part.parts if isinstance(part, Mixture) else (part,))),
+        )
+
     @staticmethod
     def family(weights: Sequence[int], families: Sequence[RandomizerFamily]) -> RandomizerFamily:
         """Parts with one common parameter that is left open."""

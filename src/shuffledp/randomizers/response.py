@@ -56,6 +56,13 @@ class ResponseBlanket(Blanket):
         gamma = self.gamma()
         return (self.size * (1 - gamma) / gamma).log1p()
 
+    def coins(self) -> tuple[arb, arb] | None:
+        """Of two symbols: each message is the symbol, or not."""
+        if self.size != 2:
+            return None
+        rest, _ = self._cell_and_gain()
+        return 1 - rest, rest
+
     def amplification(self, epsilon: arb) -> Sequence[AmplificationVariable]:
         """Lemma 5.7; by symmetry every pair x != x' has the same law, with atoms on x, x' and the rest."""
         gamma, k, a = self.gamma(), self.size, epsilon.exp()

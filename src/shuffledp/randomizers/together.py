@@ -87,8 +87,8 @@ class TogetherBlanket(Blanket):
 class Together:
     """One message of each part, with coins of its own.
 
-    A symbol is one symbol for each part: an array to randomize has a column per part. Messages are numbered: those of the first
-    part come first.
+    A symbol is one symbol for each part: an array to randomize has a column per part, and one for each part of a mixture.
+    Messages are numbered: those of the first part come first.
 
     >>> Together(parts=(RandomizedResponse(size=2, gamma=0.5), RandomizedResponse(size=5, gamma=0.5))).messages
     7
@@ -101,8 +101,8 @@ class Together:
     def __post_init__(self) -> None:
         if not 1 <= len(self.parts) <= MOST_QUESTIONS:
             raise InvalidInput(f"a person sends a message of each of 1 to {MOST_QUESTIONS:,} parts. Give so many.")
-        if not all(isinstance(part, RunnableRandomizer) and not isinstance(part, Mixture) for part in self.parts):
-            raise InvalidInput("the parts are randomizers of one message that run, and no mixtures. Name their parts.")
+        if not all(isinstance(part, RunnableRandomizer) for part in self.parts):
+            raise InvalidInput("the parts are randomizers of one message that run. Use others.")
         if self.messages > _MOST_MESSAGES:
             raise InvalidInput(f"{self.messages:,} messages do not fit 32 bits. Use fewer or smaller parts.")
 
@@ -143,12 +143,14 @@ class Together:
 
     def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Ragged:
         """As many messages per row as parts; each part has words of its own."""
-        given = np.asarray(symbols)
-        if given.ndim != 2 or given.shape[1] != len(self.parts):
+        given, ends = np.asarray(symbols), list(accumulate(map(columns, self.parts)))
+        if given.ndim != 2 or given.shape[1] != ends[-1]:
             raise InvalidInput("symbols have a column for each of several parts. Encode values first.")
-        found = np.empty(given.shape, dtype=np.uint32)
+        found = np.empty((len(given), len(self.parts)), dtype=np.uint32)
         for t, (part, offset) in enumerate(zip(self.parts, self.offsets, strict=False)):
-            mine = checks.symbols(given[:, t], part.symbols)
+            mine = given[:, ends[t] - columns(part) : ends[t]]
+            if not isinstance(part, Mixture):
+                mine = checks.symbols(mine[:, 0], part.symbols)
             found[:, t] = part.randomize(mine, words_of(t, words), first_row=first_row).astype(np.uint32) + np.uint32(
                 offset
             )
@@ -161,11 +163,23 @@ class Together:
     @classmethod
     def from_document(cls, document: object) -> Self:
         """From its document."""
-        found: dict[str, Any] = fields(document, cls.kind, parts=several(part_of))
+        found: dict[str, Any] = fields(document, cls.kind, parts=several(_part))
         return cls(**found)
 
     @classmethod
     def examples(cls) -> list[Self]:
         """Parts that are alike, and parts that are not."""
         coin, three = RandomizedResponse(size=2, gamma=0.25).as_run(), RandomizedResponse(size=3, gamma=0.5).as_run()
-        return [cls(parts=(coin, coin)), cls(parts=(coin, three, coin))]
+        return [cls(parts=(coin, coin)), cls(parts=(coin, three, coin)), cls(parts=(Mixture.examples()[1], coin))]
+
+
+def columns(part: RunnableRandomizer) -> int:
+    """How many symbols a part takes: one, or one for each part of a mixture."""
+    return len(part.parts) if isinstance(part, Mixture) else 1
+
+
+def _part(document: object) -> RunnableRandomizer:
+    """A part from its document, perhaps a mixture."""
+    if isinstance(document, dict) and document.get("kind") == Mixture.kind:
+        return Mixture.from_document(document)
+    return part_of(document)

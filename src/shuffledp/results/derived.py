@@ -39,7 +39,7 @@ def derived(
     if statistics is None:
         if wanted:
             raise InvalidInput(
-                f"{spoken(result.plan.question)} is one number, and nothing is derived from it. Plan a histogram."
+                f"nothing is derived from {spoken(result.plan.question)}, whose answer is not one histogram. Plan a histogram."
             )
         return {}
     names = result.names

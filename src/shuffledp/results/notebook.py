@@ -31,17 +31,21 @@ def shown(result: "Result") -> str:
 
 
 def _entries(result: "Result", error: str) -> str:
-    """Bars of the entries that have a number, and a table of all."""
-    estimate = result.estimate
+    """Bars of the entries that have a number, each question's on a scale of its own, and a table of all."""
+    estimate, known = result.estimate, [j for j in _chosen(result.estimate) if not math.isnan(result.estimate.value[j])]
     low, high = estimate.interval()
-    known = [j for j in _chosen(estimate) if not math.isnan(estimate.value[j])]
-    drawing = bars(
-        [result.names[j] for j in known],
-        [float(estimate.value[j]) for j in known],
-        result.plan.protocol.measure,
-        limits=[Interval(float(low[j]), float(high[j])) for j in known],
-    )
-    return drawing + _table(result.plan.question, estimate, error, result.truth)
+    questions = result.plan.protocol.errors_by_question(result.n)
+    parts = [[j for j in known if result.names[j].startswith(f"{name}: ")] for name in questions] or [known]
+    drawings = [
+        bars(
+            [result.names[j] for j in part],
+            [float(estimate.value[j]) for j in part],
+            result.plan.protocol.measure,
+            limits=[Interval(float(low[j]), float(high[j])) for j in part],
+        )
+        for part in parts
+    ]
+    return "".join(drawings) + _table(result.plan.question, estimate, error, result.truth)
 
 
 def _chosen(estimate: Estimate) -> list[int]:

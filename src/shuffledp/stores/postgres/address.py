@@ -22,9 +22,9 @@ def parameters(url: str) -> dict[str, str | int]:
         found = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
     except psycopg.Error:
         found = {}
-    port, database = str(found.get("port", "")), str(found.get("dbname", ""))
+    host, port, database = (str(found.get(name, "")) for name in ("host", "port", "dbname"))
     # a password with a character that should be encoded ends up in these
-    if not found or not f"{port}0".replace(",", "").isdecimal() or set(database) & set("/@:"):
+    if not found or "@" in host[1:] or not f"{port}0".replace(",", "").isdecimal() or set(database) & set("/@:"):
         raise InvalidInput(
             "this is not the URL of a PostgreSQL database. Write postgresql://USER@HOST/DATABASE, with special characters "
             "percent-encoded."

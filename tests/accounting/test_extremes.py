@@ -1,0 +1,63 @@
+"""Where claims once failed, or were looser than they need be."""
+
+import numpy as np
+import pytest
+
+from shuffledp import Channel, Gaussian, InvalidInput, Laplace, RandomizedResponse
+from shuffledp.accounting import witness
+from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.solve import Problem, solve
+from shuffledp.core.blanket import HasBlanket
+
+
+@pytest.mark.parametrize("epsilon0", [130.0, 165.0, 400.0, 700.0])
+def test_laplace_with_hardly_any_noise(epsilon0: float) -> None:
+    claim = bound_named("best").claim(Laplace(epsilon0=epsilon0).blanket(), n=100, epsilon=1.0)
+    assert claim.log_delta.upper <= 0
+
+
+def test_a_solve_that_passes_through_large_epsilon0() -> None:
+    found = solve(bound_named("best"), Problem(randomizer=Laplace.family(), n=2, epsilon=20.0, delta=1e-6))
+    assert found.value is not None
+    assert found.lower is not None
+    assert 20 - 1e-3 < found.lower <= found.value < 20 + 1e-3
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "epsilon"),
+    [(Gaussian(sigma=0.3), 22.0), (Gaussian(sigma=0.5), 5.0), (Laplace(epsilon0=10.0), 9.0),
+     (RandomizedResponse(size=10, epsilon0=8.0), 7.5)],
+    ids=str,
+)  # fmt: skip
+def test_more_users_never_hide_less(randomizer: HasBlanket, epsilon: float) -> None:
+    bound, blanket = bound_named("best"), randomizer.blanket()
+    uppers = [
+        bound.claim(blanket, n=n, epsilon=epsilon, side="upper").log_delta.upper for n in (1, 2, 3, 10, 100, 1000)
+    ]
+    assert uppers == sorted(uppers, reverse=True)
+
+
+def test_one_user_suffices_where_local_noise_does() -> None:
+    found = solve(bound_named("best"), Problem(randomizer=Gaussian(sigma=0.3).blanket(), epsilon=22.0, delta=1e-6))
+    assert found.value == 1
+
+
+def test_probabilities_too_small_for_doubles_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="too small to reckon with"):
+        Channel([[1 - 5e-324, 5e-324], [0.5, 0.5]])
+    Channel([[1.0, 1e-300], [0.5, 0.5]])
+
+
+def test_the_best_homogeneous_dataset_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of random channels, by evaluating every triple of inputs."""
+    generator, bound = np.random.default_rng(5), bound_named("witness")
+    for _ in range(12):
+        rows = np.maximum(generator.dirichlet(np.ones(4), size=4), 1e-3)
+        blanket = Channel(rows / rows.sum(axis=1, keepdims=True)).blanket()
+        n = int(10 ** generator.uniform(1, 5))
+        epsilon = solve(bound_named("numeric"), Problem(randomizer=blanket, n=n, delta=1e-6)).value
+        assert epsilon is not None
+        found = bound.claim(blanket, n=n, epsilon=epsilon).log_delta.lower
+        with monkeypatch.context() as patch:
+            patch.setattr(witness, "_MOST_EVALUATED", 10**6)
+            assert found == bound.claim(blanket, n=n, epsilon=epsilon).log_delta.lower

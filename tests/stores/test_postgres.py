@@ -1,0 +1,372 @@
+"""What the PostgreSQL store promises beyond any store: connections, passwords, what is left in its files."""
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from oracles.postgres import PostgresServer
+from oracles.process import called
+from oracles.server import inner_records
+from oracles.store_suite import KEY, KEYS, SECRET, closed, name, released, reports, started
+from shuffledp import InvalidInput
+from shuffledp.esa.release import release
+from shuffledp.stores import registry
+from shuffledp.stores.postgres.address import parameters, shown
+from shuffledp.stores.postgres.store import PostgresStore
+from shuffledp.stores.registry import open_store, restore_store
+from shuffledp.stores.store import StoreUnavailable
+
+
+def cut(store: PostgresStore, postgres: PostgresServer) -> None:
+    """Its connection, as by a restart of the server."""
+    postgres.run(f"SELECT pg_terminate_backend({store._connection.info.backend_pid}, 5000)")
+
+
+# Durable, or not acknowledged
+
+
+def test_commits_are_durable_whatever_the_server_is_configured_to_do(postgres: PostgresServer, url: str) -> None:
+    for user, setting in (("hasty", "off"), ("careful", "remote_apply")):
+        postgres.run(
+            f"DROP ROLE IF EXISTS {user}", f"CREATE ROLE {user} LOGIN SUPERUSER",
+            f"ALTER ROLE {user} SET synchronous_commit = {setting}",
+            f"ALTER ROLE {user} SET default_transaction_isolation = serializable",
+        )  # fmt: skip
+        with closing(PostgresStore(url.replace("postgres@", f"{user}@"))) as store:
+            assert store._read("SHOW synchronous_commit") == [("on" if setting == "off" else setting,)]
+            assert store._read("SHOW default_transaction_isolation") == [("read committed",)]
+
+
+def test_what_is_acknowledged_survives_a_server_killed_dead(tmp_path: Path) -> None:
+    server = PostgresServer()
+    try:
+        with closing(open_store(server.place(tmp_path))) as store:
+            started(store).add_reports("t", reports(*range(50)), keys=KEYS)
+            server.kill()
+            with pytest.raises(StoreUnavailable, match="Check that it runs"):
+                store.add_reports("t", reports(50), keys=KEYS)
+            server.start()
+            assert store.add_reports("t", reports(49, 50), keys=KEYS) == ["report_replayed", "accepted"]
+            assert store.open_batch("t").count == inner_records(server.place(tmp_path)) == 51
+    finally:
+        server.stop()
+
+
+def test_a_server_that_does_not_write_to_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psycopg, "connect", lambda *_, **__: Pretending())
+    with pytest.raises(InvalidInput, match="fsync turned off"):
+        PostgresStore("postgresql:///x")
+
+
+class Pretending:
+    """A connection to a server that keeps nothing, in a process of this machine."""
+
+    info = type("Info", (), {"dsn": "postgresql:///x", "host": "/run"})
+    pgconn = type("Raw", (), {"ssl_in_use": False})
+
+    def execute(self, *_: object) -> Any:
+        return type("Cursor", (), {"fetchone": lambda _: ("off", "on", "public")})()
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+# Connections
+
+
+def test_a_lost_connection_costs_one_attempt_at_most(postgres: PostgresServer, store: PostgresStore) -> None:
+    cut(store, postgres)  # between two uploads: nothing was asked, so nothing is refused
+    assert store.add_reports("t", reports(1), keys=KEYS) == ["accepted"]
+    cut(store, postgres)
+    assert store.open_batch("t").count == 1
+
+    def lost(point: str) -> None:
+        if point == "accept: all reports written":
+            store._reached = lambda _: None
+            cut(store, postgres)
+
+    store._reached = lost  # in the middle of one: not acknowledged, and not kept
+    with pytest.raises(StoreUnavailable):
+        store.add_reports("t", reports(2, 3), keys=KEYS)
+    assert store.open_batch("t").count == 1
+    assert store.add_reports("t", reports(2, 3), keys=KEYS) == ["accepted"] * 2
+
+
+def test_what_is_in_the_way_of_others_is_done_again(store: PostgresStore) -> None:
+    attempts = list[int]()
+
+    def unlucky() -> int:
+        attempts.append(len(attempts))
+        if len(attempts) < 3:
+            raise errors.SerializationFailure if len(attempts) == 1 else errors.DeadlockDetected
+        return 7
+
+    assert store._write(unlucky) == 7
+    attempts.clear()
+
+    def hopeless() -> None:
+        attempts.append(0)
+        raise errors.SerializationFailure
+
+    with pytest.raises(StoreUnavailable, match="Try again"):
+        store._write(hopeless)
+    assert len(attempts) == 5
+
+
+def test_a26_a_store_that_is_replaced_acknowledges_nothing(
+    postgres: PostgresServer, store: PostgresStore, url: str, tmp_path: Path
+) -> None:
+    store.backup(tmp_path / "copy.db")
+    store.add_reports("t", reports(1), keys=KEYS)
+    (schema,) = store._read("SELECT current_schema()")[0]
+    postgres.run(f"DROP SCHEMA {schema} CASCADE", f"CREATE SCHEMA {schema}")
+    with pytest.raises(StoreUnavailable, match="a table is missing"):
+        store.check()
+    restore_store(tmp_path / "copy.db", url, nothing_released_since=True)
+    for job in (store.check, lambda: store.add_reports("t", reports(2), keys=KEYS)):
+        with pytest.raises(StoreUnavailable, match="was replaced while in use"):
+            job()
+
+
+def test_a_table_that_somebody_reads_is_dropped_later(store: PostgresStore, url: str) -> None:
+    store.add_reports("t", reports(1, 2), keys=KEYS)
+    batch = closed(store)
+    with psycopg.connect(url) as reader:
+        reader.execute(f"SELECT count(*) FROM sealed_{batch.id}".encode())
+        assert release(store, batch.id).state == "RELEASED"  # nobody waits for it
+        assert store.add_reports("t", reports(2, 3), keys=KEYS) == ["report_replayed", "accepted"]
+        assert inner_records(url) == 3
+    store.tidy()
+    assert inner_records(url) == 1
+    assert sorted(released(store, batch.id)) == [1, 2]
+
+
+# Passwords, and what errors say
+
+
+def test_a_password_is_checked_and_shown_nowhere(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = postgres.data / "pg_hba.conf"
+    before, secret = rules.read_text(), "pass/word@4711"
+    postgres.run(
+        "DROP SCHEMA IF EXISTS clerk CASCADE", "DROP ROLE IF EXISTS clerk", f"CREATE ROLE clerk LOGIN PASSWORD '{secret}'",
+        "CREATE SCHEMA clerk AUTHORIZATION clerk",  # found by its name, as libpq's user
+    )  # fmt: skip
+    plain = postgres.url(user="clerk")
+    wrong = plain.replace("clerk@", "clerk:wr0ng-4711@")
+    try:
+        rules.write_text("local all clerk scram-sha-256\n" + before)
+        postgres.run("SELECT pg_reload_conf()")
+        (tmp_path / "pgpass").write_text(f"*:*:*:clerk:{secret.replace(':', chr(92) + ':')}\n")
+        (tmp_path / "pgpass").chmod(0o600)
+        fine = plain.replace("clerk@", "clerk:pass%2Fword%404711@")
+        for given, environment in (
+            (fine, {}), (plain, {"PGPASSWORD": secret}), (plain, {"PGPASSFILE": str(tmp_path / "pgpass")}),
+        ):  # fmt: skip
+            with monkeypatch.context() as patch:
+                for variable, value in environment.items():
+                    patch.setenv(variable, value)
+                with closing(open_store(given)) as store:
+                    assert "4711" not in repr(store) + shown(given) + registry.shown(given)
+                    with closing(store.twin()) as twin:
+                        twin.check()
+        started(made := open_store(fine)).close()
+        done = called(["shuffler", "status", fine])
+        assert (done.returncode, "4711" in done.stdout + done.stderr) == (0, False)
+        assert called(["shuffler", "backup", fine, str(tmp_path / "copy.db")]).returncode == 0
+        postgres.run("DROP SCHEMA clerk CASCADE", "CREATE SCHEMA clerk AUTHORIZATION clerk")
+        done = called(["shuffler", "restore", str(tmp_path / "copy.db"), fine])
+        assert done.stdout.startswith("restored postgresql://clerk@"), done.stderr
+        assert "4711" not in done.stdout + done.stderr
+        assert "4711" not in repr(made)
+        for given in (wrong, plain):
+            done = called(["shuffler", "status", given])
+            assert done.returncode == 2
+            assert "refuses this user or password" in done.stderr
+            assert "4711" not in done.stdout + done.stderr
+    finally:
+        rules.write_text(before)
+        postgres.run("SELECT pg_reload_conf()")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:pa/ss@host/db",
+        "postgresql://u:12@pass@host/db",
+        "postgresql://u:pass@h:pass/db",
+        "postgresql://?pass=1",
+    ],
+)
+def test_a_password_that_is_badly_written_is_not_shown_either(url: str) -> None:
+    for ask in (lambda: shown(url), lambda: open_store(url)):
+        with pytest.raises(InvalidInput, match="percent-encoded") as refused:
+            ask()
+        assert "pa" not in str(refused.value).replace("this is not", "").split("Write")[0]
+        assert refused.value.__cause__ is None
+
+
+def test_messages_say_what_really_happened(postgres: PostgresServer, url: str, tmp_path: Path) -> None:
+    postgres.run("DROP ROLE IF EXISTS nobody", "CREATE ROLE nobody LOGIN", "DROP SCHEMA IF EXISTS theirs CASCADE")
+    postgres.run("CREATE SCHEMA theirs", "CREATE TABLE theirs.customers (name text)")
+    for given, why in (
+        (f"postgresql://x@{'%2Fnowhere'}/db", "Check that it runs"),
+        (url.replace("/postgres?", "/other?"), "there is no such database"),
+        (postgres.url("missing"), "there is no schema"),
+        (url.replace("postgres@", "stranger@"), "refuses this user"),
+        (url.replace("postgres@", "nobody@"), "there is no schema|may not do that"),
+        (postgres.url("theirs"), "tables of something else"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
+            open_store(given)
+    with closing(PostgresStore(url)) as store:
+        store._write(lambda: store._run("UPDATE shuffledp SET schema = 99"))
+    with pytest.raises(InvalidInput, match="of another version"):
+        open_store(url)
+
+
+def test_nothing_is_sent_in_clear_to_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Far(Pretending):
+        info = type("Info", (), {"dsn": "postgresql://db.example/x", "host": "db.example"})
+
+    monkeypatch.setattr(psycopg, "connect", lambda *_, **__: Far())
+    with pytest.raises(InvalidInput, match="not encrypted"):
+        PostgresStore("postgresql://db.example/x")
+    monkeypatch.setenv("PGSSLMODE", "disable")  # said, and not by accident
+    with pytest.raises(InvalidInput, match="fsync"):
+        PostgresStore("postgresql://db.example/x")
+
+
+def test_without_the_driver_the_extra_is_named(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['psycopg'] = None; from shuffledp.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "shuffler", "status", "postgresql://u:secret@h/d"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Install shuffledp[postgres]" in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_server_that_hangs_is_not_waited_for_for_ever() -> None:
+    assert parameters("postgresql://h/d")["connect_timeout"] == 5
+    assert parameters("postgresql://h/d?connect_timeout=60")["connect_timeout"] == "60"
+
+
+def test_looking_changes_nothing(store: PostgresStore, url: str) -> None:
+    with closing(PostgresStore(url, read_only=True)) as looking:
+        assert looking.tasks() == store.tasks()
+        with pytest.raises(StoreUnavailable, match="read-only"):
+            looking.add_task("u", "{}", hop=1, key=KEY, now=0.0)
+
+
+# What is left in its files
+
+
+def test_a11_after_release_nothing_remembers_the_order_of_arrival(
+    postgres: PostgresServer, store: PostgresStore
+) -> None:
+    """Ids and credentials stand in their own order, written by one transaction; the tables of arrival have no files any more."""
+    arrivals = [(os.urandom(16), os.urandom(16)) for _ in range(60)]
+    for report, credential in arrivals:
+        store.add_reports("t", [(report, b"\0" + report + bytes(54))], [credential], keys=KEYS)
+    batch = closed(store)
+    paths = [
+        postgres.data / store._read("SELECT pg_relation_filepath(%s)", f"{table}_{batch.id}")[0][0]
+        for table in ("sealed", "spending", "secret")
+    ]
+    postgres.run("CHECKPOINT")
+    assert all(path.stat().st_size for path in paths)
+    assert SECRET.hex().encode() in paths[-1].read_bytes()
+    release(store, batch.id)
+    assert not any(path.exists() and path.stat().st_size for path in paths)
+    for names, table in zip(zip(*arrivals, strict=True), ("report", "spent"), strict=True):
+        assert [row[0] for row in store._read(f"SELECT id FROM {table} ORDER BY ctid")] == sorted(names)
+        assert len(store._read(f"SELECT DISTINCT xmin::text FROM {table}")) == 1
+    postgres.run("CHECKPOINT")
+    (path,) = store._read("SELECT pg_relation_filepath('batch')")[0]
+    assert SECRET.hex().encode() not in (postgres.data / path).read_bytes()
+
+
+def test_purged_bytes_are_gone(postgres: PostgresServer, store: PostgresStore) -> None:
+    store.add_reports("t", reports(3), keys=KEYS)
+    batch = closed(store)
+    release(store, batch.id)
+    path = postgres.data / store._read("SELECT pg_relation_filepath(%s)", f"piece_{batch.id}")[0][0]
+    postgres.run("CHECKPOINT")
+    assert path.stat().st_size
+    store.purge(batch.id)
+    assert not (path.exists() and path.stat().st_size)
+
+
+def test_a28_a_backup_of_an_open_batch_says_nothing_about_the_order_of_arrival(
+    store: PostgresStore, tmp_path: Path
+) -> None:
+    arrivals = [os.urandom(16) for _ in range(30)]  # one page holds all
+    for report in arrivals:
+        store.add_reports("t", [(report, bytes(71))], keys=KEYS)
+    store.backup(tmp_path / "copy.db")
+    data = (tmp_path / "copy.db").read_bytes()
+    assert sorted(arrivals, key=data.index) in (sorted(arrivals), sorted(arrivals, reverse=True))
+    assert (tmp_path / "copy.db").stat().st_mode & 0o077 == 0
+
+
+# From one kind of store to another
+
+
+@pytest.mark.parametrize("first", ["sqlite", "postgresql"])
+def test_a_store_moves_from_one_kind_to_the_other(first: str, url: str, tmp_path: Path) -> None:
+    """Open, closing, released, purged, rolled over and destroyed batches, spent credentials: all of it, there and back."""
+    file = f"sqlite:///{tmp_path}/store.db"
+    here, there = (file, url) if first == "sqlite" else (url, file)
+    store = started(open_store(here))
+    batches = list[int]()
+    for j in range(3):
+        store.add_reports("t", reports(2 * j, 2 * j + 1), [name(100 + 2 * j), name(101 + 2 * j)], keys=KEYS)
+        batches.append(closed(store).id)
+        if j < 2:
+            release(store, batches[-1])
+    store.purge(batches[0])
+    store.add_reports("t", reports(8), keys=KEYS)
+    store.end(store.open_batch("t").id, below=9, roll_over=True, key=KEY, now=3.0)
+    store.add_task("gone", "{}", hop=1, key=KEY, now=0.0)
+    store.retire("gone", at_most=0)
+    store.backup(tmp_path / "copy.db")
+    restore_store(tmp_path / "copy.db", there, nothing_released_since=True)
+    with closing(open_store(there, create=False)) as moved:
+        assert moved.history() == store.history()
+        assert moved.tasks() == store.tasks()
+        assert [batch.id for batch in moved.unfinished()] == [batches[2]]
+        for one in (store, moved):
+            release(one, batches[2])
+        assert [released(moved, batch) for batch in batches] == [released(store, batch) for batch in batches]
+        spending = [name(102), name(200), name(201)]
+        assert moved.add_reports("t", reports(0, 4, 8), keys=KEYS) == ["report_replayed"] * 3
+        assert moved.add_reports("t", reports(20, 21, 22), spending, keys=KEYS) == [
+            "not_admitted",
+            "accepted",
+            "accepted",
+        ]
+        again = moved.start_closing(moved.open_batch("t").id, at_least=3, secret=SECRET, key=KEY, now=4.0)
+        assert again is not None
+        assert moved.open_batch("t").id > max(batch.id for batch in store.history())  # numbers are not used again
+        release(moved, again.id)
+        assert sorted(released(moved, again.id)) == [8, 21, 22]
+    store.close()
+
+
+def test_a_restore_that_fails_leaves_nothing(url: str, tmp_path: Path) -> None:
+    (tmp_path / "copy.db").write_bytes(b"not a store at all, but long enough to be one, as one might think" * 20)
+    (tmp_path / "copy.db").chmod(0o600)
+    with pytest.raises(InvalidInput, match="not a store"):
+        restore_store(tmp_path / "copy.db", url, nothing_released_since=True)
+    with pytest.raises(InvalidInput, match="there is no store"):
+        open_store(url, create=False)
