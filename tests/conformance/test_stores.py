@@ -19,7 +19,7 @@ from shuffledp.esa import release as releasing
 from shuffledp.esa.release import release
 from shuffledp.stores.batch import Batch, Contents
 from shuffledp.stores.checkpoints import Reached, pass_by
-from shuffledp.stores.registry import open_store, restore_store
+from shuffledp.stores.registry import BACKENDS, open_store, restore_store
 from shuffledp.stores.sqlite.store import SQLiteStore
 from shuffledp.stores.store import Store
 
@@ -39,10 +39,13 @@ def test_a_registered_store(check: Callable[[Opening], None], opening: Opening) 
     check(opening)
 
 
-@pytest.mark.parametrize("seed", range(1, examples(10)))
-def test_a_registered_store_does_what_its_model_does(scheme: str, opening: Opening, seed: int) -> None:
-    if scheme != "sqlite" and seed >= full(3, 10):
-        pytest.skip("a server takes longer: fewer random histories")
+@pytest.mark.parametrize(
+    ("scheme", "seed"),
+    [(kind, seed) for kind in sorted(BACKENDS) for seed in range(1, examples(10) if kind == "sqlite" else full(3, 10))],
+    indirect=["scheme"],
+)
+def test_a_registered_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
+    """A server takes longer: fewer random histories."""
     suite.does_what_its_model_does(opening, seed)
 
 

@@ -44,7 +44,8 @@ def whole_numbers(raw: Any) -> NDArray[np.integer] | None:
         column = _one_array(raw)
         whole = pa.types.is_integer(column.type) and column.null_count == 0
         return np.asarray(column.to_numpy(zero_copy_only=False)) if whole else None
-    return raw if isinstance(raw, np.ndarray) and np.issubdtype(raw.dtype, np.integer) and raw.ndim == 1 else None
+    plain = isinstance(raw, np.ndarray) and not isinstance(raw, np.ma.MaskedArray)
+    return raw if plain and raw.dtype.kind in "iu" and raw.ndim == 1 else None  # lengths of time are integers to numpy
 
 
 def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.integer], Mask | None]:
