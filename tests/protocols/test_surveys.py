@@ -437,7 +437,7 @@ def test_a_file_with_groups_gives_the_answer_of_a_list(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "people.csv", index=False)
     expected = tally_rows(survey, rows, KeyedWords.seeded(1)).counts.values
     for source in (File(tmp_path / "people.csv"), FrameRows(frame)):
-        found = engine_named("streaming").tally(survey, source, KeyedWords.seeded(1), Policy()).counts.values
+        found = engine_named("arrow").tally(survey, source, KeyedWords.seeded(1), Policy()).counts.values
         assert (found == expected).all()
 
 
