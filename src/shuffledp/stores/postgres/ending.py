@@ -159,8 +159,12 @@ class Ending(Rows):
         return batch
 
     def _copy_ids(self, batch: Batch) -> None:
-        """Unless another process does: its tables are needed until the ids are where they stay, and then no more."""
-        if not self._run("SELECT 1 FROM batch WHERE id = %s AND NOT erased FOR UPDATE SKIP LOCKED", batch.id):
+        """Unless another process has: its tables are needed until the ids are where they stay, and then no more.
+
+        Whoever is changing this batch is waited for: the tables are dropped after this.
+        """
+        ((erased,),) = self._run("SELECT erased FROM batch WHERE id = %s FOR UPDATE", batch.id)
+        if erased:
             return
         self._run("SET LOCAL enable_seqscan = on")
         for source, target in ((f"sealed_{batch.id}", "report"), (f"spending_{batch.id}", "spent")):
