@@ -349,7 +349,11 @@ def takes_nothing_for_a_retired_task(opening: Opening) -> None:
     assert store.retire("t", at_most=7) == 7
     assert [(batch.state, batch.count) for batch in store.batches("t")] == [("DESTROYED", 7)]
     assert store.tasks() == {}
-    assert store.add_reports("t", reports(3, 9), keys=KEYS) == ["report_replayed", "batch_collected"]
+    for several in (None, 5.0):  # also what an earlier shuffler forwards
+        assert store.add_reports("t", reports(3, 9), keys=KEYS, several=several) == [
+            "report_replayed",
+            "batch_collected",
+        ]
     with pytest.raises(InvalidInput, match="is retired"):
         store.add_task("t", "{}", hop=1, key=KEY, now=1.0)
     store.close()

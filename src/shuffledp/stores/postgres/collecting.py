@@ -80,7 +80,7 @@ class Collecting(Rows):
             if task is None:
                 raise InvalidInput("the store does not know this task. Add it first.")
             opened = self._opened(task_id)
-            if several is None:
+            if several is None or not opened:  # without any open batch the task is retired
                 intake = announced(opened, keys, window)
             else:
                 found = listed(opened, keys)

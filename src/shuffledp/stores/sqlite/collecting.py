@@ -62,7 +62,7 @@ class Collecting(Rows):
         outcomes: dict[int, Outcome] = {}
         with self._transaction() as connection:
             task, opened = self._number(task_id), self._opened(task_id)
-            if several is None:
+            if several is None or not opened:  # without any open batch the task is retired
                 intake = announced(opened, keys, window)
             else:
                 found = listed(opened, keys)
