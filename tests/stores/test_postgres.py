@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,40 @@ def test_a_server_that_does_not_write_to_disk_is_refused(tmp_path: Path, monkeyp
         PostgresStore("postgresql:///x")
 
 
+@pytest.mark.parametrize(
+    ("user", "setting"), [("verbose", "log_statement = 'mod'"), ("talkative", "log_min_duration_statement = 1000")]
+)
+def test_a_server_that_logs_values_is_refused(postgres: PostgresServer, url: str, user: str, setting: str) -> None:
+    """The log would have ids in the order of arrival, and the secret of the permutation."""
+    postgres.run(f"CREATE ROLE {user} LOGIN SUPERUSER", f"ALTER ROLE {user} SET {setting}")
+    logged = url.replace("postgres@", f"{user}@")
+    with pytest.raises(InvalidInput, match="writes the values of statements to its log"):
+        PostgresStore(logged)
+    postgres.run(f"ALTER ROLE {user} SET log_parameter_max_length = 0")
+    PostgresStore(logged).close()
+
+
+def test_ids_are_kept_although_somebody_else_changes_the_batch_while_it_is_erased(
+    postgres: PostgresServer, url: str
+) -> None:
+    with closing(PostgresStore(url)) as store, closing(store.twin()) as other, ThreadPoolExecutor(1) as pool:
+        started(store).add_reports("t", reports(1, 2), keys=KEYS)
+        batch = closed(store)
+        store.add_piece(batch.id, 0, b"x")
+        store.mark_released(batch.id, "d")
+        other._connection.execute("BEGIN")
+        other._connection.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", (batch.id,))
+        erasing = pool.submit(store.erase, batch.id)
+        with psycopg.connect(url.partition("?")[0], autocommit=True) as watching:
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+            while not erasing.done() and watching.execute(waiting).fetchone() == (0,):
+                pass
+        assert not erasing.done()
+        other._connection.execute("COMMIT")
+        erasing.result()
+        assert store.add_reports("t", reports(1, 2, 3), keys=KEYS) == ["report_replayed"] * 2 + ["accepted"]
+
+
 class Pretending:
     """A connection to a server that keeps nothing, in a process of this machine."""
 
@@ -72,7 +107,7 @@ class Pretending:
     pgconn = type("Raw", (), {"ssl_in_use": False})
 
     def execute(self, *_: object) -> Any:
-        return type("Cursor", (), {"fetchone": lambda _: ("off", "on", "public")})()
+        return type("Cursor", (), {"fetchone": lambda _: ("off", "on", "public", "-1", False)})()
 
     def close(self) -> None:
         """Nothing to do."""

@@ -76,11 +76,19 @@ class Database:
             connection.execute(_SESSION)
             connection.execute(f"SET default_transaction_read_only = {'on' if self._read_only else 'off'}")
             found = connection.execute(
-                "SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_schema()"
+                "SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_schema(), "
+                "current_setting('log_parameter_max_length'), current_setting('log_statement') IN ('mod', 'all') OR "
+                "current_setting('log_min_duration_statement') <> '-1' OR "
+                "current_setting('log_min_duration_sample') <> '-1' OR current_setting('log_transaction_sample_rate') <> '0'"
             ).fetchone()
-            fsync, commits, schema = found or ("", "", None)
+            fsync, commits, schema, logged, logs = found or ("", "", None, "0", False)
             if fsync != "on":
                 raise InvalidInput("the server has fsync turned off and may lose what it acknowledged. Turn it on.")
+            if logs and logged != "0":
+                raise InvalidInput(
+                    "the server writes the values of statements to its log, so that it would show who sent what. Turn that off, "
+                    "or ALTER ROLE ... SET log_parameter_max_length = 0."
+                )
             if commits != "remote_apply":  # which is more
                 connection.execute("SET synchronous_commit = on")
             if schema is None:
