@@ -1,5 +1,8 @@
 """Where claims once failed, or were looser than they need be."""
 
+import math
+
+import mpmath
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from shuffledp import Channel, Gaussian, InvalidInput, Laplace, RandomizedRespon
 from shuffledp.accounting import witness
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.solve import Problem, solve
+from shuffledp.arithmetic.law import ULP
 from shuffledp.core.blanket import HasBlanket
 
 
@@ -61,3 +65,41 @@ def test_the_best_homogeneous_dataset_is_found(monkeypatch: pytest.MonkeyPatch) 
         with monkeypatch.context() as patch:
             patch.setattr(witness, "_MOST_EVALUATED", 10**6)
             assert found == bound.claim(blanket, n=n, epsilon=epsilon).log_delta.lower
+
+
+def exceeds_the_truth_of_one_user() -> bool:
+    """For many channels with three messages: exact sums of rational numbers, and no tolerance at all."""
+    generator = np.random.default_rng(8)
+    for _ in range(200):
+        channel = Channel(generator.dirichlet(np.ones(3), size=2))
+        epsilon = float(generator.uniform(0.1, 0.9)) * (channel.epsilon0 or 0.0)
+        with mpmath.workdps(60):
+            a = mpmath.exp(epsilon)
+            rows = [[mpmath.mpf(int(p.p)) / int(p.q) for p in row] for row in channel.blanket().rows]
+            gaps = [[max(0, u - a * v) for u, v in zip(x, z, strict=True)] for x, z in (rows, rows[::-1])]
+            truth = max(mpmath.fsum(gap) for gap in gaps)
+            upper = bound_named("numeric").claim(channel.blanket(), n=1, epsilon=epsilon).log_delta.upper
+            if mpmath.mpf(upper) < mpmath.log(truth):
+                return False
+            assert upper < mpmath.log(truth) + 1e-12 * (1 + abs(mpmath.log(truth)))
+    return True
+
+
+def test_the_claim_for_one_user_rounds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert exceeds_the_truth_of_one_user()
+    monkeypatch.setattr("shuffledp.accounting.numeric.ULP", -ULP)  # the other way
+    assert not exceeds_the_truth_of_one_user()
+
+
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_epsilon0_itself_is_private_for_every_n(n: int) -> None:
+    """Rounded up, which a matrix's epsilon0 always is."""
+    generator = np.random.default_rng(3)
+    for coins in generator.uniform(size=(60, 2)):
+        channel = Channel([[1 - coin, coin] for coin in coins])
+        assert channel.epsilon0 is not None
+        for name in ("best", "binary", "numeric"):
+            bound, blanket = bound_named(name), channel.blanket()
+            assert bound.claim(blanket, n=n, epsilon=channel.epsilon0).log_delta.upper == -math.inf
+            below = bound.claim(blanket, n=n, epsilon=channel.epsilon0 * (1 - 1e-12)).log_delta
+            assert below.lower <= below.upper <= 0

@@ -20,7 +20,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from shuffledp.accounting.bound import CERTAINLY_PRIVATE, BoundKind, Claim, Side, is_local_guarantee, outside
+from shuffledp.accounting.bound import CERTAINLY_PRIVATE, BoundKind, Claim, Side, outside
 from shuffledp.arithmetic.balls import evaluate, round_up
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.law import ULP, Reals
@@ -57,13 +57,14 @@ class Binary:
         """Both ends over all datasets."""
         if blanket.coins() is None:
             return outside(f"this bound is about randomizers with two messages, and this is {blanket.label}.")
-        if is_local_guarantee(blanket, epsilon):
+        both = _both_ways(blanket, epsilon)
+        if not both:
             return CERTAINLY_PRIVATE
         if n == 1:
             alone = evaluate(lambda: _alpha_of_one(blanket, epsilon).log())
             low, high = alone.lower, alone.upper
         else:
-            both, others = _both_ways(blanket, epsilon), n - 1
+            others = n - 1
             high = max(pair.log_divergence(*_cover(others))[1].max() for pair in both) if side != "lower" else 0.0
             low = (
                 max(pair.log_divergence(*_datasets(others))[0].max() for pair in both) if side != "upper" else -math.inf

@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Protocol
 
-from flint import arb
+from flint import arb, ctx
 
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import ErrorLedger
@@ -92,5 +92,6 @@ class Bound(Protocol):
 
 def is_local_guarantee(blanket: Blanket, epsilon: float) -> bool:
     """Whether epsilon >= epsilon0 for certain: then delta = 0 whatever the shuffler does (post-processing)."""
-    epsilon0 = blanket.epsilon0()
-    return epsilon0 is not None and arb(epsilon) >= epsilon0
+    with ctx.workprec(128):  # one unit in the last place of a double is told from none
+        epsilon0 = blanket.epsilon0()
+        return epsilon0 is not None and bool(arb(epsilon) >= epsilon0)
