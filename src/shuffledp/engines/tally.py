@@ -16,9 +16,9 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.randomized import randomized
 
-BLOCK = 1 << 18
-"""Rows randomized at once: enough that Python costs little, few enough for the processor's cache."""
-_TOGETHER = 8
+BLOCK = 1 << 20
+"""Rows randomized at once: so many that threads rarely wait for each other's Python."""
+_TOGETHER = 2
 """Blocks whose messages are counted together: to go through a million counters for each would take too long."""
 _FEW = 1 << 16
 """Counters that every thread may have for itself."""

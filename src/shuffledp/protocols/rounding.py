@@ -1,21 +1,17 @@
 """Stochastic rounding of reals to a grid."""
 
 from functools import partial
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
-from shuffledp.core.words import ROUNDING, WordSource
+from shuffledp.core.words import ROUNDING, WordSource, where_at_most
 from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
 _DRAW = 1 << 32
 """Draws of a row's blocks that rounding uses; a randomizer's own draws are far below."""
-
-_AT_ONCE: Final = 1 << 14
-"""Values whose doubles the processor keeps near while it works on them."""
 
 
 def to_grid(
@@ -28,17 +24,17 @@ def to_grid(
     array = checks.numbers(values)
     if len(array) and not (array.min() >= low and array.max() <= high):
         raise InvalidInput(f"a value is outside [{low}, {high}] or not a number. Clamp or drop it first.")
-    scale = partial(_scaled, low=low, span=high - low, most=256 * steps)
+    share = partial(_share, low=low, span=high - low)
     # A grid point and the first eight bits of what is beyond it. A byte below these bits rounds up: then adding what is missing
     # from it to 255 carries. A byte equal to them gives 255, and leaves it to the next 128 bits.
     carried = np.empty(len(array), dtype=np.min_scalar_type(256 * steps + 255))
-    for start in range(0, len(array), _AT_ONCE):
-        np.copyto(carried[start : start + _AT_ONCE], scale(array[start : start + _AT_ONCE]), casting="unsafe")
+    np.multiply(share(array), 256.0 * steps, out=carried, casting="unsafe")
     carried += ~words.stream(first_row, len(array), ROUNDING)
-    symbols = (carried >> 8).astype(np.min_scalar_type(steps))
-    tied = np.flatnonzero(carried & 255 == 255)
+    tied = where_at_most(~carried.astype(np.uint8), 0)
+    carried >>= 8
+    symbols = carried.astype(np.min_scalar_type(steps))
     blocks = words.blocks(tied.view(np.uint64) + np.uint64(first_row), _DRAW)
-    rest = scale(array[tied])
+    rest = share(array[tied]) * (256.0 * steps)
     rest -= np.floor(rest)
     rest *= 2.0**64
     whole = np.floor(rest)
@@ -49,12 +45,10 @@ def to_grid(
     return symbols
 
 
-def _scaled(values: Reals, *, low: float, span: float, most: int) -> Reals:
-    """From 0 for low to `most` for low + span; always new numbers."""
-    scaled = values - low if low else values
-    if span != 1:
-        scaled = scaled / span
-    return np.asarray(scaled * most)
+def _share(values: Reals, *, low: float, span: float) -> Reals:
+    """From 0 for low to 1 for low + span; the values themselves if they are just that."""
+    shifted = values - low if low else values
+    return np.asarray(shifted / span if span != 1 else shifted)
 
 
 def grid_counts(
