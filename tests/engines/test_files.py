@@ -1,7 +1,8 @@
 """Many files that are one table: the same answer as one file, or a clear error and nothing left behind."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from oracles.process import called
 from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Plan, run_file
 from shuffledp.domains.domain import Domain
-from shuffledp.engines import table
+from shuffledp.engines import file, table
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.file import File
 from shuffledp.engines.source import Part, Piece
@@ -190,3 +191,24 @@ def test_files_that_are_named_twice_or_not_at_all_are_refused(tmp_path: Path, me
             run_file(mean, wrong, column="number")
     with pytest.raises(InvalidInput, match="the files have no rows"):
         run_file(mean, [many[2], write(tmp_path / "other.csv", {"number": NUMBERS[:0]})], column="number")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_file_that_is_replaced_while_it_is_read_releases_nothing(
+    tmp_path: Path, mean: Plan, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Users are read first and values afterwards: rows of another file would belong to the wrong people."""
+    path, other = tmp_path / f"people{ending}", tmp_path / f"other{ending}"
+    write(path, {"number": NUMBERS, "who": np.arange(ROWS)})
+    write(other, {"number": NUMBERS, "who": np.zeros(ROWS, dtype=np.int64)})
+    users = file.surplus
+
+    @contextmanager
+    def replaced(*given: Any) -> Iterator[Any]:
+        with users(*given) as found:
+            other.replace(path)
+            yield found
+
+    monkeypatch.setattr(file, "surplus", replaced)
+    with pytest.raises(InvalidInput, match="changed while it was read, so nothing is released"):
+        run_file(mean, path, column="number", user="who", words=WORDS)

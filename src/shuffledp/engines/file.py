@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -185,6 +185,15 @@ class File(Rows):
             for path in self._paths
         ]
         return tables[0] if len(tables) == 1 else Tables(tables)
+
+    def state(self) -> object:
+        """Which files these are, how long they are, and when they were last written."""
+        found = []
+        for path in self._paths:
+            with suppress(OSError):  # one that is not there is refused when it is read
+                status = path.stat()
+                found.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+        return found
 
     def __str__(self) -> str:
         return self._paths[0].name if len(self._paths) == 1 else f"the table of {len(self._paths):,} files"

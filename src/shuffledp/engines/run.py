@@ -111,7 +111,12 @@ def tally_source(
     """The messages of all rows of a source, counted; refused if they are fewer than may be released."""
     plan.protocol.domain.check(policy)
     plan.check_memory()
+    before = source.state()
     found = engine_named(engine).tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
+    if source.state() != before:  # whose rows are whose may have been read from one file and their values from another
+        raise InvalidInput(
+            f"{source} changed while it was read, so nothing is released. Leave it alone, and run again."
+        )
     if found.rows == 0:
         raise InvalidInput(f"{source} has no rows. Give one row per person.")
     n = found.rows - found.rejected.total()

@@ -80,6 +80,10 @@ class Source(ABC):
     def __str__(self) -> str:
         """A name for errors."""
 
+    def state(self) -> object:
+        """Something that is another thing once the source has changed, for sources that are read more than once."""
+        return None
+
     def addresses(self, domain: Domain) -> Iterator[Words]:
         """Those of all pieces, where rows have addresses of their own."""
         return (piece.addresses for piece in self.pieces(domain) if piece.addresses is not None)
