@@ -17,7 +17,7 @@ from oracles.process import called
 from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Plan, run_file
 from shuffledp.domains.domain import Domain
-from shuffledp.engines import file, table
+from shuffledp.engines import file, person_rows, table
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.file import File
 from shuffledp.engines.source import Part, Piece
@@ -201,7 +201,7 @@ def test_a_file_that_is_replaced_while_it_is_read_releases_nothing(
     path, other = tmp_path / f"people{ending}", tmp_path / f"other{ending}"
     write(path, {"number": NUMBERS, "who": np.arange(ROWS)})
     write(other, {"number": NUMBERS, "who": np.zeros(ROWS, dtype=np.int64)})
-    users = file.surplus
+    users = person_rows.surplus
 
     @contextmanager
     def replaced(*given: Any) -> Iterator[Any]:
