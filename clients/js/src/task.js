@@ -21,6 +21,7 @@ const FIELDS = [
   "allow_same_operator",
 ];
 const PLAN_FIELDS = ["version", "protocol", "guarantee", "min_batch", "sha256"];
+const WORDING_FIELDS = ["title", "question", "unit"];
 
 /** The name of a task document: SHA-256 of its canonical form, in hexadecimal. */
 export async function taskId(document) {
@@ -45,7 +46,8 @@ export async function verifyTask(document, id) {
     Array.isArray(shufflers) && shufflers.length >= 1 && shufflers.length <= 4 ? [...shufflers, analyzer] : [0];
   if (
     !exactly(document, FIELDS) ||
-    !exactly(plan, PLAN_FIELDS) ||
+    !exactly(plan, "wording" in plan ? [...PLAN_FIELDS, "wording"] : PLAN_FIELDS) ||
+    !worded(plan.wording) ||
     !whole(window, 1, A_YEAR) ||
     !whole(oldest, window, A_YEAR) ||
     !names.every((name) => typeof name === "string" && name)
@@ -57,6 +59,17 @@ export async function verifyTask(document, id) {
     throw invalid("the plan does not match its SHA-256: it was edited. Make a new one with shuffledp plan.");
   }
   return { id, document, protocol: readProtocol(plan.protocol), window, hops: shufflers.length };
+}
+
+/** Texts for people, if the plan has some. */
+function worded(wording) {
+  if (wording === undefined) return true;
+  if (!isObject(wording)) return false;
+  const names = Object.keys(wording);
+  return (
+    names.length > 0 &&
+    names.every((name) => WORDING_FIELDS.includes(name) && typeof wording[name] === "string" && wording[name])
+  );
 }
 
 export function checkedId(id) {

@@ -1,6 +1,7 @@
 """`shuffledp plan --rounds`: one round of many, and what all of them cost."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from shuffledp.cli.files import write_new
 from shuffledp.cli.progress import progress
 from shuffledp.cli.tables import aligned
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.rounds import Choice, choices, fewer, plan_rounds, spent
 
@@ -17,14 +19,15 @@ _REST = ("rounds", "rounds_per_person", "epsilon", "delta")
 
 
 def plan_over_time(
-    question: str, given: dict[str, Any], *, paper: bool, out: Path | None, force: bool, as_json: bool, plot: Path | None
+    question: str, given: dict[str, Any], *, paper: bool, wording: Wording, out: Path | None, force: bool, as_json: bool,
+    plot: Path | None,
 ) -> None:  # fmt: skip
     """Plan, write and show."""
     if paper or not {"n", "epsilon", "rounds"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
         raise InvalidInput(
             "rounds are planned for --n and --epsilon, not for an error. Give --rounds, --n and --epsilon."
         )
-    found = plan_rounds(question, **given)
+    found = replace(plan_rounds(question, **given), wording=wording)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)

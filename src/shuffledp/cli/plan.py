@@ -1,6 +1,7 @@
 """`shuffledp plan`: from a question to parameters."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.ways import ways_table
 from shuffledp.core import checks
 from shuffledp.core.honest import people_to_ask, reports_expected
+from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
 from shuffledp.planning.bought import bought
@@ -61,12 +63,16 @@ _SEVERAL: Final = QUESTIONS.name
     type=click.Path(dir_okay=False, path_type=Path),
     help="With --rounds, draw what they cost (.png, .svg or .pdf).",
 )
+@click.option("--title", help="Of the answer: it stands above tables, pictures and pages.")
+@click.option("--question", "worded_question", metavar="TEXT", help="The question as it is put to people.")
+@click.option("--unit", help="Of the values that people hold, such as minutes.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan to this file.")
 @click.option("--force", is_flag=True, help="Replace another file of that name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 def plan_command(
-    question: str, paper: bool, plot: Path | None, out: Path | None, force: bool, as_json: bool, **given: Any
-) -> None:
+    question: str, paper: bool, plot: Path | None, title: str | None, worded_question: str | None, unit: str | None,
+    out: Path | None, force: bool, as_json: bool, **given: Any,
+) -> None:  # fmt: skip
     """The most accurate protocol for a QUESTION to n users at (epsilon, delta), certified, and its expected error.
 
     With --rmse or --rmse-share instead of --n or --epsilon: the fewest users, or the smallest epsilon, for that error.
@@ -81,11 +87,13 @@ def plan_command(
         check_picture(plot)
         check_place(plot)
     asked = given_options(given)
+    wording = Wording().changed(title=title, question=worded_question, unit=unit)
     if "rounds" in asked or "rounds_per_person" in asked or plot is not None:
-        plan_over_time(question, asked, paper=paper, out=out, force=force, as_json=as_json, plot=plot)
+        plan_over_time(question, asked, paper=paper, wording=wording, out=out, force=force, as_json=as_json, plot=plot)
         return
     side_by_side = _ways(question, dict(asked), paper) if _SEVERAL in asked else []
     found = best_way(side_by_side) if side_by_side else _solved(question, dict(asked), paper)
+    found = replace(found, wording=wording)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)

@@ -16,10 +16,12 @@ _LARGEST: Final = 50
 
 def estimates(result: Document) -> str:
     """The answer as a table: the quantiles of a distribution and what is below its edges, if wanted; or else all entries."""
-    found = result.get("derived", {})
-    if "curve" not in found:
-        return _entries(result)
-    return "\n\n".join([_quantiles(result), *([_entries(result, in_order=True)] if "cumulative" in found else [])])
+    found, wording = result.get("derived", {}), result["wording"]
+    above = [text for text in (wording["title"], wording["question"]) if text]
+    tables = [_entries(result)]
+    if "curve" in found:
+        tables = [_quantiles(result), *([_entries(result, in_order=True)] if "cumulative" in found else [])]
+    return "\n\n".join(["\n".join(above), *tables] if above else tables)
 
 
 def read_off(result: Document) -> list[str]:

@@ -273,7 +273,7 @@ _SCHEMAS: Final[dict[str, Any]] = {
             "min_batch": whole(1),
             "sha256": ref("Hash"),
         },
-        {"over_time": ref("Rounds")},
+        {"over_time": ref("Rounds"), "wording": ref("Wording")},
         closed=True,
     ),
     "Task": record(

@@ -105,6 +105,7 @@ DOCUMENTS: Final[dict[str, Schema]] = {
             ),
         ]
     },
+    "Wording": record({}, {"title": TEXT, "question": TEXT, "unit": TEXT}, closed=True),
     "Rounds": _kind(
         "rounds",
         rounds=whole(1),

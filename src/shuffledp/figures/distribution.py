@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from shuffledp.core.display import printable
 from shuffledp.core.document import Document
 from shuffledp.figures.entries import percent
 from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, SKY
@@ -44,6 +45,6 @@ def draw_distribution(axis: "Axes", result: Document) -> None:
     axis.set_xlim(edges[0], edges[-1])
     axis.set_ylim(-2, 102)
     axis.set_ylabel("users below (%)")
-    axis.set_xlabel("value")
+    axis.set_xlabel(printable(result["wording"]["unit"] or "value"), parse_math=False)
     axis.xaxis.set_major_formatter(lambda x, _: f"{x:,.10g}")
     axis.set_axisbelow(True)

@@ -14,6 +14,10 @@ FEW: Final = 60
 """Up to this many entries each gets a line with its name."""
 MANY: Final = 1000
 """Above so many entries only the largest are shown."""
+_SCALE: Final = 7
+"""Steps of a scale such as "never" to "always" at most: then their order means something."""
+USERS: Final = "users"
+"""What counts count."""
 _NUMBER: Final = re.compile(r"[\[(]?[-+]?\.?\d")
 
 
@@ -81,11 +85,15 @@ def is_curve(result: Document) -> bool:
 
 
 def are_ranked(result: Document) -> bool:
-    """Whether the largest entries say more than all in order: there are very many, or their names are no numbers."""
+    """Whether entries are better drawn by size than in the plan's order.
+
+    Where there are very many; and counts of names that are no numbers, unless they are so few that they may be a scale.
+    """
     if is_curve(result):
         return False
     names = result["estimate"]["names"]
-    return len(names) > FEW and (len(names) > MANY or not all(_NUMBER.match(name) for name in names))
+    scale = _SCALE if result["measure"] == USERS else FEW
+    return len(names) > scale and (len(names) > MANY or not all(_NUMBER.match(name) for name in names))
 
 
 def written(rows: Sequence[Entry]) -> list[Written]:
@@ -105,6 +113,15 @@ def written(rows: Sequence[Entry]) -> list[Written]:
 
 def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
+
+
+def measured(result: Document) -> str:
+    """What the numbers are, and their unit. Counts are of users, whatever the unit of what these hold."""
+    measure, unit = result["measure"], result["wording"]["unit"]
+    if not unit or measure == USERS:
+        return str(measure)
+    what, comma, rest = measure.partition(",")
+    return f"{what} ({printable(unit)}){comma}{rest}"
 
 
 def percent(result: Document) -> str:

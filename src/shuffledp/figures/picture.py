@@ -5,11 +5,24 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from shuffledp.core.display import printable
 from shuffledp.core.document import Document
 from shuffledp.figures.distribution import TRUTH, draw_distribution
-from shuffledp.figures.entries import FEW, Entry, are_ranked, entries, is_curve, largest, percent, written
+from shuffledp.figures.entries import (
+    FEW,
+    USERS,
+    Entry,
+    are_ranked,
+    entries,
+    is_curve,
+    largest,
+    measured,
+    percent,
+    written,
+)
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, SKY, canvas
 from shuffledp.results.promise import promise
 
@@ -42,25 +55,47 @@ def drawn(result: Document) -> "Iterator[Figure]":
     values = result["estimate"]["value"]
     ranked = are_ranked(result)
     rows = entries(result, largest(values, _BARS + 1) if ranked else None)
+    others = len(values) - _BARS if ranked and len(values) > _BARS + 1 else 0
     with_truth = result["truth"] is not None
     curve = is_curve(result)
-    lines = _BARS + 1 if ranked else len(rows) if len(rows) <= FEW and not curve else 11
-    height = 1.2 + (0.26 if with_truth else 0.2) * lines + (0.4 if with_truth or curve else 0)
+    lines = len(rows) if len(rows) <= FEW and not curve else 11
+    title, below = _wrapped(result["wording"]["title"], 45), _promised(result, several=len(rows) != 1)
+    above = 0.2 * len(title) + 0.16 * len(below)
+    height = 0.9 + (0.26 if with_truth else 0.2) * lines + (0.4 if with_truth or curve else 0) + above
     with canvas(_WIDTH, height, 1, 1) as (figure, axes), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a box is drawn for a letter the font lacks
         if curve:
             draw_distribution(axes[0], result)
         elif ranked:
-            _draw_ranked(axes[0], rows, result["measure"], len(values))
+            _draw_ranked(axes[0], rows, measured(result), others)
         else:
             draw = _draw_one if len(rows) == 1 else _draw_few if len(rows) <= FEW else _draw_many
-            draw(axes[0], rows, result["measure"])
+            draw(axes[0], rows, measured(result))
+        unit = result["wording"]["unit"]
+        if unit and not curve and result["measure"] == USERS:  # then the bins are made of values
+            (axes[0].set_xlabel if len(rows) > FEW and not ranked else axes[0].set_ylabel)(
+                _short(unit), parse_math=False
+            )
         if with_truth or curve:
             figure.legend(loc="outside lower center", ncols=2)
-        together = "simultaneous " if result["estimate"]["simultaneous"] else ""
-        interval = f"{together}{percent(result)} {'interval' if len(rows) == 1 else 'intervals'}"
-        figure.suptitle(f"{promise(result)}\n{result['n']:,} reports, {interval}", fontsize=9.0)
+        if title:
+            figure.suptitle("\n".join(title), fontsize=11.0, fontweight="bold", parse_math=False)
+            axes[0].set_title("\n".join(below), fontsize=9.0, parse_math=False)
+        else:
+            figure.suptitle("\n".join(below), fontsize=9.0, parse_math=False)
         yield figure
+
+
+def _wrapped(text: str | None, width: int) -> list[str]:
+    return wrap(printable(text or ""), width)
+
+
+def _promised(result: Document, *, several: bool) -> list[str]:
+    """Lines: what was asked, if the plan says it, and what is promised."""
+    together = "simultaneous " if result["estimate"]["simultaneous"] else ""
+    interval = f"{together}{percent(result)} {'intervals' if several else 'interval'}"
+    asked = _wrapped(result["wording"]["question"], 60)
+    return [*asked, promise(result), f"{result['n']:,} reports, {interval}"]
 
 
 def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:
@@ -82,19 +117,20 @@ def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:
     axis.spines["left"].set_visible(False)  # the line at zero is there already
     axis.grid(visible=False, axis="y")
     axis.axvline(0.0, color=BLACK, linewidth=0.8)
-    axis.set_xlabel(measure)
+    axis.set_xlabel(measure, parse_math=False)
     axis.xaxis.set_major_locator(_few_ticks())
     axis.xaxis.set_major_formatter(lambda x, _: f"{x:,.10g}")
     axis.set_axisbelow(True)
 
 
-def _draw_ranked(axis: "Axes", rows: list[Entry], measure: str, size: int) -> None:
-    """The largest, one line each, and a last line that says how large the others are at most."""
+def _draw_ranked(axis: "Axes", rows: list[Entry], measure: str, others: int) -> None:
+    """The largest, one line each, and if there are others a last line that says how large they are at most."""
+    if not others:
+        _draw_few(axis, rows, measure)
+        return
     *top, next_one = rows
     _draw_few(axis, top, measure)
-    axis.set_yticks(
-        range(len(rows)), [*(_short(row.name) for row in top), f"{size - len(top):,} others"], parse_math=False
-    )
+    axis.set_yticks(range(len(rows)), [*(_short(row.name) for row in top), f"{others:,} others"], parse_math=False)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     (text,) = written([next_one])
     axis.annotate(
@@ -121,7 +157,7 @@ def _draw_many(axis: "Axes", rows: list[Entry], measure: str) -> None:
     axis.autoscale_view()
     axis.set_xlim(edges[0], edges[-1])
     axis.set_xlabel(f"{len(rows):,} bins")
-    axis.set_ylabel(measure)
+    axis.set_ylabel(measure, parse_math=False)
     axis.yaxis.set_major_formatter(lambda y, _: f"{y:,.10g}")
     axis.set_axisbelow(True)
 
@@ -142,7 +178,8 @@ def _draw_one(axis: "Axes", rows: list[Entry], measure: str) -> None:
     axis.margins(x=0.3)
     axis.grid(visible=False)
     axis.xaxis.set_major_locator(_few_ticks())
-    axis.set_xlabel(measure)
+    axis.xaxis.set_major_formatter(lambda x, _: f"{x:,.10g}")
+    axis.set_xlabel(measure, parse_math=False)
 
 
 def _few_ticks() -> Any:

@@ -18,6 +18,7 @@ from shuffledp.figures.entries import (
     are_ranked,
     entries,
     is_curve,
+    measured,
     percent,
     shown,
     written,
@@ -61,7 +62,8 @@ def page(result: Document) -> str:
     alt, caption = _descriptions(result, rows)
     why = selection(result)
     return _template().render(
-        title=_sentence(f"{result['question']} of {result['n']:,} reports", end=""),
+        title=result["wording"]["title"] or _sentence(f"{result['question']} of {result['n']:,} reports", end=""),
+        asked=result["wording"]["question"] or "",
         summary=f"{_sentence(promise(result))} {result['n']:,} of {result['received']:,} reports are valid.",
         drawing=base64.b64encode(drawing[drawing.index(b"<svg") :]).decode(),  # before it: a DTD elsewhere
         alt=alt,
@@ -86,7 +88,7 @@ def page(result: Document) -> str:
 
 def _descriptions(result: Document, rows: list[Written]) -> tuple[str, str]:
     """What the picture shows, for those who cannot see it and for those who can."""
-    level, measure = percent(result), result["measure"]
+    level, measure = percent(result), measured(result)
     if len(rows) == 1:
         alt = f"{measure}: {rows[0].value}, {level} interval from {rows[0].low} to {rows[0].high}"
         return alt, f"The point is the estimate, the bar its {level} interval."
@@ -131,7 +133,7 @@ def _estimates(result: Document, rows: list[Written]) -> _Table:
     what = "Numbers" if is_curve(result) else "Bin" if several else "Answer"
     header = [what, "Estimate", error, f"{percent(result)} from", "to"]
     return _Table(
-        f"Estimated {result['measure']}" if several else result["measure"],
+        f"Estimated {measured(result)}" if several else measured(result),
         [*header, "Truth (not private)"] if truth else header,
         [tuple(cell for cell in row if cell is not None) for row in rows],
     )

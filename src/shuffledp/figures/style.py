@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,13 @@ PURPLE: Final = "#CC79A7"
 PALETTE: Final = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, BLACK)
 """Okabe and Ito's palette, without its yellow, in the order in which lines take colours."""
 
+_OTHER_SCRIPTS: Final = (
+    "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari",
+    "Noto Sans Bengali", "Noto Sans Thai", "Noto Sans Symbols2", "Noto Emoji", "PingFang SC", "Hiragino Sans", "Arial Unicode MS",
+    "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Nirmala UI", "Leelawadee UI", "Segoe UI", "Segoe UI Symbol",
+    "WenQuanYi Zen Hei", "Droid Sans Fallback", "Unifont",
+)  # fmt: skip
+"""Fonts for letters that matplotlib's own lacks, of which those that are installed are used."""
 _SETTINGS: Final[dict[Any, Any]] = {
     "font.size": 9.0,
     "axes.titlesize": 10.0,
@@ -48,9 +56,17 @@ def canvas(width: float, height: float, rows: int, columns: int) -> "Iterator[tu
 
     from shuffledp.figures.figure import ShownFigure
 
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context({**_SETTINGS, "font.family": ["DejaVu Sans", *_fonts()]}):
         figure = ShownFigure(figsize=(width, height), layout="constrained")
         yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+@cache
+def _fonts() -> list[str]:
+    from matplotlib.font_manager import fontManager
+
+    there = set(fontManager.get_font_names())
+    return [name for name in _OTHER_SCRIPTS if name in there]
 
 
 def save(figure: "Figure", out: Path, name: str) -> list[Path]:

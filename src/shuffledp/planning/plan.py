@@ -7,7 +7,7 @@ forecast, is computed anew: a better formula for it invalidates no file.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from shuffledp.accounting.account import account, bound_named
@@ -21,6 +21,7 @@ from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
+from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.over_time import OverTime
 from shuffledp.protocols import registry
@@ -42,12 +43,14 @@ class Plan:
         guarantee: what is promised once min_batch reports are shuffled; its n counts honest ones.
         min_batch: reports required before anything is released.
         over_time: how often it is carried out, and what all rounds together guarantee; None if that is left open.
+        wording: what people read beside the numbers. It is part of what parties agree on.
     """
 
     protocol: Deployable
     guarantee: Guarantee
     min_batch: int
     over_time: OverTime | None = None
+    wording: Wording = field(default_factory=Wording)
 
     @property
     def question(self) -> str:
@@ -79,6 +82,15 @@ class Plan:
         """What a report by itself guarantees, from the randomizer that runs; infinite if nothing."""
         local = self.protocol.randomizer.epsilon0
         return math.inf if local is None else local
+
+    def worded(self, *, title: str | None = None, question: str | None = None, unit: str | None = None) -> Self:
+        """The same plan with these texts: a title, the question as it is put to people, the unit of their values.
+
+        >>> commute = plan("mean", n=10_000, epsilon=1.0, delta=1e-6, high=180).worded(title="Commuting", unit="minutes")
+        >>> commute.explain().splitlines()[0]
+        'Commuting'
+        """
+        return replace(self, wording=self.wording.changed(title=title, question=question, unit=unit))
 
     def about(self, candidates: Sequence[str] | None) -> Self:
         """The same plan with an answer about these texts, for one that takes any text; None: as it is."""
@@ -144,7 +156,9 @@ class Plan:
                 "adjacency": promise.adjacency,
             },
             "min_batch": self.min_batch,
-        } | ({} if self.over_time is None else {"over_time": self.over_time.document()})  # fmt: skip
+            **({} if self.over_time is None else {"over_time": self.over_time.document()}),
+            **({"wording": self.wording.document()} if self.wording.document() else {}),
+        }  # fmt: skip
 
     @classmethod
     def from_document(cls, document: Any) -> Self:
@@ -172,6 +186,7 @@ class Plan:
                 guarantee=Guarantee(**promise, reference=bound_named(promise["bound"]).reference),
                 min_batch=body["min_batch"],
                 over_time=OverTime.from_document(body["over_time"]) if "over_time" in body else None,
+                wording=Wording.from_document(body.get("wording", {})),
             )
             follows = plan._well_formed() and plan._promised() == body and plan.holds()
             follows = follows and document.get("local", plan._local()) == plan._local()
@@ -215,6 +230,7 @@ class Plan:
         """The plan in words."""
         half = max(1, self.guarantee.n // 2)
         lines = [
+            *(text for text in (self.wording.title, self.wording.question) if text),
             f"{self.question} of {self.min_batch:,} users",
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",

@@ -168,6 +168,7 @@ class Result:
         return {
             "question": self.plan.question,
             "measure": self.plan.protocol.measure,
+            "wording": {"title": None, "question": None, "unit": None} | self.plan.wording.document(),
             "estimate": {
                 "names": list(self.names),
                 **listed(self.estimate, confidence=confidence, simultaneous=simultaneous),
