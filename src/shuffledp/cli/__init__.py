@@ -6,8 +6,10 @@ from importlib import import_module
 from typing import Final
 
 import click
+from click.exceptions import NoSuchCommand
 
 from shuffledp import __version__
+from shuffledp.cli.examples import with_examples
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM, UNEXPECTED
 from shuffledp.errors import NoClaim, ShuffledpError
 
@@ -18,6 +20,7 @@ _COMMANDS: Final = {
     "compare": "compare:compare_command",
     "compose": "compose:compose_command",
     "curve": "curve:curve_command",
+    "doctor": "doctor:doctor_command",
     "export": "export:export_command",
     "figures": "figures:figures",
     "keygen": "task:keygen",
@@ -30,6 +33,35 @@ _COMMANDS: Final = {
     "task": "task:task_group",
     "tokens": "tokens:tokens_group",
 }
+_TOPICS: Final = {
+    "Account": {
+        "account": "Privacy of a shuffled randomizer, or what it needs",
+        "curve": "Delta against epsilon",
+        "compose": "Privacy of several collections together",
+    },
+    "Plan and run": {
+        "plan": "The best parameters for a question, and the error",
+        "run": "Carry out a plan on a file",
+        "export": "Messages of a file in a secret order, as a table",
+        "simulate": "How far off a plan's answers are",
+        "compare": "All protocols for a question, side by side",
+    },
+    "Deploy": {
+        "task": "A plan and the terms of one collection",
+        "keygen": "Keys of a shuffler or an analyzer",
+        "tokens": "One-time tokens that admit reports",
+        "client": "Report a value",
+        "shuffler": "Take sealed reports, release permuted batches",
+        "analyzer": "Open a released batch and estimate",
+        "ledger": "What is spent of a population's budget",
+        "simulate-clients": "Report every row of a file for real",
+    },
+    "See and check": {
+        "figures": "The figures of the paper",
+        "doctor": "What is installed, and what is missing",
+    },
+}
+"""Every command, by what it is for."""
 
 
 class _Commands(click.Group):
@@ -42,8 +74,21 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, name = _COMMANDS[cmd_name].split(":")
-        command: click.Command = getattr(import_module(f"shuffledp.cli.{module}"), name)
-        return command
+        return with_examples(getattr(import_module(f"shuffledp.cli.{module}"), name), cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A name that is nearly one of the commands gets a hint."""
+        if args[0] not in _COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """By what they are for; none is loaded for this."""
+        for topic, commands in _TOPICS.items():
+            with formatter.section(topic):
+                formatter.write_dl(list(commands.items()))
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,10 +9,10 @@ from typing import Any, cast
 import click
 
 from shuffledp import __version__
-from shuffledp.accounting.account import DEFAULT_BOUND, bound_named, bounds
 from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem, Quantity, Solution
+from shuffledp.cli.bounds import bound_option, chosen_bounds
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
 from shuffledp.cli.progress import progress
@@ -77,14 +77,7 @@ class Request:
 @click.option("--n", type=Wholes(), help="Number of users.")
 @click.option("--epsilon", type=Reals(), help="Central privacy parameter.")
 @click.option("--delta", type=Reals(), help="Central failure probability.")
-@click.option(
-    "--bound",
-    "names",
-    multiple=True,
-    default=(DEFAULT_BOUND,),
-    show_default=True,
-    help="A name, or all. May be repeated.",
-)
+@bound_option
 @click.option(
     "--rounds", type=Whole(), default=1, help="Rounds in which the same users report; solves for epsilon or delta."
 )
@@ -111,7 +104,7 @@ def account(
     """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv exclude each other. Choose one.")
-    chosen = [bound_named(name) for name in (bounds() if "all" in names else dict.fromkeys(names))]
+    chosen = chosen_bounds(names)
     values: dict[str, tuple[float | int, ...]] = {name: value for name, value in options.items() if value is not None}
     request = Request(
         kind=RandomizerChoice(name=randomizer, matrix=None if matrix is None else read_channel(matrix)),

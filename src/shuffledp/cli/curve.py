@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.account import DEFAULT_BOUND, bound_named, bounds
 from shuffledp.accounting.curve import privacy_curve
+from shuffledp.cli.bounds import bound_option, chosen_bounds
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
@@ -24,7 +24,7 @@ from shuffledp.figures.style import check_picture
 @click.command("curve", epilog="Exit code: 0 if a bound gives a value, 3 if none does, 2 for bad input.")
 @randomizer_options()
 @click.option("--n", type=Whole(), required=True, help="Number of users.")
-@click.option("--bound", "names", multiple=True, default=(DEFAULT_BOUND,), show_default=True, help="A name, or all.")
+@bound_option
 @click.option("--epsilon-max", type=Real(), help="Where the curve ends [default: where delta is --delta-min].")
 @click.option("--delta-min", type=Real(), default=1e-12, show_default=True, help="Smallest delta of interest.")
 @click.option("--points", type=Whole(), default=41, show_default=True, help="Number of epsilons.")
@@ -45,7 +45,7 @@ def curve_command(
     blanket = kind.at(values, local_parameter(randomizer, values, None))
     if isinstance(blanket, RandomizerFamily):
         raise InvalidInput("the randomizer's parameter is missing. Give --epsilon0, --gamma or --sigma.")
-    chosen = [bound_named(name) for name in (bounds() if "all" in names else dict.fromkeys(names))]
+    chosen = chosen_bounds(names)
     with progress(points, "Curve") as bar:
         curve = privacy_curve(
             blanket, chosen, n=n, points=points, epsilon_max=epsilon_max, delta_min=delta_min, progress=lambda: bar.update(1)
