@@ -6,7 +6,7 @@ RUN := .venv/bin/
 READY := .venv/.ready
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench format docs lock clean browser postgres
+.PHONY: demo test test-all check bench format docs site lock clean browser postgres
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
@@ -58,10 +58,14 @@ postgres:
 docs: $(READY)
 	$(RUN)python docs/regenerate.py
 
+site: $(READY)
+	$(RUN)sphinx-build -W --keep-going -q -b html docs build/site
+	@echo "the documentation is in build/site/index.html"
+
 lock: $(UV)
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade \
 		--all-extras --group dev pyproject.toml --output-file requirements/lock.txt \
 		--custom-compile-command "make lock"
 
 clean:
-	rm -rf .venv .uv demo
+	rm -rf .venv .uv demo build

@@ -19,7 +19,7 @@ _OPTIONS: Final = [
     click.option(
         "--files",
         metavar="PATTERN",
-        help='Instead of DATA: all files like this, e.g. "people/*.parquet", in the order of their names.',
+        help='Instead of DATA: all files like this, e.g. "people/day-??.parquet", in the order of their names.',
     ),
     click.option("--column", help="Column with the values."),
     click.option("--query", help="SQL expression over the columns of one row, instead of a column."),
