@@ -1,22 +1,25 @@
-"""Several collections on the same users: certified curves, composed as privacy loss distributions.
+"""Several collections on the same users: certified curves, composed as laws of the privacy loss in whole numbers.
 
-A mechanism's curve delta(epsilon) over all real epsilon determines a privacy loss distribution that dominates it. Replace-one
-neighbours are symmetric, so delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon)), and one symmetric distribution does for both
-directions. Composition is Google's dp_accounting, whose FFT round-off is not certified: deltas below 1e-12 are refused.
-docs/maths/composition.md has the argument.
+A mechanism's curve delta(epsilon) over all real epsilon is below that of a law of the privacy loss (`arithmetic/dots.py`), and so
+is whatever is composed of it below what is composed of the law (`arithmetic/loss.py`), also if rounds are chosen adaptively.
+Replace-one neighbours are symmetric, so delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon)), and one law does for both
+directions. Convolutions are exact and everything else rounds up. docs/maths/composition.md has the proofs.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from shuffledp.accounting.bound import Bound
-from shuffledp.arithmetic.balls import exp_up
+from shuffledp.accounting.solve import Problem, first_guess
+from shuffledp.arithmetic.balls import exp_up, round_up
+from shuffledp.arithmetic.dots import dominating
 from shuffledp.arithmetic.inversion import first_real
-from shuffledp.arithmetic.law import Reals
+from shuffledp.arithmetic.loss import LossLaw
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket
 from shuffledp.errors import InvalidInput, NoClaim
@@ -24,22 +27,29 @@ from shuffledp.errors import InvalidInput, NoClaim
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-SMALLEST_DELTA: Final = 1e-12
-_NEGLIGIBLE: Final = 1e-17
-"""Where a curve is cut off; what is left is charged as outright failure in every round."""
+MOST_ROUNDS: Final = 10**9
+_NEGLIGIBLE_BITS: Final = 56
+"""A curve is cut off where it is below 2^-56; what is left is charged as outright failure in every round."""
+_DEEPEST: Final = 4
+"""Each depth doubles these bits, for deltas that are smaller still: down to 2^-896."""
+_BITS_BEYOND: Final = 72
+"""Of masses, beyond those of the cut."""
+_SPARE_BITS: Final = 16
+"""What a convolution may cut off is so many bits below the cut."""
+_MOST_CHARGED: Final = 1e-3
+"""Share of delta that may be charged as outright failure before a deeper cut is tried."""
 _MOST_LEFT: Final = 1e-3
 """If delta never becomes negligible: the most that may be left where it stops falling. More would leave nothing to claim."""
 _FALLING: Final = 0.9
 """Delta still falls if twice the epsilon makes it smaller by this factor."""
-_FFT_ERROR: Final = 2e-13
-_FFT_ERROR_PER_ROUND: Final = 1e-16
-"""Absolute error of a composed delta: measured against exact convolution at 1e3 ... 3e4 rounds, times two or more."""
 _REACH_PRECISION: Final = 0.065
 """Relative precision of where a curve is cut off."""
-_NODES: Final = 100
-"""Points of a curve."""
-_MOST_POINTS: Final = 200_000
-"""Points of a distribution on the common grid."""
+_NODES: Final = 120
+"""Points of a curve up to where it is cut off at first, and again beyond it for deeper cuts."""
+_STEPS_PER_NODE: Final = 4
+"""At least so many: nodes are on a grid of a power of two, so that all grids fit together, and still almost evenly spaced."""
+_NEAREST, _FARTHEST = 1e-12, 300.0
+"""Where a curve may be cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,85 +69,78 @@ class Collection:
     bound: Bound
 
     def __post_init__(self) -> None:
-        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= 10**6:
-            raise InvalidInput(f"rounds must be a whole number from 1 to 1e6; got {self.rounds!r}.")
+        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= MOST_ROUNDS:
+            raise InvalidInput(f"rounds must be a whole number from 1 to 1e9; got {self.rounds!r}.")
+
+    def law(self, depth: int = 0) -> LossLaw:
+        """One round: a law of the privacy loss whose curve is above the bound's."""
+        return _one_round(replace(self, rounds=1), depth)
 
     def delta_up(self, epsilon: float) -> float:
         """An upper bound on one round's delta; 1 where nothing is known."""
         claim = self.bound.claim(self.blanket, n=self.n, epsilon=epsilon, side="upper")
         return 1.0 if claim.regime is not None else min(1.0, exp_up(claim.log_delta.upper))
 
-    def reach(self) -> float:
+    def reach(self, depth: int = 0) -> float:
         """An epsilon at which one round's delta is negligible, or falls no further; not much larger than the least such."""
-        high, least, at = 1e-6, 1.0, 0.0
-        while (delta := self.delta_up(high)) > _NEGLIGIBLE:
+        negligible = 2.0 ** -(_NEGLIGIBLE_BITS << depth)
+        high = min(first_guess(Problem(randomizer=self.blanket, n=self.n, delta=negligible)), _FARTHEST) / 3
+        while high > _NEAREST and self.delta_up(high) <= negligible:
+            high /= 4
+        least, at = 1.0, high
+        while (delta := self.delta_up(high)) > negligible:
             if delta < _FALLING * least:
                 least, at = delta, high
             high *= 2
-            if high > 300:
+            if high > _FARTHEST:
                 if least > _MOST_LEFT:
                     raise NoClaim("no epsilon up to 300 makes one round's delta negligible. Add users or local noise.")
                 return at
-        return first_real(lambda e: self.delta_up(e) <= _NEGLIGIBLE, high / 2, high, precision=_REACH_PRECISION)
+        found = first_real(lambda e: self.delta_up(e) <= negligible, high / 2, high, precision=_REACH_PRECISION)
+        epsilon0 = self.blanket.epsilon0()
+        return found if epsilon0 is None else min(found, round_up(epsilon0))
+
+
+@lru_cache(maxsize=256)
+def _one_round(collection: Collection, depth: int) -> LossLaw:
+    near = collection.reach()
+    far = near if depth == 0 else max(near, collection.reach(depth))
+    step = 2.0 ** math.floor(math.log2(near / (_NODES * _STEPS_PER_NODE)))
+    points = nodes(near, step)
+    if far > near:
+        points = [*points, *(points[-1] + k for k in nodes(far - near, step)[1:])]
+    deltas = np.minimum.accumulate([collection.delta_up(k * step) for k in points]).tolist()
+    cut = _NEGLIGIBLE_BITS << depth
+    bits = cut + _BITS_BEYOND
+    return dominating(points, deltas, step=step, bits=bits, spare=1 << (bits - cut - _SPARE_BITS))
+
+
+def nodes(reach: float, step: float) -> list[int]:
+    """Multiples of a step, 0 first, almost evenly spaced, the last one at or beyond the reach."""
+    last = math.ceil(reach / step)
+    return [int(k) for k in np.unique(np.round(np.linspace(0, last, min(_NODES, last) + 1)))]
 
 
 def compose(collections: Sequence[Collection]) -> "Composition":
     """The joint guarantee of all rounds of all collections."""
     if not collections:
         raise InvalidInput("there is nothing to compose. Give at least one collection.")
-    reaches = [collection.reach() for collection in collections]
-    step = max(min(reaches) / _NODES, max(reaches) / _MOST_POINTS)
-    total: PrivacyLossDistribution | None = None
-    slack = 0.0
-    for collection, reach in zip(collections, reaches, strict=True):
-        one = to_pld(collection, step=step, reach=reach)
-        # delta at -infinity is the total mass: what rounding lost of it may have been loss
-        slack += collection.rounds * max(0.0, 1.0 - float(one.get_delta_for_epsilon(-700.0)))
-        rounds = one.self_compose(collection.rounds, tail_mass_truncation=0) if collection.rounds > 1 else one
-        total = rounds if total is None else total.compose(rounds, tail_mass_truncation=0)
-    rounds_in_all = sum(collection.rounds for collection in collections)
-    return Composition(distribution=total, slack=slack + _FFT_ERROR + _FFT_ERROR_PER_ROUND * rounds_in_all)
+    together = Composition(collections=tuple(collections))
+    together.law(0)
+    return together
 
 
-def to_pld(
-    collection: Collection, *, step: float | None = None, reach: float | None = None
-) -> "PrivacyLossDistribution":
-    """One round as a pessimistic privacy loss distribution of dp_accounting."""
+def to_pld(collection: Collection) -> "PrivacyLossDistribution":
+    """One round as a pessimistic privacy loss distribution of Google's dp_accounting, to be composed with others there."""
     try:
         from dp_accounting.pld import pld_pmf, privacy_loss_distribution
     except ImportError:
-        raise InvalidInput(
-            "composition needs dp_accounting, which is not installed. Install shuffledp[composition]."
-        ) from None
-    reach = collection.reach() if reach is None else reach
-    step = reach / _NODES if step is None else step
-    last = math.ceil(reach / step)
-    above = np.unique(np.round(np.linspace(0, last, min(_NODES, last) + 1)).astype(np.int64))
-    deltas = np.array([collection.delta_up(float(k * step)) for k in above])
-    deltas = np.minimum.accumulate(deltas)
-    mirrored = -np.expm1(-above[1:] * step) + np.exp(-above[1:] * step) * deltas[1:]
-    points = np.concatenate([-above[:0:-1], above])
-    values = np.concatenate([mirrored[::-1], deltas])
-    keep = _lower_hull(np.exp(points * step), values)
-    pmf = pld_pmf.create_pmf_pessimistic_connect_dots(
-        discretization=step, rounded_epsilons=points[keep], deltas=np.clip(values[keep], 0.0, 1.0)
-    )
+        raise InvalidInput("dp_accounting is not installed. Install the package dp-accounting.") from None
+    law = collection.law()
+    unit = 2.0**-law.bits
+    masses = np.array([float(int(mass)) * unit for mass in law.masses])
+    pmf = pld_pmf.DensePLDPmf(law.step, law.first, masses, law.infinite * unit, pessimistic_estimate=True)
     return privacy_loss_distribution.PrivacyLossDistribution(pmf)
-
-
-def _lower_hull(x: Reals, y: Reals) -> list[int]:
-    """Indices of the lower convex hull of the points, (0, 1) among them; the true curve is convex, so it stays below."""
-    hull: list[tuple[float, float, int]] = [(0.0, 1.0, -1)]
-    for i, (px, py) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
-        while len(hull) > 1 and _turns_down(hull[-2], hull[-1], px, py):
-            hull.pop()
-        hull.append((px, py, i))
-    return [index for *_, index in hull[1:]]
-
-
-def _turns_down(first: tuple[float, float, int], second: tuple[float, float, int], x: float, y: float) -> bool:
-    """Whether the second point is on or above the chord from the first to (x, y)."""
-    return (second[1] - first[1]) * (x - first[0]) >= (y - first[1]) * (second[0] - first[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,29 +148,48 @@ class Composition:
     """The privacy of everything together.
 
     Attributes:
-        distribution: the composed privacy loss.
-        slack: what floating point may have lost of delta: mass of the single rounds, and the FFT's error.
+        collections: what is composed.
     """
 
-    distribution: "PrivacyLossDistribution"
-    slack: float
+    collections: tuple[Collection, ...]
+    _laws: dict[int, LossLaw] = field(default_factory=dict, repr=False, compare=False)
+
+    def law(self, depth: int) -> LossLaw:
+        """The law of the whole loss, of curves that are cut off at this depth."""
+        if depth not in self._laws:
+            each = (part.law(depth).power(part.rounds) for part in self.collections)
+            total = next(each)
+            for law in each:
+                total = total.times(law)
+            self._laws[depth] = total
+        return self._laws[depth]
+
+    @property
+    def rounds(self) -> int:
+        """Of all collections."""
+        return sum(part.rounds for part in self.collections)
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on epsilon at this delta."""
-        floor = max(SMALLEST_DELTA, 2 * self.slack)
-        if checks.probability(delta, "delta") < floor:
-            raise NoClaim(
-                f"composed deltas below {floor:.2g} are not certified: dp_accounting's FFT works in double precision. "
-                "Use a larger delta or fewer rounds."
-            )
-        found = float(self.distribution.get_epsilon_for_delta(delta - self.slack))
-        if not math.isfinite(found):
+        checks.probability(delta, "delta")
+        found = self._deep_enough(lambda _: delta).epsilon(delta)
+        if found is None:
             raise NoClaim(
                 "no epsilon is finite at this delta after so many rounds. Use a larger delta or fewer rounds."
             )
-        return max(0.0, found) * (1 + 1e-9)
+        return found
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta at this epsilon."""
-        found = float(self.distribution.get_delta_for_epsilon(checks.epsilon(epsilon))) * (1 + 1e-9)
-        return min(1.0, max(found + self.slack, SMALLEST_DELTA))
+        checks.epsilon(epsilon)
+        return self._deep_enough(lambda law: law.delta(epsilon)).delta(epsilon)
+
+    def _deep_enough(self, delta: Callable[[LossLaw], float]) -> LossLaw:
+        """The law of the first depth at which little of delta is charged for the cut; the last one tried if none is."""
+        for depth in range(_DEEPEST + 1):
+            law = self.law(depth)
+            charged, cut = law.infinite * 2.0**-law.bits, 2.0 ** -(_NEGLIGIBLE_BITS << depth)
+            falls_no_further = charged > 2 * self.rounds * cut
+            if charged <= _MOST_CHARGED * delta(law) or falls_no_further:
+                break
+        return law

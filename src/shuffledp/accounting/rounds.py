@@ -43,5 +43,5 @@ def _composed(bound: Bound, problem: Problem, rounds: int) -> Solution:
         regime = str(refusal)
     return Solution(
         unknown=problem.unknown, value=value, lower=None, upper=value, regime=regime, bound=bound.name,
-        reference=f"{bound.reference}; composed by dp_accounting",
+        reference=f"{bound.reference}; composed exactly",
     )  # fmt: skip

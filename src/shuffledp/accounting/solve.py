@@ -138,7 +138,7 @@ def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Sol
         except NoClaim as refusal:
             regime = str(refusal)
     if bound.kind != "formula" and not safe_end_only:
-        other = _refuted(bound, problem, log_up(target), _guess(problem) if value is None else value)
+        other = _refuted(bound, problem, log_up(target), first_guess(problem) if value is None else value)
     if problem.unknown == "n":
         value = None if value is None else math.ceil(value)
         other = None if other is None else math.floor(other) + 1
@@ -308,7 +308,7 @@ def _numeric(bound: Bound, problem: Problem, target: float) -> float:
             return max(1.0, -target)
         return claim.log_delta.upper - target
 
-    found = search(margin, _axis(problem), _guess(problem), PRECISION)
+    found = search(margin, _axis(problem), first_guess(problem), PRECISION)
     if found is not None:
         return found
     otherwise = f"{bound.name} does not grant this delta with any {problem.unknown} in range. Relax epsilon or delta."
@@ -336,7 +336,7 @@ def _axis(problem: Problem) -> Search:
     return Search(low=family.low, high=family.high, towards=family.more_private)
 
 
-def _guess(problem: Problem) -> float:
+def first_guess(problem: Problem) -> float:
     """Where the normal approximation puts the unknown: epsilon^2 n = 2 log(1/delta) E[l^2]."""
     family = problem.randomizer
     if isinstance(family, RandomizerFamily):

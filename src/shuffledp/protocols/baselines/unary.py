@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.account import bound_named
-from shuffledp.accounting.composition import SMALLEST_DELTA, Collection, compose
+from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.gaussian_guess import gaussian_mu
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
@@ -159,8 +159,8 @@ class ManyMessages(Family):
         A first guess takes the shuffled bits for Gaussian; it is then proved, with a little more blanket as long as it is not.
         """
         n, epsilon, delta = question.n, question.epsilon, question.delta
-        if not SMALLEST_DELTA < delta < 0.1:
-            raise NoClaim("composition is certified for deltas from 1e-12 to 0.1 only. Use one of these.")
+        if not delta < 0.1:
+            raise NoClaim("the first guess of a blanket is for deltas below 0.1 only. Use one of these.")
         mu = gaussian_mu(epsilon, delta)
         guesses = [guess for guess in (_guess(question, 2 ** (j / 2), mu) for j in range(60)) if guess is not None]
         if not guesses:

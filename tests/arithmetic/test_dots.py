@@ -1,0 +1,57 @@
+"""Laws made of a few points of a curve: never on the wrong side of the curve between and beyond them, nor after composition."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from shuffledp.arithmetic.dots import dominating
+from shuffledp.arithmetic.loss import LossLaw
+
+BITS, SPARE = 160, 1 << 60
+
+
+def gaussian(mu: float, epsilon: float) -> float:
+    """The curve of a shift by mu standard deviations, whose T-fold composition is that of a shift by mu sqrt(T)."""
+    return float(norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu))
+
+
+def above(mu: float, noise: float = 0.0) -> LossLaw:
+    points = [0, 1, 2, 3, 5, 7, *range(10, 210, 2)]
+    random = np.random.default_rng(3)
+    deltas = [gaussian(mu, k * mu / 16) * (1 + noise * random.random()) for k in points]
+    return dominating(points, deltas, step=mu / 16, bits=BITS, spare=SPARE)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+@pytest.mark.parametrize("mu", [1e-4, 0.05, 1.0])
+def test_a_dominating_law_is_above_the_curve_everywhere(mu: float, noise: float) -> None:
+    """Also if the points are too high by some noise, so that they are not convex."""
+    law = above(mu, noise)
+    assert 0 <= law.total - 2**BITS < 1000  # units
+    for epsilon in np.linspace(-9 * mu, 9 * mu, 301):
+        truth = gaussian(mu, float(epsilon))
+        assert truth * (1 - 1e-9) - 1e-15 <= law.delta(float(epsilon))
+        if epsilon > 0 and truth > 1e-9:
+            assert law.delta(float(epsilon)) < truth * (1.15 + noise)
+
+
+@pytest.mark.parametrize(("mu", "rounds"), [(0.05, 10), (0.05, 1000), (0.003, 10**6)])
+def test_composed_gaussians_are_enclosed(mu: float, rounds: int) -> None:
+    law = above(mu).power(rounds)
+    for delta in (1e-3, 1e-6):
+        epsilon = law.epsilon(delta)
+        assert epsilon is not None
+        assert gaussian(mu * math.sqrt(rounds), epsilon) <= delta
+        assert gaussian(mu * math.sqrt(rounds), epsilon * 0.996) > delta
+
+
+def test_a_curve_that_does_not_fall_to_zero_leaves_an_infinite_loss() -> None:
+    law = dominating([0, 1, 2], [0.3, 0.1, 0.01], step=0.5, bits=BITS, spare=0)
+    assert law.infinite == math.ceil(0.01 * 2**BITS)
+    assert law.delta(1.0) == pytest.approx(0.01)
+    assert law.delta(100.0) == pytest.approx(0.01)
+    assert law.delta(0.25) <= 0.3
+    assert law.epsilon(0.009) is None
+    assert law.power(3).delta(100.0) == pytest.approx(1 - 0.99**3)
