@@ -1,8 +1,8 @@
 """What is claimed, one sentence after another, each for random randomizers, users and targets.
 
 That no claim excludes the truth is in `test_truth.py`, what other tools say in `test_other_tools.py`. What is asked of each
-registered randomizer or bound by itself, E[L] = 1 - e^epsilon included, is in `tests/conformance`; composition has its own file in
-`tests/accounting`.
+registered randomizer or bound by itself, E[L] = 1 - e^epsilon included, is in `tests/conformance`; composition has its own file
+in `tests/accounting`.
 """
 
 import math
