@@ -5,13 +5,12 @@ import math
 import mpmath as mp
 import pytest
 from flint import arb
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import formulas
-from oracles.enumeration import blanket_bound, expected_positive_part, response_rows, true_delta
-from shuffledp import Channel, Generic, Laplace, RandomizedResponse
-from shuffledp.accounting.account import bound_named
+from oracles.enumeration import expected_positive_part
+from shuffledp import Generic, Laplace, RandomizedResponse
 from shuffledp.accounting.concentration import BENNETT, HOEFFDING, Concentration
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket
@@ -23,50 +22,6 @@ SLACK = 1 + 1e-10
 def formula(bound: Concentration, blanket: Blanket, n: int, epsilon: float) -> float:
     """The bound's value even where it exceeds 1 and so claims nothing."""
     return math.exp(min(700.0, evaluate(lambda: bound._log_delta(blanket, n, arb(epsilon))).upper))
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.integers(2, 4), st.integers(2, 5), st.floats(0.05, 4), st.floats(0.01, 0.95))
-def test_response_all_datasets(size: int, n: int, epsilon0: float, fraction: float) -> None:
-    epsilon = fraction * epsilon0
-    assume(size + n <= 7)
-    rows = response_rows(size, epsilon0)
-    truth, lemma = true_delta(rows, n, epsilon), blanket_bound(rows, n, epsilon)
-    assert truth <= lemma * SLACK
-    blanket = RandomizedResponse(size=size, epsilon0=epsilon0).blanket()
-    for bound in (HOEFFDING, BENNETT):
-        assert lemma <= formula(bound, blanket, n, epsilon) * SLACK
-    for name in ("bennett", "hoeffding", "closed-form"):
-        for known in (blanket, Generic(epsilon0=epsilon0).blanket()):
-            claim = bound_named(name).claim(known, n=n, epsilon=epsilon)
-            assert truth <= math.exp(claim.log_delta.upper) * SLACK
-
-
-@st.composite
-def small_channels(draw: st.DrawFn) -> list[list[float]]:
-    """Rows of 1s and e^epsilon0s: the extremal channels, where pairs may agree on some messages."""
-    epsilon0 = draw(st.floats(0.1, 3))
-    size, messages = draw(st.integers(2, 3)), draw(st.integers(2, 3))
-    rows = []
-    for _ in range(size):
-        row = [math.exp(epsilon0) if draw(st.booleans()) else 1.0 for _ in range(messages)]
-        rows.append([entry / math.fsum(row) for entry in row])
-    return rows
-
-
-@settings(max_examples=200, deadline=None)
-@given(small_channels(), st.integers(1, 4), st.floats(0.01, 0.95))
-def test_channels_all_datasets(rows: list[list[float]], n: int, fraction: float) -> None:
-    channel = Channel(rows)
-    assert channel.epsilon0 is not None
-    epsilon = fraction * channel.epsilon0
-    assume(epsilon > 1e-6)
-    truth, lemma = true_delta(rows, n, epsilon), blanket_bound(rows, n, epsilon)
-    assert truth <= lemma * SLACK + 1e-15
-    generic = Generic(epsilon0=channel.epsilon0)
-    for bound in (HOEFFDING, BENNETT):
-        assert lemma <= formula(bound, channel.blanket(), n, epsilon) * SLACK
-        assert truth <= formula(bound, generic.blanket(), n, epsilon) * SLACK
 
 
 def _printed_bennett(a: float, b: float, c: float, m: int) -> float:

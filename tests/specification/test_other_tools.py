@@ -1,0 +1,103 @@
+"""Others say the same: Google's dp_accounting, closed forms, and the clones' formula, written anew from the papers.
+
+No package that accounts for a shuffler could be found on PyPI, so tools for one user, or for an explicit pair of laws, are asked.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
+from scipy.stats import binom, norm
+
+from oracles.enumeration import response_rows, view
+from shuffledp import Gaussian, Generic, Laplace, RandomizedResponse
+from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.composition import Collection, compose
+from shuffledp.core.blanket import HasBlanket
+
+STEP = 1e-4
+"""Of the privacy losses of dp_accounting: rounded up for a claim, down for a lower end."""
+ALONE: dict[str, tuple[HasBlanket, Callable[[bool], Any]]] = {
+    "laplace": (Laplace(epsilon0=1.5), lambda up: pld.from_laplace_mechanism(1 / 1.5, pessimistic_estimate=up)),
+    "gaussian": (Gaussian(sigma=1.2), lambda up: pld.from_gaussian_mechanism(1.2, pessimistic_estimate=up)),
+    "response": (
+        RandomizedResponse(size=5, gamma=0.4),
+        lambda up: pld.from_randomized_response(0.4, 5, pessimistic_estimate=up),
+    ),
+}
+
+
+def ends(randomizer: HasBlanket, n: int, epsilon: float) -> tuple[float, float]:
+    found = bound_named("best").claim(randomizer.blanket(), n=n, epsilon=epsilon).log_delta
+    return math.exp(found.lower), math.exp(found.upper)
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_one_user_is_as_private_as_dp_accounting_says(name: str) -> None:
+    randomizer, theirs = ALONE[name]
+    above, below = theirs(True), theirs(False)
+    for epsilon in (0.1, 0.5, 1.0):
+        lower, upper = ends(randomizer, 1, epsilon)
+        assert lower <= above.get_delta_for_epsilon(epsilon)
+        assert below.get_delta_for_epsilon(epsilon) <= upper
+        assert upper <= above.get_delta_for_epsilon(epsilon) * 1.001
+
+
+@pytest.mark.parametrize(("size", "n"), [(2, 12), (3, 6)])
+def test_dp_accounting_finds_no_dataset_that_is_less_private(size: int, n: int) -> None:
+    """It is given the laws of the shuffled counts, for several crowds."""
+    rows, randomizer = response_rows(size, 2.0), RandomizedResponse(size=size, epsilon0=2.0)
+    for crowd in ([0] * (n - 1), [1] * (n - 1), [size - 1] * (n - 1), [j % size for j in range(n - 1)]):
+        first, second = (
+            {counts: math.log(mass) for counts, mass in view(rows, [*crowd, mine]).items()} for mine in (0, 1)
+        )
+        theirs = pld.from_two_probability_mass_functions(
+            first, second, pessimistic_estimate=False, value_discretization_interval=STEP
+        )
+        for epsilon in (0.1, 0.4, 1.0):
+            assert theirs.get_delta_for_epsilon(epsilon) <= ends(randomizer, n, epsilon)[1]
+
+
+@pytest.mark.parametrize("rounds", [1, 4, 9])
+def test_rounds_of_gaussian_noise_are_one_with_less_noise(rounds: int) -> None:
+    """One user: k rounds are one with sigma / sqrt(k), whose delta is known (Balle and Wang 2018)."""
+    together = compose(
+        [Collection(blanket=Gaussian(sigma=3.0).blanket(), n=1, rounds=rounds, bound=bound_named("best"))]
+    )
+    sigma = 3.0 / math.sqrt(rounds)
+    for epsilon in (0.2, 0.6, 1.2):
+        exact = norm.cdf(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * norm.cdf(-0.5 / sigma - epsilon * sigma)
+        assert exact <= together.delta(epsilon) <= exact * 1.1 + 1e-9
+
+
+def test_rounds_of_coins_are_a_binomial_number() -> None:
+    """One user who answers k times: the number of true answers says it all."""
+    epsilon0, rounds = 0.5, 20
+    q = math.exp(epsilon0) / (1 + math.exp(epsilon0))
+    k = np.arange(rounds + 1)
+    first, second = binom.pmf(k, rounds, q), binom.pmf(k, rounds, 1 - q)
+    blanket = RandomizedResponse(size=2, epsilon0=epsilon0).blanket()
+    together = compose([Collection(blanket=blanket, n=1, rounds=rounds, bound=bound_named("best"))])
+    for epsilon in (0.5, 2.0, 5.0):
+        exact = float(np.maximum(first - math.exp(epsilon) * second, 0).sum())
+        assert exact <= together.delta(epsilon) <= exact * 1.01
+
+
+@pytest.mark.parametrize(("epsilon0", "n"), [(1.0, 300), (2.0, 1000), (0.3, 50)])
+def test_the_generic_bound_is_the_clones_formula(epsilon0: float, n: int) -> None:
+    """Feldman, McMillan and Talwar with the parameters of Wang et al.: C ~ Bin(n - 1, 2 / (p + 1)) clones, half of each kind."""
+    p = math.exp(epsilon0)
+    clones = np.arange(n)
+    weight = binom.pmf(clones, n - 1, 2 / (p + 1))
+    for epsilon in (0.05 * epsilon0, 0.3 * epsilon0):
+        total = 0.0
+        for c in clones[weight > 1e-18].tolist():
+            a = np.arange(c + 2)  # of c clones and the user, how many say "0"
+            mine, other = binom.pmf(a - 1, c, 0.5), binom.pmf(a, c, 0.5)
+            first, second = (p * mine + other) / (p + 1), (mine + p * other) / (p + 1)
+            total += float(weight[c]) * float(np.maximum(first - math.exp(epsilon) * second, 0).sum())
+        claim = bound_named("generic").claim(Generic(epsilon0=epsilon0).blanket(), n=n, epsilon=epsilon).log_delta.upper
+        assert total * (1 - 1e-9) <= math.exp(claim) <= total * (1 + 2e-3) + 1e-15
