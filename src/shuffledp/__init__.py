@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from shuffledp.accounting.account import account, bounds, calibrate
     from shuffledp.accounting.accuracy import summation_error_floor
     from shuffledp.accounting.composition import Collection, compose, to_pld
+    from shuffledp.accounting.index import ShuffleIndex, shuffle_index
     from shuffledp.accounting.solve import Solution
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
@@ -53,6 +54,7 @@ _HOME = {
     "RandomizedResponse": "randomizers.response",
     "Result": "results.result",
     "Session": "engines.session",
+    "ShuffleIndex": "accounting.index",
     "ShuffledpError": "errors",
     "Solution": "accounting.solve",
     "Statistics": "protocols.statistics",
@@ -67,6 +69,7 @@ _HOME = {
     "plan": "planning.plan",
     "run": "engines.run",
     "run_file": "engines.run",
+    "shuffle_index": "accounting.index",
     "summation_error_floor": "accounting.accuracy",
     "to_pld": "accounting.composition",
     "users_needed": "planning.inverse",
@@ -92,6 +95,7 @@ __all__ = [
     "RandomizedResponse",
     "Result",
     "Session",
+    "ShuffleIndex",
     "ShuffledpError",
     "Solution",
     "Statistics",
@@ -106,6 +110,7 @@ __all__ = [
     "plan",
     "run",
     "run_file",
+    "shuffle_index",
     "summation_error_floor",
     "to_pld",
     "users_needed",

@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "doctor": "doctor:doctor_command",
     "export": "export:export_command",
     "figures": "figures:figures",
+    "index": "index:index_command",
     "keygen": "task:keygen",
     "ledger": "analyzer:ledger_group",
     "plan": "plan:plan_command",

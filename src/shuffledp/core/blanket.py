@@ -95,6 +95,13 @@ class Blanket(ABC):
     def witnesses(self) -> Sequence[Pair]:
         """Pairs of inputs with eta the law of a third, for lower bounds: any may be taken."""
 
+    def chi_squared(self) -> arb | None:
+        """The largest sum over messages of (mu_x - mu_x')^2 / mu_x'' over all inputs x, x', x''; None if it is not known.
+
+        Infinite if x'' cannot send what x can. Its root is the shuffle index (docs/maths/cushion.md).
+        """
+        return None
+
     def releases(self) -> "Sequence[Blanket]":
         """The blankets of several messages per person, each shuffled apart: releases that compose. Empty if there is one."""
         return ()

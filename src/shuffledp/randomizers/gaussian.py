@@ -74,6 +74,10 @@ class GaussianBlanket(Blanket):
             )
         ]
 
+    def chi_squared(self) -> arb:
+        """Of 0 and 1 while the others hold 0: the largest of all (docs/maths/cushion.md)."""
+        return (1 / arb(self.sigma) ** 2).expm1()
+
     def pairs(self) -> Sequence[Sequence[Pair]]:
         """The pair (0, 1), with its upper tail cut off at several places (docs/maths/blankets.md on other pairs)."""
         return [_Spreads(self.sigma)]

@@ -57,6 +57,11 @@ class LaplaceBlanket(Blanket):
             )
         ]
 
+    def chi_squared(self) -> arb:
+        """Of 0 and 1 while the others hold 0: the largest of all (docs/maths/cushion.md)."""
+        e = arb(self.local)
+        return (2 * e.expm1() + (-2 * e).expm1()) / 3
+
     def pairs(self) -> Sequence[Sequence[Pair]]:
         """The pair (0, 1), which dominates all others."""
         return [[_spread(self.local)]]

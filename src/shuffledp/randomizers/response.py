@@ -76,6 +76,11 @@ class ResponseBlanket(Blanket):
             )
         ]
 
+    def chi_squared(self) -> arb:
+        """While the others hold a third value, or, of two values, either."""
+        rest, gain = self._cell_and_gain()
+        return gain**2 * rest * (2 if self.size > 2 else 1 + 1 / (1 + gain))
+
     def pairs(self) -> Sequence[Sequence[Pair]]:
         """By symmetry all pairs x != x' are one: atoms on x, on x', on the k - 2 others."""
         with ctx.workprec(128):

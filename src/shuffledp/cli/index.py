@@ -1,0 +1,51 @@
+"""`shuffledp index`: one number per randomizer for very large crowds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp.accounting.index import ShuffleIndex, index_of
+from shuffledp.cli.account import Request
+from shuffledp.cli.numbers import given
+from shuffledp.cli.randomizer import RandomizerChoice, local_parameter, randomizer_options, read_channel, refuse_strays
+from shuffledp.cli.tables import aligned
+from shuffledp.core.blanket import RandomizerFamily
+from shuffledp.core.digits import rounded_down, rounded_up
+from shuffledp.errors import InvalidInput
+
+
+@click.command("index", epilog="Exit code: 0, or 2 for bad input.")
+@randomizer_options(sweep=True)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def index_command(randomizer: str, matrix: Path | None, as_json: bool, **options: Any) -> None:
+    """The shuffle index chi of a randomizer: among n users it hides like Gaussian noise of sqrt(n) / chi on a 0 or 1.
+
+    Give a parameter several values, as in --epsilon0 1,2,4, to sweep it. The last column is the index that the
+    privacy blanket gives instead: for very many users its bound is that much too large.
+    """
+    values = {name: value for name, value in options.items() if value is not None}
+    refuse_strays(randomizer, values, matrix)
+    kind = RandomizerChoice(name=randomizer, matrix=None if matrix is None else read_channel(matrix))
+    local = local_parameter(randomizer, values, None)
+    request = Request(kind=kind, values=values, local=local, rounds=1)
+    found: list[tuple[str, ShuffleIndex]] = []
+    for point in request.points():
+        blanket = kind.at(point, local)
+        if isinstance(blanket, RandomizerFamily):
+            raise InvalidInput(f"the randomizer's parameter is missing. Give --{blanket.parameter}.")
+        found.append((given(point[request.sweep]) if request.sweep else randomizer, index_of(blanket)))
+    if as_json:
+        results = [_document(index) for _, index in found]
+        inputs = {"randomizer": randomizer, **{name: v if len(v) > 1 else v[0] for name, v in values.items()}}
+        click.echo(json.dumps({"inputs": inputs, "results": results}, indent=2, allow_nan=False))
+        return
+    rows = [[label, rounded_up(i.upper, 7), rounded_down(i.lower, 7), rounded_up(i.blanket, 7)] for label, i in found]
+    click.echo(aligned([request.sweep or "randomizer", "index", "lower bound", "blanket's"], rows))
+
+
+def _document(index: ShuffleIndex) -> dict[str, float | bool | None]:
+    """As JSON data; an infinite index is null."""
+    ends = {"lower": index.lower, "upper": index.upper, "blanket": index.blanket}
+    return {name: end if end < float("inf") else None for name, end in ends.items()} | {"known": index.known}
