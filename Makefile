@@ -6,7 +6,7 @@ RUN := .venv/bin/
 READY := .venv/.ready
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench format docs site lock clean browser postgres
+.PHONY: demo test test-all check bench mutants format docs site lock clean browser postgres
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
@@ -25,6 +25,10 @@ check: $(READY)
 
 bench: $(READY) postgres
 	for script in benchmarks/bench_*.py; do $(RUN)python $$script || exit 1; done
+
+# Bugs planted one at a time, and those that no test notices (docs/mutants.md); MUTANTS="--group core --sample 50" chooses.
+mutants: $(READY) postgres
+	PYTHONPATH=tests $(RUN)python -m mutants $(MUTANTS)
 
 format: $(READY)
 	$(RUN)ruff format .

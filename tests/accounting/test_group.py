@@ -1,5 +1,7 @@
 """A person with several reports: group privacy (tests/specification/test_claims.py has the truth)."""
 
+import math
+
 import pytest
 
 from shuffledp import InvalidInput, RandomizedResponse, account
@@ -20,3 +22,18 @@ def test_more_rows_cost_more_and_never_more_than_locally() -> None:
     assert group(randomizer, n=30, delta=1e-9, rows=3).epsilon <= 6.0 + 1e-12
     with pytest.raises(InvalidInput):
         group(randomizer, n=30, delta=1e-9, rows=0)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 10])
+@pytest.mark.parametrize("n", [10**3, 10**5])
+def test_the_groups_delta_has_every_factor(n: int, rows: int) -> None:
+    """With e of one report: d (1 + e^e + ... + e^((m - 1) e)) is at most delta, and no longer at an e that is 0.3 % smaller."""
+    randomizer, delta = RandomizedResponse(size=5, epsilon0=2.0), 1e-6
+    claim = group(randomizer, n=n, delta=delta, rows=rows)
+    assert (claim.delta, claim.n) == (delta, n)
+
+    def grown(epsilon: float) -> float:
+        return account(randomizer, n=n, epsilon=epsilon).delta * math.fsum(math.exp(i * epsilon) for i in range(rows))
+
+    assert grown(claim.epsilon / rows) <= delta * (1 + 1e-9)
+    assert grown(claim.epsilon / rows * 0.997) > delta

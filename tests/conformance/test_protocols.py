@@ -24,6 +24,7 @@ from shuffledp.core.canonical import canonical
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
+from shuffledp.core.words import PART, RESPONSE, EncodingWords, rows_from
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.reals import RealRange
 from shuffledp.protocols.counting import Counting
@@ -31,6 +32,7 @@ from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
 from shuffledp.protocols.registry import PROTOCOLS, from_document
 from shuffledp.protocols.summing import Summing
+from shuffledp.randomizers.mixture import Mixture
 
 WORDS = KeyedWords.seeded(11)
 N = 100
@@ -268,6 +270,49 @@ def check_law(protocol: ShuffleProtocol) -> None:
         assert ks_2samp(errors[:, j], fake[:, j], method="asymp").pvalue > SIGNIFICANCE
 
 
+class Spy:
+    """Words under a key that remember what was asked for."""
+
+    private = False
+
+    def __init__(self) -> None:
+        self._asked: dict[tuple[str, int], list[NDArray[Any]]] = {}
+
+    def stream(self, first_row: int, count: int, lane: int) -> NDArray[np.uint8]:
+        self._asked.setdefault(("lane", lane), []).append(np.arange(first_row, first_row + count))
+        return WORDS.stream(first_row, count, lane)
+
+    def blocks(self, rows: NDArray[np.uint64], draw: int) -> NDArray[np.uint64]:
+        self._asked.setdefault(("draw", draw), []).append(rows.copy())
+        return WORDS.blocks(rows, draw)
+
+    def more_than(self, often: int) -> list[tuple[str, int]]:
+        """Lanes and draws of which a row's words were asked for more than so often; to choose a question, more than once."""
+        found = []
+        for (kind, which), rows in self._asked.items():
+            choosing = which % 8 == PART if kind == "lane" else which % (1 << 40) >> 34 == 1
+            most = np.unique(np.concatenate(rows), return_counts=True)[1].max(initial=0)
+            if most > (1 if choosing else often):
+                found.append((kind, which))
+        return found
+
+
+def answered(randomizer: Any) -> int:
+    """Of how many questions a user answers one: each asks for the same words, of which a user uses those of one question."""
+    parts = getattr(randomizer, "parts", ())
+    return len(parts) if isinstance(randomizer, Mixture) else max(map(answered, parts), default=1)
+
+
+def check_words(protocol: ShuffleProtocol) -> None:
+    """No address of random words is used twice: neither for two purposes, nor for two users, whatever is tied or rejected."""
+    values = everyone(somebody(protocol.domain))
+    spy = Spy()
+    protocol.randomize(np.tile(values, 40), spy, first_row=0)
+    for first_row in (5000, 5000 + N, 5000 + 2 * N):  # rows that follow each other share nothing either
+        protocol.randomize(values, spy, first_row=first_row)
+    assert spy.more_than(answered(getattr(protocol, "randomizer", None))) == []
+
+
 def check_shift(protocol: ShuffleProtocol) -> None:
     """However one report is exchanged for another, no entry moves by more than is stated."""
     messages = protocol.randomize(everyone(somebody(protocol.domain)), WORDS, first_row=0)
@@ -290,6 +335,7 @@ def check_shift(protocol: ShuffleProtocol) -> None:
 
 CHECKS: tuple[Callable[[Any], None], ...] = (
     check_document, check_description, check_secrets, check_pure, check_counts, check_truth, check_errors, check_shift,
+    check_words,
 )  # fmt: skip
 
 
@@ -421,9 +467,33 @@ class AveragesTheTruth(Wrong):
         return super().truth(values) / max(1, len(values))
 
 
+class RoundsWithItsResponse(Wrong):
+    """Draws for its encoding what its randomizer draws."""
+
+    __slots__ = ()
+
+    def encode(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:
+        assert isinstance(words, EncodingWords)
+        words.source.stream(first_row, len(values), RESPONSE)
+        return super().encode(values, words, first_row=first_row)
+
+
+class TiesWithItsResponse(Wrong):
+    """The same of the rarer draws."""
+
+    __slots__ = ()
+
+    def encode(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:
+        assert isinstance(words, EncodingWords)
+        words.source.blocks(rows_from(first_row, len(values)), 0)
+        return super().encode(values, words, first_row=first_row)
+
+
 @pytest.mark.parametrize(
     ("wrong", "check"),
     [
+        (RoundsWithItsResponse, check_words),
+        (TiesWithItsResponse, check_words),
         (BelievesInAnotherGamma, check_exactly_unbiased),
         (BelievesInAnotherGamma, check_law),
         (UnderstatesItsError, check_exactly_unbiased),

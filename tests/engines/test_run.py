@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 
 from oracles.people import COLOURS, NUMBERS, write
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, Summation, plan, run, run_file
+from shuffledp.accounting.group import group
 from shuffledp.engines import csv_file, person_rows, table
 from shuffledp.engines import tally as tally_module
+from shuffledp.engines.registry import ENGINES
+from shuffledp.engines.run import result_of, tally_source
 from shuffledp.engines.tally import tally_rows
+from shuffledp.engines.values import Values
 
 WORDS = KeyedWords.seeded(1)
 
@@ -76,6 +80,34 @@ def test_seeded_randomness_carries_no_guarantee(mean: Plan) -> None:
 def test_too_few_rows_release_nothing(mean: Plan) -> None:
     with pytest.raises(InvalidInput, match=r"500 reports are fewer than the plan's 1,000.*epsilon would be 1\.[3-9]"):
         run(mean, NUMBERS[:500])
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_the_minimum_is_exactly_the_plans(mean: Plan, engine: str) -> None:
+    """With that many rows there is an answer, with one fewer none: neither from the rows nor from their counts."""
+    least = mean.min_batch
+    assert run(mean, NUMBERS[:least], engine=engine).n == least
+    with pytest.raises(InvalidInput, match="fewer than the plan's"):
+        run(mean, NUMBERS[: least - 1], engine=engine)
+    with pytest.raises(InvalidInput, match="fewer than the plan's"):
+        tally_source(mean, Values(NUMBERS[: least - 1]), WORDS, engine=engine)
+    few = tally_rows(mean.protocol, NUMBERS[: least - 1], WORDS)
+    with pytest.raises(InvalidInput, match="fewer than the plan's"):
+        result_of(mean, few, rows=1, checked=True, private=True)
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+def test_several_rows_per_person_rely_on_honest_reports_only(tmp_path: Path, rows: int) -> None:
+    """Every figure of the guarantee: the honest share of the reports, the plan's delta, and the epsilon that these two give."""
+    half = plan("mean", n=1000, epsilon=1.0, delta=1e-6, low=0.0, high=10.0, honest_fraction=0.5)
+    path = write(tmp_path / "people.parquet", {"who": np.arange(2000) // rows, "number": NUMBERS})
+    found = run_file(half, path, column="number", user="who", max_rows_per_user=rows)
+    assert found.guarantee is not None
+    assert (found.guarantee.n, found.guarantee.delta) == (1000, half.guarantee.delta)
+    assert found.guarantee == group(half.protocol.randomizer, n=1000, delta=1e-6, rows=rows)
+    assert found.realised_epsilon == found.guarantee.epsilon
+    assert found.guarantee.epsilon > group(half.protocol.randomizer, n=2000, delta=1e-6, rows=rows).epsilon
+    assert found.realised_honest == 1000
 
 
 def test_numeric_bins_and_whole_numbers(tmp_path: Path) -> None:

@@ -69,6 +69,25 @@ def test_a17_a_crash_never_under_counts(tmp_path: Path, monkeypatch: pytest.Monk
     assert ledger.book(release("three")).releases == 3
 
 
+def test_a_release_is_on_disk_with_its_name_before_it_counts_as_booked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes, then the folder's entry, each time."""
+    path, synced = tmp_path / "ledger.jsonl", list[str]()
+
+    def fsync(handle: int) -> None:
+        number = os.fstat(handle).st_ino
+        synced.append({tmp_path.stat().st_ino: "folder", path.stat().st_ino: path.read_text()}[number])
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    ledger = Ledger(path, epsilon=budget_for(3), delta=1e-6)
+    for name in ("one", "two"):
+        synced.clear()
+        ledger.book(release(name))
+        assert synced == [path.read_text(), "folder"]
+        assert json.loads(synced[0].splitlines()[-1])["batch"] == name
+
+
 def test_an_altered_ledger_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     ledger = Ledger(path, epsilon=budget_for(3), delta=1e-6)

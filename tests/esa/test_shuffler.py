@@ -19,7 +19,7 @@ from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.wire import report_id
 from shuffledp.stores.batch import Batch
 from shuffledp.stores.sqlite.store import SQLiteStore
-from shuffledp.stores.store import StoreUnavailable
+from shuffledp.stores.store import Store, StoreUnavailable
 
 
 @pytest.fixture
@@ -86,6 +86,23 @@ def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Cloc
     (released,) = [found for found in attack(1) if isinstance(found, Batch)]
     assert sorted(messages(again, released)) == list(range(50))
     assert len(again.store.batches(TASK.id, "RELEASED")) == 1
+
+
+def test_the_store_is_asked_for_the_whole_minimum(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was counted before the batch is closed may be out of date: the store counts again, up to the same number."""
+    shuffler, asked = made(tmp_path / "store.db", clock), list[int]()
+    close: Any = type(shuffler.store).start_closing
+
+    def spy(store: Store, batch_id: int, *, at_least: int, **rest: Any) -> Any:
+        asked.append(at_least)
+        return close(store, batch_id, at_least=at_least, **rest)
+
+    monkeypatch.setattr(type(shuffler.store), "start_closing", spy)
+    shuffler.accept(TASK.id, reports(50))
+    assert isinstance(shuffler.close(TASK.id, whatever_the_window=True), Batch)
+    assert asked == [TASK.release_size] == [50]
 
 
 def test_a7_malformed_records_fail_by_themselves(tmp_path: Path, clock: Clock, place: Place) -> None:

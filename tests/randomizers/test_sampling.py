@@ -3,12 +3,14 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from shuffledp import Channel, KeyedWords, LatticeChannel, RandomizedResponse, SystemWords
+from shuffledp.core.words import RESPONSE, coins, rows_from
 
 SIGNIFICANCE = 1e-9
 N = 400_000
@@ -17,6 +19,62 @@ N = 400_000
 def p_value(messages: NDArray[np.integer], law: NDArray[np.float64]) -> float:
     observed = np.bincount(messages, minlength=len(law))
     return float(chisquare(observed, law / law.sum() * len(messages)).pvalue)
+
+
+class Dealt:
+    """Words that are dealt out: 64 bits for each row, the first eight of them by the stream; a uniform message is 1 of 2."""
+
+    private = False
+
+    def __init__(self, *numbers: int) -> None:
+        self._numbers = np.array(numbers, dtype=np.uint64)
+
+    def stream(self, first_row: int, count: int, lane: int) -> NDArray[np.uint8]:
+        assert (first_row, lane) == (3, RESPONSE)
+        return (self._numbers >> np.uint64(56)).astype(np.uint8)[:count]
+
+    def blocks(self, rows: NDArray[np.uint64], draw: int) -> NDArray[np.uint64]:
+        assert draw == 0
+        mine = self._numbers[(rows - np.uint64(3)).astype(np.int64)]
+        return np.stack(
+            [mine << np.uint64(8) | np.uint64(0xFF), np.full(len(mine), 2**32 - 1, dtype=np.uint64)], axis=1
+        )
+
+
+class Whole(Dealt):
+    """The same, both words of a block."""
+
+    def blocks(self, rows: NDArray[np.uint64], draw: int) -> NDArray[np.uint64]:
+        return np.stack([self._numbers, self._numbers], axis=1)
+
+
+@pytest.mark.parametrize(
+    "threshold", [1, 2, 255, 2**56 - 1, 2**56, 2**56 + 1, 15 << 56, (16 << 56) + 7, 2**63, 2**64 - 1]
+)
+def test_a_word_below_the_threshold_is_in_the_blanket_and_the_threshold_itself_is_not(threshold: int) -> None:
+    """By the last bit: T - 1 and T, and what has their first byte or the ones beside it."""
+    response = RandomizedResponse.of_threshold(size=2, threshold=threshold)
+    near = {threshold + step for step in (-(2**56), -2, -1, 0, 1, 2, 2**56)} | {0, 2**64 - 1}
+    numbers = sorted(number for number in near if 0 <= number < 2**64)
+    sent = response.randomize(np.zeros(len(numbers), dtype=np.uint8), Dealt(*numbers), first_row=3)
+    assert sent.tolist() == [int(number < threshold) for number in numbers]
+
+
+def test_a_word_on_a_boundary_of_a_lattice_belongs_to_the_next_message() -> None:
+    counts = ((5, 0, 2**63, 2**63 - 5), (2**64 - 2, 1, 1, 0))
+    lattice = LatticeChannel(counts=counts, inputs=(0.0, 1.0), outputs=(0.0, 1.0, 2.0, 3.0), label="boundaries")
+    numbers = (0, 4, 5, 2**63 + 4, 2**63 + 5, 2**64 - 3, 2**64 - 2, 2**64 - 1)
+    for symbol, messages in ((0, [0, 0, 2, 2, 3, 3, 3, 3]), (1, [0, 0, 0, 0, 0, 0, 1, 2])):
+        sent = lattice.randomize(np.full(len(numbers), symbol), Whole(*numbers), first_row=3)
+        assert sent.tolist() == messages
+
+
+@pytest.mark.parametrize("threshold", [1, 2**56, 2**63, 2**64 - 1])
+def test_a_coin_falls_on_true_below_its_threshold(threshold: int) -> None:
+    numbers = (0, threshold - 1, threshold, 2**64 - 1)
+    thrown = coins(threshold, 3, rows_from(3, 4), Whole(*numbers), 0)
+    assert thrown.tolist() == [[number < threshold] * 3 for number in numbers]
+    assert coins(2**64, 3, rows_from(3, 4), Whole(*numbers), 0).all()
 
 
 def test_system_words_follow_the_law_too() -> None:

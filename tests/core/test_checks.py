@@ -1,0 +1,69 @@
+"""What is refused begins exactly where it is said to begin."""
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shuffledp import InvalidInput
+from shuffledp.core import checks
+
+LEAST, BELOW_1 = math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("check", "good", "bad"),
+    [
+        (checks.users, [1, 2, 10**18, np.int64(7)], [0, -1, 10**18 + 1, 1.0, True, "5", None]),
+        (checks.size, [2, 3, 2**32], [1, 0, -2, 2**32 + 1, 2.0, True, "5"]),
+        (lambda value: checks.probability(value, "delta"), [LEAST, 0.5, BELOW_1], [0.0, 1.0, -0.1, 1.5, math.nan, "0.5", True]),
+        (checks.epsilon, [0.0, LEAST, 700.0], [-LEAST, math.nextafter(700.0, math.inf), math.inf, math.nan, "1", False]),
+        (lambda value: checks.epsilon(value, positive=True), [1e-9, 1.0, 700.0], [0.0, math.nextafter(1e-9, 0.0), 701.0]),
+        (lambda value: checks.scale(value, "sigma"), [0.1, 1.0, 1e6], [math.nextafter(0.1, 0.0), 1e6 + 1e-9, math.nan, "1"]),
+        (lambda value: checks.real(value, "x"), [1, np.float64(2), Fraction(1, 4), Decimal("0.5")], ["1", b"1", True, 10**400]),
+        (lambda value: checks.whole(value, "x", "Give another."), [0, -3, 10**30, np.uint8(4)], [0.0, True, "1", None]),
+    ],
+)  # fmt: skip
+def test_the_limits_belong_to_what_is_allowed(check: Callable[[Any], Any], good: list[Any], bad: list[Any]) -> None:
+    for value in good:
+        assert check(value) == value
+    for value in bad:
+        with pytest.raises(InvalidInput, match=r" must be .*; got .*\. [A-Z]"):
+            check(value)
+
+
+def test_what_is_too_large_for_a_size_is_told_what_to_do() -> None:
+    with pytest.raises(InvalidInput, match="Use at least 2"):
+        checks.size(1)
+    with pytest.raises(InvalidInput, match="Ask about texts instead"):
+        checks.size(2**32 + 1)
+
+
+@pytest.mark.parametrize("size", [2, 255, 256, 257, 65_536, 65_537, 2**32])
+def test_symbols_end_below_the_size_and_have_the_least_type(size: int) -> None:
+    last = np.array([0, size - 1])
+    found = checks.symbols(last, size)
+    assert found.tolist() == last.tolist()
+    assert found.dtype == np.min_scalar_type(size - 1)
+    same = last.astype(found.dtype)
+    assert not np.shares_memory(checks.symbols(same, size), same)
+    for wrong in (np.array([0, size]), np.array([-1, 0]), np.array([0, size], dtype=np.uint64)):
+        with pytest.raises(InvalidInput, match=r"outside 0\.\."):
+            checks.symbols(wrong, size)
+    for wrong in (np.zeros((2, 2), dtype=int), np.zeros(2), np.array([True])):
+        with pytest.raises(InvalidInput, match="one-dimensional array of whole numbers"):
+            checks.symbols(wrong, size)
+    assert len(checks.symbols(np.array([], dtype=int), size)) == 0
+
+
+def test_numbers_are_one_column_of_real_numbers() -> None:
+    given = np.array([1.0, 2.0])
+    assert checks.numbers(given) is given
+    assert checks.numbers([1, 2]).tolist() == [1.0, 2.0]
+    for wrong in ([[1.0]], 3.0, ["a"], [1j], [np.datetime64("2020-01-01")], [np.timedelta64(1, "s")], [object()]):
+        with pytest.raises(InvalidInput, match="one-dimensional array of numbers"):
+            checks.numbers(wrong)
