@@ -1,0 +1,24 @@
+"""The same as a command and as Python: what the page shows, somebody can repeat."""
+
+import shlex
+from collections.abc import Mapping
+
+
+def command(words: str, options: Mapping[str, str]) -> str:
+    """A line for the shell.
+
+    >>> command("shuffledp plan sum", {"n": "1e6", "honest_fraction": "0.9"})
+    'shuffledp plan sum --n 1e6 --honest-fraction 0.9'
+    """
+    parts = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in options.items()]
+    return " ".join([words, *parts])
+
+
+def account_line(said: Mapping[str, str], *, n: str, delta: str, fraction: float, rounds: int) -> str:
+    """`shuffledp account` with every bound, as the page shows it."""
+    options = {**said, "n": n, "delta": delta}
+    if fraction != 1:
+        options["honest_fraction"] = repr(fraction)
+    if rounds != 1:
+        options["rounds"] = str(rounds)
+    return command("shuffledp account", options | {"bound": "all"})
