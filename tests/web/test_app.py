@@ -22,7 +22,7 @@ def answering(steps: Any) -> Tab:
         yield from steps(typed)
 
     return Tab(
-        name="test", title="Test", lead="", fields=[Field(name="n", label="Number", kind="whole")], answer=answer
+        name="test", title="Test", lead="", asks=lambda: [Field(name="n", label="Number", kind="whole")], answer=answer
     )
 
 

@@ -12,11 +12,10 @@ from shuffledp.cli.over_time import plan_over_time
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.ways import ways_table
 from shuffledp.core.honest import people_to_ask
-from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
 from shuffledp.planning.bought import bought
-from shuffledp.planning.solved import solved
-from shuffledp.planning.ways import Way, best_way, ways
+from shuffledp.planning.solved import solved, ways_to_ask
+from shuffledp.planning.ways import best_way
 from shuffledp.protocols import registry
 from shuffledp.protocols.options import QUESTIONS
 
@@ -81,8 +80,8 @@ def plan_command(
     if "rounds" in asked or "rounds_per_person" in asked or plot is not None:
         plan_over_time(question, asked, paper=paper, out=out, force=force, as_json=as_json, plot=plot)
         return
-    side_by_side = _ways(question, dict(asked), paper) if _SEVERAL in asked else []
-    found = best_way(side_by_side) if side_by_side else solved(question, dict(asked), paper=paper)
+    side_by_side = ways_to_ask(question, asked, paper=paper) if _SEVERAL in asked else []
+    found = best_way(side_by_side) if side_by_side else solved(question, asked, paper=paper)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)
@@ -102,9 +101,3 @@ def plan_command(
         click.echo(
             f"for this, ask {people_to_ask(found.min_batch, dropout):,} people: {100 * dropout:g} % of them may not answer"
         )
-
-
-def _ways(question: str, given: dict[str, Any], paper: bool) -> list[Way]:
-    if paper or not {"n", "epsilon"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
-        raise InvalidInput("several questions are planned for --n and --epsilon, not for an error. Give both.")
-    return ways(question, **given)

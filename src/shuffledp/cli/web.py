@@ -1,7 +1,10 @@
 """`shuffledp web`: the planner in the browser."""
 
+import contextlib
 import socket
 import webbrowser
+from importlib import import_module
+from threading import Thread
 
 import click
 
@@ -45,6 +48,7 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listening.getsockname()[1]}"
     click.echo(f"the planner is at {url} (Ctrl-C ends it)")
+    Thread(target=_warm, daemon=True).start()
     if opened:
         webbrowser.open(url)
     config = uvicorn.Config(
@@ -52,6 +56,12 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
         proxy_headers=False, timeout_graceful_shutdown=1,
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def _warm() -> None:
+    """Import what is slow to import and soon needed."""
+    with contextlib.suppress(ImportError):
+        import_module("dp_accounting.pld.privacy_loss_distribution")
 
 
 def _listen(host: str, port: int) -> socket.socket:

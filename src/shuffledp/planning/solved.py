@@ -8,8 +8,17 @@ from shuffledp.errors import InvalidInput
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.plan import Plan, plan
 from shuffledp.planning.rounds import plan_rounds, rounds_possible
+from shuffledp.planning.ways import Way, best_way, ways
 from shuffledp.protocols import registry
+from shuffledp.protocols.options import QUESTIONS
 from shuffledp.protocols.question import spoken
+
+
+def ways_to_ask(question: str, given: dict[str, Any], *, paper: bool = False) -> list[Way]:
+    """All ways to ask several questions, for n and epsilon."""
+    if paper or not {"n", "epsilon"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
+        raise InvalidInput("several questions are planned for --n and --epsilon, not for an error. Give both.")
+    return ways(question, **given)
 
 
 def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan:
@@ -18,6 +27,8 @@ def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan
     With rounds, that of one of so many: epsilon and delta are of all together, and an error is that of one.
     """
     given = dict(given)
+    if QUESTIONS.name in given and "rounds" not in given:
+        return best_way(ways_to_ask(question, given, paper=paper))
     rmse, share, rounds = (given.pop(name, None) for name in ("rmse", "rmse_share", "rounds"))
     if rmse is None and share is None:
         if "n" not in given or "epsilon" not in given:
@@ -26,6 +37,8 @@ def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan
                 "Give both, or one with --rmse or --rmse-share."
             )
         return plan(question, paper=paper, **given) if rounds is None else plan_rounds(question, rounds=rounds, **given)
+    if rounds is not None and "n" not in given:
+        raise InvalidInput("rounds are planned for a number of people. Give --n, or leave out --rounds.")
     if (rmse is not None and share is not None) or ("n" in given) == ("epsilon" in given) or paper:
         raise InvalidInput(
             "an error takes the place of --n or --epsilon, and the paper's recipe has none. "

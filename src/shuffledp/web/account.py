@@ -60,10 +60,16 @@ def _fields() -> list[Field]:
     for name in SHAPES:
         label, start, slider = _SHAPES.get(name, (name, "", None))
         only = [kind for kind, what in KINDS.items() if name in (*what.needs, *what.takes)]
-        found.append(Field(name=name, label=label, kind="whole", start=start, slider=slider, only={"randomizer": only}))
+        found.append(
+            Field(
+                name=name, label=label, kind="whole", start=start, slider=slider, only={"randomizer": only},
+                optional=not start,
+            )
+        )  # fmt: skip
     found.append(
         Field(
-            name="matrix", label="Probabilities, one row per value", kind="lines", start="0.7 0.2 0.1\n0.1 0.2 0.7", about=["channel"],
+            name="matrix", label="Probabilities, one row per value", kind="lines", start="0.7 0.2 0.1\n0.1 0.2 0.7",
+            about=["channel"],
             only={"randomizer": [name for name, kind in KINDS.items() if not kind.parameters]},
         )
     )  # fmt: skip
@@ -229,7 +235,7 @@ ACCOUNT: Final = Tab(
     name="account",
     title="Account",
     lead="What is a randomizer worth once its messages are shuffled?",
-    fields=_fields(),
+    asks=_fields,
     answer=_answer,
     starts={
         "randomizer": {

@@ -41,6 +41,7 @@ class Field:
         only: the field is shown only where these others, as far as they are shown, have one of these values.
         about: words of messages that are about it, besides its name.
         section: a heading above it.
+        optional: out of sight while it is empty, unless somebody wants to see all.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Field:
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
     about: Sequence[str] = ()
     section: str = ""
+    optional: bool = False
 
 
 class FieldError(Exception):
@@ -72,7 +74,7 @@ class Tab:
         name: in the page's address.
         title: of the tab.
         lead: what it is for, in a sentence.
-        fields: what is asked, in order.
+        asks: what is asked, in order; called each time, so that a protocol registered later counts.
         answer: blocks, each as soon as it is known; between two of them a newer request may take over.
         starts: what fields hold at first where a field has some value: field, value, what others hold.
     """
@@ -80,9 +82,14 @@ class Tab:
     name: str
     title: str
     lead: str
-    fields: Sequence[Field]
+    asks: Callable[[], Sequence[Field]]
     answer: Callable[["Typed"], Iterator[Block]]
     starts: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        """What is asked now."""
+        return self.asks()
 
     def document(self) -> dict[str, Any]:
         """What the page needs to draw the form."""
@@ -108,7 +115,7 @@ class Tab:
         for one in self.fields:
             shown = all(given.get(other) in (None, *values) for other, values in one.only.items())
             for word in (one.name, *one.about) if shown else ():
-                place = re.search(rf"(?<![\w-])(--)?{re.escape(word).replace('_', '[_-]')}(?![\w-])", message)
+                place = re.search(rf"(?<![\w-])(--)?{re.escape(word).replace('_', '[_-]')}s?(?![\w-])", message)
                 if place:
                     found.append((place.start(), one.name))
         return min(found, default=(0, ""))[1]

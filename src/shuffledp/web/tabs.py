@@ -4,5 +4,6 @@ from typing import Final
 
 from shuffledp.web.account import ACCOUNT
 from shuffledp.web.form import Tab
+from shuffledp.web.plan import PLAN
 
-TABS: Final[dict[str, Tab]] = {tab.name: tab for tab in (ACCOUNT,)}
+TABS: Final[dict[str, Tab]] = {tab.name: tab for tab in (PLAN, ACCOUNT)}

@@ -46,6 +46,10 @@ export class Form {
       if (field.section || !sections.length) sections.push(html("fieldset", {}, html("legend", {}, field.section || form.title)));
       sections.at(-1).append(this.#drawn(field));
     }
+    for (const section of sections) {
+      const more = html("button", { type: "button", class: "more", "aria-expanded": "false", onclick: () => this.#reveal(section, true) }, "More options");
+      section.append(more);
+    }
     this.element.replaceChildren(...sections);
     this.#refresh();
   }
@@ -68,6 +72,7 @@ export class Form {
       const mine = other === name && Boolean(message);
       part.field.classList.toggle("wrong", mine);
       part.message.textContent = mine ? message : "";
+      if (mine) this.#reveal(part.field.closest("fieldset"), part.field.hidden);
       if (mine) part.input.setAttribute("aria-invalid", "true");
       else part.input.removeAttribute("aria-invalid");
     }
@@ -110,6 +115,19 @@ export class Form {
     return part.field;
   }
 
+  // Shows all fields of a section.
+  #reveal(section, all) {
+    if (!all) return;
+    section.dataset.all = "yes";
+    this.#refresh();
+  }
+
+  // Whether a field that may be left out is out of sight.
+  #away(field, part) {
+    const empty = !this.values[field.name] && !start(this.form, field, this.values);
+    return field.optional && empty && !part.field.closest("fieldset").dataset.all && !part.field.contains(document.activeElement);
+  }
+
   #set(field, text, final) {
     const before = this.values;
     this.values = { ...before, [field.name]: text };
@@ -129,7 +147,7 @@ export class Form {
   #refresh() {
     for (const field of this.form.fields) {
       const part = this.parts.get(field.name);
-      part.field.hidden = !shown(this.form, field, this.values);
+      part.field.hidden = !shown(this.form, field, this.values) || this.#away(field, part);
       const number = Number(this.values[field.name]);
       const usable = this.values[field.name].trim() !== "" && Number.isFinite(number);
       part.output.textContent = usable && field.kind === "whole" && number >= 10_000 ? number.toLocaleString("en") : "";
@@ -139,7 +157,9 @@ export class Form {
       }
     }
     for (const section of this.element.querySelectorAll("fieldset")) {
-      section.hidden = ![...section.querySelectorAll(".field")].some((field) => !field.hidden);
+      const fields = this.form.fields.filter((field) => section.contains(this.parts.get(field.name).field) && shown(this.form, field, this.values));
+      section.hidden = !fields.length;
+      section.querySelector(".more").hidden = !fields.some((field) => this.#away(field, this.parts.get(field.name)));
     }
   }
 }

@@ -107,7 +107,8 @@ export class Drawing {
       path += `${pen ? "L" : "M"}${across.at(this.block.x[j]).toFixed(1)} ${up.at(y).toFixed(1)}`;
       pen = true;
     });
-    return path ? [svg("path", { d: path, class: `curve ${line.strong ? "strong" : ""} ${colour}`, "stroke-dasharray": line.dash || false, fill: "none" })] : [];
+    const points = this.block.x.length > 12 || !line.strong ? [] : this.block.x.map((x, j) => (line.y[j] === null ? null : svg("circle", { cx: across.at(x), cy: up.at(line.y[j]), r: 3.5, class: `point ${colour}` }))).filter(Boolean);
+    return path ? [...points, svg("path", { d: path, class: `curve ${line.strong ? "strong" : ""} ${colour}`, "stroke-dasharray": line.dash || false, fill: "none" })] : [];
   }
 
   #area(across, up, low, high) {
