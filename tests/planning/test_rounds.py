@@ -1,5 +1,6 @@
 """One round of many: all together meet the guarantee, and nobody takes part more often than planned."""
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from shuffledp.esa.client import Client
 from shuffledp.esa.ledger import Ledger, LedgerEntry
 from shuffledp.esa.task import Task
 from shuffledp.planning.over_time import OverTime
-from shuffledp.planning.rounds import asked_per_round, choices, fewer, plan_rounds, spent
+from shuffledp.planning.rounds import asked_per_round, choices, fewer, plan_rounds, rounds_possible, spent
 from shuffledp.planning.spend import Spend
 from shuffledp.protocols.sampling import sampled_error
 
@@ -113,6 +114,28 @@ def test_asking_fewer_people_costs_what_is_forecast(daily: Plan) -> None:
     assert [row.plan is not None for row in rows] == [True, True]
     assert rows[0].rmse == pytest.approx(daily.rmse)
     assert (rows[1].rmse or 0) > (rows[0].rmse or 0)
+
+
+def test_an_error_of_one_round_says_what_all_of_them_cost(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"n": 50_000, "size": 4, "dropout": 0.3, "honest_fraction": 0.95}
+    found = rounds_possible("histogram", rmse=200.0, delta=1e-6, rounds=7, **asked)
+    assert found.over_time is not None
+    assert found.rmse <= 200.0
+    assert found.min_batch == 35_000
+    assert Plan.from_document(found.document()) == found
+    blanket = found.protocol.randomizer.blanket()
+    entry = Collection(blanket=blanket, n=found.guarantee.n, rounds=7, bound=bound_named("best"))
+    assert compose([entry]).epsilon(1e-6) == pytest.approx(found.over_time.epsilon, rel=1e-4)
+    tight = replace(found.over_time, epsilon=0.999 * found.over_time.epsilon)
+    assert not replace(found, over_time=tight).holds()
+    again = plan_rounds("histogram", rounds=7, epsilon=found.over_time.epsilon, delta=1e-6, **asked)
+    assert again.rmse == pytest.approx(found.rmse, rel=1e-2)
+    line = "plan histogram --size 4 --n 50000 --dropout 0.3 --honest-fraction 0.95 --delta 1e-6 --rounds 7"
+    done = called(f"{line} --rmse 200 --json", cwd=tmp_path)
+    assert json.loads(done.stdout) == found.document()
+    for wrong in ("--rmse 200 --rounds-per-person 2", "--rmse 200 --rmse-share 0.1", "--rmse 200 --epsilon 1", ""):
+        refused = called(f"{line} {wrong}", cwd=tmp_path)
+        assert (refused.returncode, refused.stdout) == (2, ""), wrong
 
 
 def test_rounds_that_make_no_sense_are_refused() -> None:

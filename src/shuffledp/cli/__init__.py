@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "simulate-clients": "client:simulate_clients",
     "task": "task:task_group",
     "tokens": "tokens:tokens_group",
+    "web": "web:web_command",
 }
 _TOPICS: Final = {
     "Account": {

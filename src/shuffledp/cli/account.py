@@ -16,19 +16,12 @@ from shuffledp.cli.bounds import bound_option, chosen_bounds
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
 from shuffledp.cli.progress import progress
-from shuffledp.cli.randomizer import (
-    PARAMETERS,
-    Given,
-    RandomizerChoice,
-    local_parameter,
-    randomizer_options,
-    read_channel,
-    refuse_strays,
-)
+from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import aligned, comma_separated
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
 from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.named import PARAMETERS, Given, RandomizerChoice, local_parameter, refuse_strays
 
 Runs = list[tuple[Given, list[Solution]]]
 

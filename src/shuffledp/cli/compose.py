@@ -9,7 +9,7 @@ import click
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.cli.numbers import Real
-from shuffledp.cli.randomizer import PARAMETERS, SHAPES, RandomizerChoice, local_parameter, read_channel
+from shuffledp.cli.randomizer import read_channel
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
@@ -17,6 +17,7 @@ from shuffledp.core.honest import honest_reports
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
+from shuffledp.randomizers.named import PARAMETERS, SHAPES, RandomizerChoice, local_parameter
 
 
 @click.command("compose", epilog="Exit code: 0 with a value, 3 if none can be given, 2 for bad input.")

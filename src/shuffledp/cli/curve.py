@@ -13,12 +13,13 @@ from shuffledp.cli.bounds import bound_option, chosen_bounds
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
-from shuffledp.cli.randomizer import RandomizerChoice, local_parameter, randomizer_options, read_channel, refuse_strays
+from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import comma_separated
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.guarantee import ADJACENCY
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
+from shuffledp.randomizers.named import RandomizerChoice, local_parameter, refuse_strays
 
 
 @click.command("curve", epilog="Exit code: 0 if a bound gives a value, 3 if none does, 2 for bad input.")

@@ -1,12 +1,16 @@
 """Numbers on the command line: 1e6 is a whole number, a comma makes a sweep, and printing rounds to the safe side."""
 
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from shuffledp.accounting.solve import Quantity
+from shuffledp.core import written
 from shuffledp.core.digits import rounded_down, rounded_up
+from shuffledp.errors import InvalidInput
+
+_Number = TypeVar("_Number", int, float)
 
 
 class Real(click.ParamType):  # type: ignore[type-arg]
@@ -16,7 +20,7 @@ class Real(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The nearest double of a decimal number."""
-        return float(_decimal(self, value, param, ctx))
+        return _read(self, written.real, value, param, ctx)
 
 
 class Whole(click.ParamType):  # type: ignore[type-arg]
@@ -26,10 +30,7 @@ class Whole(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The integer that the text stands for."""
-        number = _decimal(self, value, param, ctx)
-        if number != number.to_integral_value():
-            self.fail(f"{value} is not a whole number. Give a count, e.g. 1000 or 1e6.", param, ctx)
-        return int(number)
+        return _read(self, written.whole, value, param, ctx)
 
 
 class Reals(click.ParamType):  # type: ignore[type-arg]
@@ -52,17 +53,17 @@ class Wholes(click.ParamType):  # type: ignore[type-arg]
         return tuple(Whole().convert(text.strip(), param, ctx) for text in str(value).split(","))
 
 
-def _decimal(kind: Real | Whole, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
-    text = str(value).strip()
-    if "," in text:
-        kind.fail(f"{text!r} is not a single number. Give one number, with a decimal point: 0.5, 1e6.", param, ctx)
+def _read(
+    kind: click.ParamType,  # type: ignore[type-arg]
+    read: Callable[[str], _Number],
+    value: Any,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> _Number:
     try:
-        number = Decimal(text)
-    except InvalidOperation:
-        kind.fail(f"{text!r} is not a number. Write it like 0.5, 1e6 or 1e-6.", param, ctx)
-    if not number.is_finite() or (number != 0 and not -308 < number.adjusted() < 308):
-        kind.fail(f"{text} is not a usable number. Give 0 or one from 1e-307 to 1e307.", param, ctx)
-    return number
+        return read(str(value))
+    except InvalidInput as refusal:
+        kind.fail(str(refusal), param, ctx)
 
 
 def shown(value: float | int, quantity: Quantity) -> str:

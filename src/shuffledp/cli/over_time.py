@@ -13,9 +13,10 @@ from shuffledp.cli.tables import aligned
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.rounds import Choice, choices, fewer, plan_rounds, spent
+from shuffledp.planning.rounds import Choice, choices, fewer, spent
+from shuffledp.planning.solved import solved
 
-_REST = ("rounds", "rounds_per_person", "epsilon", "delta")
+_REST = ("rounds", "rounds_per_person", "epsilon", "delta", "rmse", "rmse_share")
 
 
 def plan_over_time(
@@ -23,11 +24,17 @@ def plan_over_time(
     plot: Path | None,
 ) -> None:  # fmt: skip
     """Plan, write and show."""
-    if paper or not {"n", "epsilon", "rounds"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
+    error = {"rmse", "rmse_share"} & given.keys()
+    if paper or not {"n", "rounds"} <= given.keys() or len(error | {"epsilon"} & given.keys()) != 1:
         raise InvalidInput(
-            "rounds are planned for --n and --epsilon, not for an error. Give --rounds, --n and --epsilon."
+            "rounds are planned for --n and --epsilon, or for the error of one of them. "
+            "Give --rounds, --n and one of --epsilon, --rmse and --rmse-share."
         )
-    found = replace(plan_rounds(question, **given), wording=wording)
+    if error and "rounds_per_person" in given:
+        raise InvalidInput(
+            "an error is planned for people who take part in every round. Leave out --rounds-per-person, or give --epsilon."
+        )
+    found = replace(solved(question, given), wording=wording)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)

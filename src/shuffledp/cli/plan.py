@@ -12,18 +12,14 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.over_time import plan_over_time
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.ways import ways_table
-from shuffledp.core import checks
-from shuffledp.core.honest import people_to_ask, reports_expected
+from shuffledp.core.honest import people_to_ask
 from shuffledp.core.wording import Wording
-from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
 from shuffledp.planning.bought import bought
-from shuffledp.planning.inverse import epsilon_possible, users_needed
-from shuffledp.planning.plan import Plan, plan
-from shuffledp.planning.ways import Way, best_way, ways
+from shuffledp.planning.solved import solved, ways_to_ask
+from shuffledp.planning.ways import best_way
 from shuffledp.protocols import registry
 from shuffledp.protocols.options import QUESTIONS
-from shuffledp.protocols.question import spoken
 
 _SEVERAL: Final = QUESTIONS.name
 
@@ -91,8 +87,8 @@ def plan_command(
     if "rounds" in asked or "rounds_per_person" in asked or plot is not None:
         plan_over_time(question, asked, paper=paper, wording=wording, out=out, force=force, as_json=as_json, plot=plot)
         return
-    side_by_side = _ways(question, dict(asked), paper) if _SEVERAL in asked else []
-    found = best_way(side_by_side) if side_by_side else _solved(question, dict(asked), paper)
+    side_by_side = ways_to_ask(question, asked, paper=paper) if _SEVERAL in asked else []
+    found = best_way(side_by_side) if side_by_side else solved(question, asked, paper=paper)
     found = replace(found, wording=wording)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
@@ -113,37 +109,3 @@ def plan_command(
         click.echo(
             f"for this, ask {people_to_ask(found.min_batch, dropout):,} people: {100 * dropout:g} % of them may not answer"
         )
-
-
-def _ways(question: str, given: dict[str, Any], paper: bool) -> list[Way]:
-    if paper or not {"n", "epsilon"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
-        raise InvalidInput("several questions are planned for --n and --epsilon, not for an error. Give both.")
-    return ways(question, **given)
-
-
-def _solved(question: str, given: dict[str, Any], paper: bool) -> Plan:
-    rmse, share = given.pop("rmse", None), given.pop("rmse_share", None)
-    if rmse is None and share is None:
-        if "n" not in given or "epsilon" not in given:
-            raise InvalidInput(
-                "a plan needs --n and --epsilon, or an error instead of one of them. "
-                "Give both, or one with --rmse or --rmse-share."
-            )
-        return plan(question, paper=paper, **given)
-    if (rmse is not None and share is not None) or ("n" in given) == ("epsilon" in given) or paper:
-        raise InvalidInput(
-            "an error takes the place of --n or --epsilon, and the paper's recipe has none. "
-            "Give one of --rmse and --rmse-share, one of --n and --epsilon, and no --paper."
-        )
-    dropout = given.pop("dropout", 0.0) if "n" not in given else 0.0
-    reports_expected(checks.LARGEST_N, dropout)
-    averages = all(family.averages(question) for family in registry.planned(question))
-    if "n" in given:
-        reports = reports_expected(given["n"], given.get("dropout", 0.0))
-        target = rmse if share is None else share if averages else share * reports
-        return epsilon_possible(question, rmse=target, **given)
-    if rmse is not None and not averages:
-        raise InvalidInput(
-            f"more users do not make the error of {spoken(question)} smaller, only its share of n. Use --rmse-share."
-        )
-    return users_needed(question, rmse_share=rmse if share is None else share, **given)

@@ -1,6 +1,5 @@
 """Questions on the command line: their names and options are those of the registered families."""
 
-import csv
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.survey_file import read_survey
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols import registry
+from shuffledp.protocols.written import groups, several
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
@@ -78,7 +78,7 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
         if option.values == "questions" and option.name in given:
             given[option.name] = read_survey(given[option.name])
         if option.values == "groups" and option.name in given:
-            given[option.name] = _groups(given[option.name], option.name)
+            given[option.name] = groups(given[option.name], option.name)
         if option.values != "several":
             continue
         file = given.pop(f"{option.name}_file", None)
@@ -87,32 +87,8 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
         if file is not None:
             given[option.name] = _lines(file, option.name)
         elif option.name in given:
-            given[option.name] = _split(given[option.name], option.name)
+            given[option.name] = several(given[option.name], option.name)
     return given
-
-
-def _groups(texts: tuple[str, ...], what: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for given in texts:
-        column, equals, labels = given.partition("=")
-        if not (equals and column.strip()):
-            raise InvalidInput(f"--{what} is not a column and its labels. Write e.g. --{what} carrier=AA,DL.")
-        if column.strip() in found:
-            raise InvalidInput(f"--{what} has the column {column.strip()!r} twice. Say all of its labels at once.")
-        found[column.strip()] = _split(labels, what)
-    return found
-
-
-def _split(text: str, what: str) -> list[str]:
-    """Texts between commas; one that contains a comma is in quotation marks, as in a CSV file."""
-    try:
-        (found,) = csv.reader([text], skipinitialspace=True, strict=True)
-    except (ValueError, csv.Error):
-        raise InvalidInput(f'--{what} is not a list of texts. Write e.g. yes,no,"no, never".') from None
-    texts = [one.strip() for one in found]
-    if not (texts and all(texts)):
-        raise InvalidInput(f"--{what} has an empty text between its commas. Leave it out, or name it.")
-    return texts
 
 
 def _lines(file: Path, what: str) -> list[str]:

@@ -1,162 +1,27 @@
-"""The randomizer on the command line: its options, and its blanket."""
+"""The randomizer on the command line: its options."""
 
-import json
-from collections.abc import Callable, Container
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
-from shuffledp.core import checks
-from shuffledp.core.blanket import Blanket, RandomizerFamily
-from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
-from shuffledp.randomizers.design import DesignResponse
-from shuffledp.randomizers.dummies import Dummies
-from shuffledp.randomizers.gaussian import Gaussian
-from shuffledp.randomizers.generic import Generic
-from shuffledp.randomizers.hadamard import Hadamard
-from shuffledp.randomizers.identity import Identity
-from shuffledp.randomizers.laplace import Laplace
-from shuffledp.randomizers.local_hashing import LocalHashing
-from shuffledp.randomizers.response import RandomizedResponse
-from shuffledp.randomizers.structure import Structure
-from shuffledp.randomizers.structures import AffineSpace
-
-Given = dict[str, float | int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What one randomizer takes on the command line, and what comes of it.
-
-    Attributes:
-        parameters: of which one is given or solved for.
-        law: the blanket for a parameter, by its name, and a shape.
-        family: the same for a parameter's name, its value left open.
-        needs: options that say how large it is, with what to call each.
-        takes: options that may say more about that.
-    """
-
-    parameters: tuple[str, ...]
-    law: Callable[..., Blanket]
-    family: Callable[..., RandomizerFamily]
-    needs: dict[str, str] = field(default_factory=dict)
-    takes: tuple[str, ...] = ()
-
-    def shape(self, randomizer: str, given: Given) -> dict[str, int]:
-        """How large it is, by option."""
-        for name, meaning in self.needs.items():
-            if name not in given:
-                raise InvalidInput(f"{randomizer} needs {meaning}. Add --{name}.")
-        return {
-            name: checks.whole(given[name], name, "Give e.g. 1597.")
-            for name in (*self.needs, *self.takes) if name in given
-        }  # fmt: skip
-
-
-def _plain(randomizer: Any, parameter: str) -> _Kind:
-    """One that has nothing but its parameter."""
-    return _Kind((parameter,), lambda **value: randomizer(**value).blanket(), lambda parameter: randomizer.family())  # noqa: ARG005
-
-
-def _design(structure: Callable[..., Structure], needs: dict[str, str], takes: tuple[str, ...] = ()) -> _Kind:
-    """A design response on some structure."""
-
-    def law(*, epsilon0: float | None = None, gamma: float | None = None, **shape: int) -> Blanket:
-        return DesignResponse.law(structure(**shape), epsilon0=epsilon0, gamma=gamma)
-
-    def family(parameter: Any, **shape: int) -> RandomizerFamily:
-        return DesignResponse.family(structure(**shape), parameter)
-
-    return _Kind(("epsilon0", "gamma"), law, family, needs, takes)
-
-
-def _hiding(*, size: int | None = None, prime: int | None = None, dimension: int | None = None) -> Structure:
-    """What dummies hide: values with messages of their own, or a plane."""
-    if (size is None) == (prime is None):
-        raise InvalidInput(
-            "dummies hide values with messages of their own, or a plane. Add --size or --prime, not both."
-        )
-    if size is not None and dimension is not None:
-        raise InvalidInput("--dimension belongs to a plane, which has a prime. Leave it out.")
-    if size is not None:
-        return Identity(size=size)
-    return AffineSpace(prime=prime or 0, dimension=2 if dimension is None else dimension)
-
-
-def _nothing_to_solve(parameter: str) -> RandomizerFamily:  # noqa: ARG001
-    raise InvalidInput("a channel has no parameter to solve for. Leave out another quantity.")
-
-
-_SIZE = {"size": "the number of values"}
-_KINDS: dict[str, _Kind] = {
-    "generic": _plain(Generic, "epsilon0"),
-    "rr": _Kind(
-        ("epsilon0", "gamma"),
-        lambda **given: RandomizedResponse(**given).blanket(),
-        lambda parameter, size: RandomizedResponse.family(size=checks.size(size), parameter=parameter),
-        {"size": "the number of symbols"},
-    ),
-    "plane": _design(AffineSpace, {"prime": "the order of its plane, a prime number"}, ("dimension",)),
-    "hadamard": _design(lambda size: Hadamard.holding(checks.size(size)), _SIZE),
-    "local-hashing": _design(
-        lambda size, range: LocalHashing.holding(size, range),  # noqa: A006 - the option's name
-        _SIZE | {"range": "the number of hashes"},
-    ),
-    "dummies": _Kind(
-        ("dummies",),
-        lambda dummies, **shape: Dummies(structure=_hiding(**shape), dummies=dummies).blanket(),
-        lambda parameter, **shape: Dummies.family(_hiding(**shape)),  # noqa: ARG005
-        takes=("size", "prime", "dimension"),
-    ),
-    "laplace": _plain(Laplace, "epsilon0"),
-    "gaussian": _plain(Gaussian, "sigma"),
-    "channel": _Kind((), Channel.blanket, _nothing_to_solve),
-}
-"""Every randomizer by its name on the command line."""
-PARAMETERS = tuple(dict.fromkeys(name for kind in _KINDS.values() for name in kind.parameters))
-"""What is given or solved for."""
-SHAPES = tuple(dict.fromkeys(name for kind in _KINDS.values() for name in (*kind.needs, *kind.takes)))
-"""The options that say how large a randomizer is."""
-
-
-def _with(option: str) -> str:
-    """The randomizers that take an option."""
-    return ", ".join(name for name, kind in _KINDS.items() if option in (*kind.parameters, *kind.needs, *kind.takes))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RandomizerChoice:
-    """The randomizer asked for, without its parameter."""
-
-    name: str
-    matrix: Channel | None
-
-    def at(self, given: Given, local: str | None) -> Blanket | RandomizerFamily:
-        """The blanket if its parameter is given, else the family to calibrate."""
-        if local is None:
-            if self.matrix is None:
-                raise InvalidInput("a channel needs its probabilities. Add --matrix FILE.")
-            return self.matrix.blanket()
-        kind = _KINDS[self.name]
-        shape = kind.shape(self.name, given)
-        return kind.law(**shape, **{local: given[local]}) if local in given else kind.family(parameter=local, **shape)
+from shuffledp.randomizers.named import KINDS, channel_of, no_table, takers
 
 
 def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The options that say which randomizer is meant, each one number or, for a `sweep`, a list of them."""
     real, whole = (Reals(), Wholes()) if sweep else (Real(), Whole())
     options = [
-        click.option("--randomizer", type=click.Choice(list(_KINDS)), required=True, help="The local randomizer."),
-        click.option("--size", type=whole, help=f"Number of values ({_with('size')})."),
+        click.option("--randomizer", type=click.Choice(list(KINDS)), required=True, help="The local randomizer."),
+        click.option("--size", type=whole, help=f"Number of values ({takers('size')})."),
         click.option(
-            "--prime", type=whole, help=f"Order of the plane ({_with('prime')}): its square is the number of values."
+            "--prime", type=whole, help=f"Order of the plane ({takers('prime')}): its square is the number of values."
         ),
         click.option(
-            "--dimension", type=whole, help=f"2 for the plane, 3 for the space ({_with('dimension')}) [default: 2]."
+            "--dimension", type=whole, help=f"2 for the plane, 3 for the space ({takers('dimension')}) [default: 2]."
         ),
         click.option("--range", type=whole, help="Number of hashes (local-hashing)."),
         click.option(
@@ -164,8 +29,8 @@ def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]],
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
             help="Channel probabilities, one row per input: a JSON list of lists, or text with commas or blanks between numbers.",
         ),
-        click.option("--epsilon0", type=real, help=f"Local privacy parameter ({_with('epsilon0')})."),
-        click.option("--gamma", type=real, help=f"Probability of ignoring the value ({_with('gamma')})."),
+        click.option("--epsilon0", type=real, help=f"Local privacy parameter ({takers('epsilon0')})."),
+        click.option("--gamma", type=real, help=f"Probability of ignoring the value ({takers('gamma')})."),
         click.option("--sigma", type=real, help="Noise standard deviation (gaussian)."),
         click.option("--dummies", type=real, help="Uniform messages that a user adds on average (dummies)."),
     ]
@@ -178,48 +43,10 @@ def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]],
     return decorate
 
 
-def local_parameter(randomizer: str, given: Container[str], solve_for: str | None) -> str | None:
-    """Which parameter of the randomizer is given, or to be solved for."""
-    if randomizer not in _KINDS:
-        raise InvalidInput(f"there is no randomizer {randomizer!r}. Use one of {', '.join(_KINDS)}.")
-    possible = _KINDS[randomizer].parameters
-    if solve_for in PARAMETERS and solve_for not in possible:
-        raise InvalidInput(f"--randomizer {randomizer} has no {solve_for}. Leave out --solve-for.")
-    present = [name for name in PARAMETERS if name in given]
-    for name in present:
-        if name not in possible:
-            takes = " or ".join(f"--{p}" for p in possible) or "--matrix"
-            raise InvalidInput(f"--randomizer {randomizer} has no --{name}. It takes {takes}.")
-    if len(present) > 1:
-        raise InvalidInput("--epsilon0 and --gamma say the same thing twice. Give one of them.")
-    if present:
-        return present[0]
-    if solve_for in possible:
-        return solve_for
-    return possible[0] if possible else None
-
-
-def refuse_strays(randomizer: str, given: Container[str], matrix: Path | None) -> None:
-    """An option of another randomizer is a mistake, not something to ignore."""
-    for name in SHAPES:
-        if name in given and name not in (*_KINDS[randomizer].needs, *_KINDS[randomizer].takes):
-            raise InvalidInput(f"--{name} belongs to {_with(name)}, not to {randomizer}. Leave it out.")
-    if matrix is not None and randomizer != "channel":
-        raise InvalidInput(f"--matrix belongs to channel, not to {randomizer}. Leave it out.")
-
-
 def read_channel(path: Path) -> Channel:
-    """A channel from a JSON list of lists, or from text with commas or blanks between numbers."""
+    """A channel from a file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-        if text.lstrip().startswith("["):
-            rows = json.loads(text)
-        else:
-            rows = [
-                [float(cell) for cell in line.replace(",", " ").split()] for line in text.splitlines() if line.strip()
-            ]
-    except (OSError, ValueError, RecursionError):
-        raise InvalidInput(
-            f"{path.name} is not a table of numbers. Write one row per line with commas between, or a JSON list of lists."
-        ) from None
-    return Channel(rows)
+    except (OSError, ValueError):
+        raise no_table(path.name) from None
+    return channel_of(text, path.name)

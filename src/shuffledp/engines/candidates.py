@@ -11,17 +11,22 @@ def read_candidates(path: Path) -> list[str]:
         data = path.read_bytes()
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}. Give a file with one text per line.") from None
+    return candidates_of(data, str(path))
+
+
+def candidates_of(data: bytes, where: str) -> list[str]:
+    """The same of bytes that stand somewhere."""
     lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
     if lines == [b""]:
-        raise InvalidInput(f"{path} is empty. Give a file with one text per line.")
+        raise InvalidInput(f"{where} is empty. Give a file with one text per line.")
     first: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         try:
             text = line.removesuffix(b"\r").decode()
         except UnicodeDecodeError:
-            raise InvalidInput(f"line {number:,} of {path} is not in UTF-8. Save the file in that encoding.") from None
+            raise InvalidInput(f"line {number:,} of {where} is not in UTF-8. Save the file in that encoding.") from None
         if not text:
-            raise InvalidInput(f"line {number:,} of {path} is empty. Remove it.")
+            raise InvalidInput(f"line {number:,} of {where} is empty. Remove it.")
         if first.setdefault(text, number) != number:
-            raise InvalidInput(f"lines {first[text]:,} and {number:,} of {path} are the same text. Remove one.")
+            raise InvalidInput(f"lines {first[text]:,} and {number:,} of {where} are the same text. Remove one.")
     return list(first)

@@ -11,6 +11,7 @@ from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
 from shuffledp.core.honest import reports_expected
 from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning.inverse import epsilon_possible
 from shuffledp.planning.over_time import OverTime
 from shuffledp.planning.plan import Plan, plan
 from shuffledp.protocols.sampling import sampled_error
@@ -38,6 +39,27 @@ def plan_rounds(
     per_person = rounds if rounds_per_person is None else rounds_per_person
     total = OverTime(rounds=rounds, per_person=per_person, epsilon=epsilon, delta=delta)
     return _planned(question, reports_expected(n, dropout), total, options, _PRECISION)
+
+
+def rounds_possible(question: str, *, rmse: float, delta: float, rounds: int, **asked: Any) -> Plan:
+    """The plan of one round whose error is at most `rmse`, and what all rounds together then cost those who take part in each.
+
+    >>> weekly = rounds_possible("mean", n=100_000, rmse=0.01, delta=1e-6, rounds=52)
+    >>> weekly.over_time.epsilon < 0.1
+    True
+    """
+    one = epsilon_possible(question, rmse=rmse, delta=delta, **asked)
+    OverTime(rounds=rounds, per_person=rounds, epsilon=one.guarantee.epsilon, delta=delta)  # refuses bad input first
+    together = one.guarantee.epsilon
+    if rounds > 1:
+        together = composition(one.protocol.randomizer.blanket(), one.guarantee.n, rounds).epsilon(delta)
+    total = max(together * (1 + 1e-6), 1e-9)  # as in plan_rounds: what is read off the curve must hold on it
+    if not total <= checks.LARGEST_EPSILON:
+        raise InvalidInput("no epsilon of all rounds together gives an error that small. Allow a larger one.")
+    made = replace(one, over_time=OverTime(rounds=rounds, per_person=rounds, epsilon=total, delta=delta))
+    if not made.holds():
+        raise NoClaim("the rounds of a plan could not be certified. Please report this.")
+    return made
 
 
 def _planned(question: str, n: int, total: OverTime, options: dict[str, Any], precision: float) -> Plan:

@@ -61,10 +61,15 @@ class DesignFamily(PlannedFamily):
         found = None
         least, plain = math.inf, self.plainly(question)
         for structure in self.structures(plain):
+            share, overlap = float(structure.share), float(structure.overlap)
+            if found is not None:
+                wanted = gaussian_gamma(share, overlap, question.honest, least) * (1 - 1e-9)
+                if self._cost(plain, structure, max(1, int(wanted * WORD))) > cost:
+                    continue  # less blanket than that is less private than what is found already
             threshold = first_integer(lambda t: self._cost(plain, structure, t) > cost, 0, WORD) - 1  # noqa: B023
             if threshold < 1:
                 continue
-            share, overlap, g = float(structure.share), float(structure.overlap), threshold / WORD
+            g = threshold / WORD
             mu = math.sqrt(2 * (share - overlap) / (question.honest * g)) * (1 - g) / share
             if mu < least:
                 found, least = DesignResponse(structure=structure, threshold=threshold), mu

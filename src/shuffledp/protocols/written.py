@@ -1,0 +1,35 @@
+"""Options of questions as somebody typed them."""
+
+import csv
+from collections.abc import Sequence
+
+from shuffledp.errors import InvalidInput
+
+
+def groups(texts: Sequence[str], what: str) -> dict[str, list[str]]:
+    """Columns and their labels.
+
+    >>> groups(["carrier=AA,DL"], "by")
+    {'carrier': ['AA', 'DL']}
+    """
+    found: dict[str, list[str]] = {}
+    for given in texts:
+        column, equals, labels = given.partition("=")
+        if not (equals and column.strip()):
+            raise InvalidInput(f"--{what} is not a column and its labels. Write e.g. --{what} carrier=AA,DL.")
+        if column.strip() in found:
+            raise InvalidInput(f"--{what} has the column {column.strip()!r} twice. Say all of its labels at once.")
+        found[column.strip()] = several(labels, what)
+    return found
+
+
+def several(text: str, what: str) -> list[str]:
+    """Texts between commas; one that contains a comma is in quotation marks, as in a CSV file."""
+    try:
+        (found,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (ValueError, csv.Error):
+        raise InvalidInput(f'--{what} is not a list of texts. Write e.g. yes,no,"no, never".') from None
+    texts = [one.strip() for one in found]
+    if not (texts and all(texts)):
+        raise InvalidInput(f"--{what} has an empty text between its commas. Leave it out, or name it.")
+    return texts

@@ -1,0 +1,41 @@
+"""The same as a command and as Python: what the page shows, somebody can repeat."""
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def command(words: str, options: Iterable[tuple[str, str]]) -> str:
+    """A line for the shell.
+
+    >>> command("shuffledp plan sum", [("n", "1e6"), ("honest_fraction", "0.9")])
+    'shuffledp plan sum --n 1e6 --honest-fraction 0.9'
+    """
+    parts = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in options]
+    return " ".join([words, *parts])
+
+
+def python_lines(question: str, given: Mapping[str, Any]) -> str:
+    """The plan in Python."""
+    asked = "\n".join(f"        {json.dumps(name)}: {value!r}," for name, value in given.items())
+    return f"""from shuffledp.planning.solved import solved
+
+made = solved(
+    {json.dumps(question)},
+    {{
+{asked}
+    }},
+)
+print(made.explain())
+"""
+
+
+def account_line(said: Mapping[str, str], *, n: str, delta: str, fraction: float, rounds: int) -> str:
+    """`shuffledp account` with every bound, as the page shows it."""
+    options = {**said, "n": n, "delta": delta}
+    if fraction != 1:
+        options["honest_fraction"] = repr(fraction)
+    if rounds != 1:
+        options["rounds"] = str(rounds)
+    return command("shuffledp account", [*options.items(), ("bound", "all")])

@@ -1,0 +1,140 @@
+"""The questions of the registered families as fields, and what was typed into them: a new family appears by itself."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from shuffledp.engines.candidates import candidates_of
+from shuffledp.engines.survey_file import survey_of
+from shuffledp.protocols import registry
+from shuffledp.protocols.options import Option
+from shuffledp.protocols.written import groups, several
+from shuffledp.web.form import Field, Given, Slider, Typed
+
+_LABELS: Final = {
+    "size": "Number of possible answers",
+    "labels": "Their names, separated by commas",
+    "by": "Groups, one column per line",
+    "questions": "Questions (TOML)",
+    "share": "Largest share that a bin may have",
+    "low": "Least value",
+    "high": "Greatest value",
+    "resolution": "Intervals",
+    "candidates": "Texts to ask about, one per line",
+}
+_SLIDERS: Final = {
+    "size": Slider(2, 1e5, logarithmic=True),
+    "resolution": Slider(2, 1e4, logarithmic=True),
+    "max_length": Slider(1, 12),
+}
+_KINDS: Final[dict[str, Literal["whole", "real", "text", "lines"]]] = {
+    "whole": "whole",
+    "real": "real",
+    "text": "text",
+    "several": "text",
+    "lines": "lines",
+    "groups": "lines",
+    "questions": "lines",
+}
+_SURVEY: Final = """\
+[[question]]
+name = "smokes"
+ask = "histogram"
+labels = ["no", "yes"]
+
+[[question]]
+name = "age"
+ask = "mean"
+low = 18
+high = 100
+"""
+STARTS: Final[dict[str, Given]] = {
+    "histogram": {"size": "5", "objective": "share", "share": "1"},
+    "sum": {"low": "0", "high": "1"},
+    "mean": {"low": "0", "high": "1"},
+    "distribution": {"low": "0", "high": "100", "resolution": "100"},
+    "texts": {"candidates": "apple\nbanana\ncherry", "margin": "5"},
+    "heavy-hitters": {"alphabet": "a-z", "max_length": "5", "margin": "5"},
+    "survey": {"questions": _SURVEY},
+}
+"""What the fields of a question hold at first, so that there is something to change."""
+
+
+def question_fields() -> list[Field]:
+    """The question, and the options of all of them."""
+    names = registry.questions()
+    found = [
+        Field(
+            name="question", label="What to ask for", kind="choice", start=names[0], section="The question",
+            choices=[(name, name.replace("-", " ")) for name in names],
+        )
+    ]  # fmt: skip
+    for option in registry.options():
+        askable = [name for name in names if any(option in family.options for family in registry.planned(name))]
+        if askable:
+            found.append(_field(option, askable))
+    return found
+
+
+def _field(option: Option, questions: list[str]) -> Field:
+    return Field(
+        name=option.name, label=_LABELS.get(option.name, option.name.replace("_", " ").capitalize()), kind=_KINDS[option.values],
+        help="" if option.name in _LABELS else option.help, slider=_SLIDERS.get(option.name), only={"question": questions},
+        optional=True,
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question with its options.
+
+    Attributes:
+        name: of the question.
+        options: as Python takes them.
+        said: the same as the command takes them.
+        place: what the command takes without an option.
+        files: that the command reads: name and content.
+    """
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    said: list[tuple[str, str]] = field(default_factory=list)
+    place: str = ""
+    files: dict[str, str] = field(default_factory=dict)
+
+
+def read_question(typed: Typed) -> Asked:
+    """What was asked."""
+    found = Asked(typed.choice("question"))
+    known = {option.name for family in registry.planned(found.name) for option in family.options}
+    for option in registry.options():
+        if option.name in known and option.name in typed:
+            _read(option, typed, found)
+    return found
+
+
+def _read(option: Option, typed: Typed, found: Asked) -> None:
+    name, text = option.name, typed.text(option.name)
+    match option.values:
+        case "whole":
+            found.options[name] = typed.whole(name)
+        case "real":
+            found.options[name] = typed.real(name)
+        case "several":
+            found.options[name] = several(text, name)
+        case "groups":
+            given = [line for line in text.splitlines() if line.strip()]
+            found.options[name] = groups(given, name)
+            found.said += [(name, line.strip()) for line in given]
+            return
+        case "lines":
+            found.options[name] = candidates_of(text.encode(), f"the list of {name}")
+            found.files[f"{name}.txt"] = text.rstrip("\n") + "\n"
+            text = f"{name}.txt"
+        case "questions":
+            found.options[name] = survey_of(text, "the list of questions")
+            found.place = f"{name}.toml"
+            found.files[found.place] = text.rstrip("\n") + "\n"
+            return
+        case _:
+            found.options[name] = text
+    found.said.append((name, text))

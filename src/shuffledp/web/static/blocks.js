@@ -1,0 +1,103 @@
+// The parts of an answer.
+import { html, save, spoken, svg } from "./element.js";
+import { Drawing } from "./plot.js";
+
+const KINDS = { numbers, words, guesses, table, plot, code, files, waiting };
+
+export function drawn(block) {
+  return KINDS[block.kind](block);
+}
+
+const card = (title, ...children) => html("section", { class: "card" }, title ? html("h2", {}, title) : null, ...children);
+const slug = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+const quoted = (cell) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+
+function button(label, title, act) {
+  return html("button", { type: "button", "aria-label": `${label}: ${title}`, onclick: act }, label);
+}
+
+function csv(title, header, rows) {
+  return button("CSV", title, () => save(`${slug(title)}.csv`, "text/csv", [header, ...rows].map((row) => row.map(quoted).join(",")).join("\n") + "\n"));
+}
+
+function grid(title, header, rows) {
+  const long = header.map((_, j) => rows.some((row) => (row[j] ?? "").length > 24));
+  return html("div", { class: "wide", role: "region", "aria-label": title, tabindex: 0 }, html("table", {},
+    html("thead", {}, html("tr", {}, header.map((cell, j) => html("th", { scope: "col", class: long[j] && j ? "words" : false }, cell)))),
+    html("tbody", {}, rows.map((row) => html("tr", {}, row.map((cell, j) => (j ? html("td", { class: long[j] ? "words" : false }, cell) : html("th", { scope: "row" }, cell))))))));
+}
+
+function numbers({ items, certain }) {
+  const made = card("", html("dl", { class: "numbers" }, items.map(({ label, value, note }) => html("div", {},
+    html("dt", {}, label), html("dd", {}, value), note ? html("dd", { class: "note" }, note) : null))));
+  if (!certain) made.append(html("p", { class: "tentative" }, "holds already; a tighter number follows"));
+  made.setAttribute("aria-live", "polite");
+  made.dataset.certain = String(certain);
+  return made;
+}
+
+function words({ title, lines }) {
+  return card(title, lines.map((line) => html("p", {}, line)));
+}
+
+function guesses({ title, right, of, lines }) {
+  const filled = Math.ceil((100 * right) / of);
+  const dots = Array.from({ length: 100 }, (_, j) => svg("circle", {
+    cx: 7 + 14 * (j % 10), cy: 7 + 14 * Math.floor(j / 10), r: 5, class: `dot ${j < 50 ? "coin" : j < filled ? "more" : "none"}`,
+  }));
+  const picture = svg("svg", { viewBox: "0 0 140 140", role: "img", "aria-label": `${filled} of 100 dots are filled, 50 of them for a coin` }, dots);
+  return card(title, html("div", { class: "guesses" }, picture, html("div", {}, lines.map((line, j) => html("p", { class: j ? "help" : "first" }, line)))));
+}
+
+function table({ title, header, rows, notes }) {
+  return card(title, grid(title, header, rows), notes.map((note) => html("p", { class: "help" }, note)), html("div", { class: "tools" }, csv(title, header, rows)));
+}
+
+function plot(block) {
+  const drawing = new Drawing(block);
+  const place = html("div", { class: "plot" });
+  const header = [block.across.label, ...block.lines.map((line) => line.name)];
+  const exact = block.x.map((x, j) => [x, ...block.lines.map((line) => line.y[j])]);
+  const cells = exact.map((row) => row.map((cell) => spoken(cell) || "-"));
+  const full = exact.map((row) => row.map((cell) => (cell === null ? "" : String(cell))));
+  const made = card(block.title, place, block.note ? html("p", { class: "help" }, block.note) : null, html("div", { class: "tools" },
+    button("SVG", block.title, () => save(`${slug(block.title)}.svg`, "image/svg+xml", drawing.file())),
+    csv(block.title, header, full),
+    html("details", {}, html("summary", {}, "Table"), grid(`Table: ${block.title}`, header, cells))));
+  made.drawIn = () => {
+    let width = 0;
+    new ResizeObserver(([entry]) => {
+      const now = Math.round(entry.contentRect.width);
+      if (!now || now === width) return;
+      width = now;
+      place.replaceChildren(drawing.at(width));
+    }).observe(place);
+    width = Math.round(place.getBoundingClientRect().width);
+    if (width) place.replaceChildren(drawing.at(width));
+  };
+  return made;
+}
+
+function code({ title, listings }) {
+  return card(title, listings.map(([name, text]) => {
+    const copy = html("button", { type: "button", class: "copy", "aria-label": `Copy: ${name}`, onclick: async () => {
+      await navigator.clipboard?.writeText(text);
+      copy.textContent = "Copied";
+    } }, "Copy");
+    return [html("div", { class: "listing" }, html("h3", {}, name), copy), html("pre", { tabindex: 0 }, html("code", {}, text))];
+  }));
+}
+
+function files({ title, items }) {
+  return card(title, html("ul", { class: "files" }, items.map(([name, what, content]) => html("li", {}, html("button", {
+    type: "button", onclick: () => {
+      save(name, name.endsWith(".html") ? "text/html" : name.endsWith(".json") || name.endsWith(".ipynb") ? "application/json" : "text/plain", content);
+    },
+  }, what)))));
+}
+
+function waiting({ title, share }) {
+  const made = card(title, html("progress", { value: share, max: 1, "aria-label": `${title}: computing` }));
+  made.classList.add("busy");
+  return made;
+}
