@@ -4,17 +4,18 @@ UV_VERSION := 0.13.7
 UV := .uv/$(UV_VERSION)/bin/uv
 RUN := .venv/bin/
 READY := .venv/.ready
+SPARK := .venv/.spark
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench format docs lock clean browser postgres
+.PHONY: demo test test-all check bench format docs lock clean browser postgres java
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
 
-test: $(READY) browser postgres
+test: $(SPARK) browser postgres java
 	$(RUN)pytest -n auto
 
-test-all: $(READY) browser postgres
+test-all: $(SPARK) browser postgres java
 	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto
 
 check: $(READY)
@@ -23,7 +24,7 @@ check: $(READY)
 	$(RUN)mypy
 	$(RUN)lint-imports
 
-bench: $(READY) postgres
+bench: $(SPARK) postgres java
 	for script in benchmarks/bench_*.py; do $(RUN)python $$script || exit 1; done
 
 format: $(READY)
@@ -38,6 +39,11 @@ $(READY): $(UV) requirements/lock.txt pyproject.toml
 	$(UV) venv --quiet --clear --python $(PYTHON) .venv
 	$(UV) pip sync --quiet --python .venv --require-hashes requirements/lock.txt
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+	touch $@
+
+# Only the tests and benchmarks need Spark.
+$(SPARK): $(READY) requirements/spark.txt
+	$(UV) pip install --quiet --python .venv --require-hashes --requirements requirements/spark.txt
 	touch $@
 
 # The survey page is tested in a real Chromium.
@@ -55,13 +61,21 @@ postgres:
 		ls /usr/lib/postgresql/*/bin/postgres >/dev/null; \
 	} || { echo "the tests need a PostgreSQL server, which could not be installed here. Install the package postgresql, then run make again." >&2; exit 1; }
 
+# Spark runs on Java 17 or one of the later ones with long support; it takes that of JAVA_HOME first.
+java:
+	@found() { "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -Eq 'version "(17|21|25)'; }; found || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends openjdk-17-jre-headless >/dev/null && found; \
+	} || { echo "the tests need Java 17 for Spark, which could not be installed here. Install the package openjdk-17-jre-headless and unset JAVA_HOME, then run make again." >&2; exit 1; }
+
 docs: $(READY)
 	$(RUN)python docs/regenerate.py
 
+EXTRAS := compare composition demo figures postgres run service
+LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 lock: $(UV)
-	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade \
-		--all-extras --group dev pyproject.toml --output-file requirements/lock.txt \
-		--custom-compile-command "make lock"
+	$(LOCK) --upgrade $(EXTRAS:%=--extra %) --group dev pyproject.toml --output-file requirements/lock.txt
+	$(LOCK) --upgrade --extra spark --constraint requirements/lock.txt pyproject.toml --output-file requirements/spark.txt
 
 clean:
 	rm -rf .venv .uv demo
