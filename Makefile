@@ -13,10 +13,10 @@ demo: $(READY)
 	$(RUN)python examples/demo.py
 
 test: $(SPARK) browser postgres java
-	$(RUN)pytest -n auto
+	$(RUN)pytest -n auto --dist loadgroup
 
 test-all: $(SPARK) browser postgres java
-	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto
+	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto --dist loadgroup
 
 check: $(READY)
 	$(RUN)ruff format --check .

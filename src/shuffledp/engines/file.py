@@ -1,5 +1,6 @@
 """Tables with one row per report, in a file or in memory: a column of it, or an SQL expression of each row."""
 
+import contextlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -73,7 +74,7 @@ class Rows(Source):
         parts = None
         if self._query is None and self._user is None and self._row_id is None:
             table = self._table(domain)
-            read = _Reading(table, domain, self._column)
+            read = Reading(table, domain, self._column)
             parts = table.parts(read.columns)
         if parts is None:
             yield from super().parts(domain)
@@ -87,7 +88,7 @@ class Rows(Source):
         """One per batch of the table."""
         table = self._table(domain)
         expression = Expression(self._query) if self._query is not None else None
-        read = _Reading(table, domain, self._column, expression)
+        read = Reading(table, domain, self._column, expression)
         row_id = [] if self._row_id is None else [table.column(self._row_id)]
         with ExitStack() as stack:
             extra = None
@@ -109,7 +110,7 @@ class Rows(Source):
                 row += len(raw)
 
 
-class _Reading:
+class Reading:
     """Which columns are read, and how they become one column of raw values."""
 
     def __init__(
@@ -138,7 +139,7 @@ class _Reading:
         return raw
 
 
-def _pieces(read: _Reading, part: TablePart, row: int) -> Iterator[Piece]:
+def _pieces(read: Reading, part: TablePart, row: int) -> Iterator[Piece]:
     for batch in part.read():
         yield Piece(read.raw(batch, row), row)
         row += batch.num_rows
@@ -185,6 +186,15 @@ class File(Rows):
             for path in self._paths
         ]
         return tables[0] if len(tables) == 1 else Tables(tables)
+
+    def identity(self) -> object:
+        """Which files they are, how long, and when they were written last."""
+        found = list[tuple[int, ...]]()
+        for path in self._paths:
+            with contextlib.suppress(OSError):  # whoever reads it says so
+                seen = path.stat()
+                found.append((seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns))
+        return found
 
     def __str__(self) -> str:
         return self._paths[0].name if len(self._paths) == 1 else f"the table of {len(self._paths):,} files"

@@ -80,6 +80,10 @@ class Source(ABC):
     def __str__(self) -> str:
         """A name for errors."""
 
+    def identity(self) -> object:
+        """Something that is another one if the rows were replaced meanwhile, as far as that can be told."""
+        return None
+
     def addresses(self, domain: Domain) -> Iterator[Words]:
         """Those of all pieces, where rows have addresses of their own."""
         return (piece.addresses for piece in self.pieces(domain) if piece.addresses is not None)
