@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 SETTINGS = {
@@ -29,6 +30,7 @@ def local_session() -> Any:
         raise AssertionError("the tests need Spark. Run make test, or make .venv/.spark first.") from None
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])  # so that executors find oracles/spark_tasks.py
     builder = SparkSession.builder.master("local[2,4]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)

@@ -115,13 +115,24 @@ def sums(table: Any, work: Work, size: int, *, partitions: int = 1) -> Sums:
             )
             collected = found.toArrow()
     except Exception as error:  # its message may quote a value
-        failure = _said(error)
+        failure = told(error)
     if failure:
         raise InvalidInput(failure)
     return _read(collected, size, buckets)
 
 
 # In a task
+
+
+def guarded(work: Callable[[Iterator[Any]], Iterator[Any]], batches: Iterator[Any]) -> Iterator[Any]:
+    """The work of a task. An error of another kind than ours may quote a value, so only its name is told."""
+    failure = ""
+    try:
+        yield from work(batches)
+    except Exception as error:
+        failure = type(error).__name__
+    if failure:
+        raise RuntimeError(f"{_FAILED}: {failure}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +143,8 @@ class _Task:
     version: str
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """What Spark runs. An error of another kind than ours may quote a value, so only its name is told."""
-        failure = ""
-        try:
-            yield from self._rows(batches)
-        except Exception as error:
-            failure = type(error).__name__
-        if failure:
-            raise RuntimeError(f"{_FAILED}: {failure}")
+        """What Spark runs."""
+        return guarded(self._rows, batches)
 
     def _rows(self, batches: Iterator[Any]) -> Iterator[Any]:
         mark, done, notes = 0, 0, list[Noted]()
@@ -221,7 +226,7 @@ def _read(collected: Any, size: int, buckets: int) -> Sums:
     return Sums(counts, notes, int(totals[kinds == _DONE].sum()), int(bits[kinds == _NUMBER].sum()))
 
 
-def _said(error: Exception) -> str:
+def told(error: Exception) -> str:
     """What went wrong in Spark, without the values that its message may quote."""
     text = str(error)
     if re.search(r"No module named '(shuffledp|pyarrow|numpy|cryptography)", text):

@@ -6,7 +6,6 @@ same path, and what can only be read in its order is read here and sent to them.
 """
 
 import pickle
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from shuffledp.cluster.pieces import sums_of
 from shuffledp.cluster.session import current_session, setting
 from shuffledp.cluster.sums import Done, Found, Noted, Refused, Sums, joined, sums
 from shuffledp.core.counts import Counts
@@ -22,7 +22,6 @@ from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
 from shuffledp.engines.source import Part, Source
 from shuffledp.engines.spark_rows import Reader, SparkRows
-from shuffledp.engines.tabular import arrow
 from shuffledp.engines.tally import BLOCK, Tally, Tallying, settle_allocator
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -79,16 +78,17 @@ class Spark:
         total = Tally.empty(job.protocol, truth=job.truth)
         failure: InvalidInput | None = None
         pieces, share = list[bytes](), 0.0
-        work = _work(source.parts(job.protocol.domain))
+        sent = _sent(source.parts(job.protocol.domain))
         while True:
             try:
-                piece, share = next(work, (None, share))
+                piece, share = next(sent, (None, share))
             except InvalidInput as error:  # what was read before it comes first
                 piece, failure = None, error
             if piece is not None:
                 pieces.append(piece)
             if pieces and (piece is None or len(pieces) >= _PIECES or sum(map(len, pieces)) >= _BYTES):
-                total += _of_pieces(spark, job, pieces)
+                work = partial(_done, job)
+                total += job.heard(sums_of(spark, pieces, work, job.protocol.counters, partitions=_adders(job)))
                 pieces.clear()
                 if progress is not None and failure is None:
                     progress(share)
@@ -142,7 +142,7 @@ class _Job:
 # Parts of any source
 
 
-def _work(parts: Iterator[Part]) -> Iterator[tuple[bytes, float]]:
+def _sent(parts: Iterator[Part]) -> Iterator[tuple[bytes, float]]:
     """Parts together as something to send, and the share of the source that is sent with it."""
     some, rows, failure = list[Part](), 0, None
     while True:
@@ -154,7 +154,7 @@ def _work(parts: Iterator[Part]) -> Iterator[tuple[bytes, float]]:
             some.append(part)
             rows += part.rows
         if some and (part is None or rows >= _ROWS):
-            yield _sent(some), some[-1].share
+            yield _pickled(some), some[-1].share
             some, rows = [], 0
         if part is None:
             break
@@ -162,7 +162,7 @@ def _work(parts: Iterator[Part]) -> Iterator[tuple[bytes, float]]:
         raise failure
 
 
-def _sent(parts: Sequence[Part]) -> bytes:
+def _pickled(parts: Sequence[Part]) -> bytes:
     trouble = ""
     try:
         return pickle.dumps(list(parts))
@@ -171,26 +171,12 @@ def _sent(parts: Sequence[Part]) -> bytes:
     raise InvalidInput(f"the rows cannot be sent to Spark ({trouble}). Give a file, or a column of plain values.")
 
 
-def _of_pieces(spark: Any, job: _Job, pieces: list[bytes]) -> Tally:
-    pa = arrow()
-    numbers = pa.array(range(len(pieces)), pa.uint64()).cast(pa.int64())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about versions of pandas, which is not used
-        table = spark.createDataFrame(pa.table({"number": numbers, "parts": pa.array(pieces, pa.binary())}))
-    found = sums(table, partial(_parts_done, job), job.protocol.counters, partitions=_adders(job))
-    if not found.done == found.distinct == len(pieces):
-        raise InvalidInput("Spark did not do every part of the work once, so nothing is released. Please report this.")
-    return job.heard(found)
-
-
-def _parts_done(job: _Job, batches: Iterator[Any]) -> Iterator[Found | Noted | Done]:
+def _done(job: _Job, pieces: Iterator[bytes]) -> Iterator[Found | Noted]:
     """What a task does with parts of a source."""
     total = job.started()
-    for batch in batches:
-        for parts in batch.column("parts"):
-            for part in pickle.loads(parts.as_py()):  # noqa: S301 - our own
-                _add(part, total)
-        yield Done(batch.column("number").to_numpy().view(np.uint64))
+    for piece in pieces:
+        for part in pickle.loads(piece):  # noqa: S301 - our own driver's
+            _add(part, total)
     yield from job.told(total.tally())
 
 
