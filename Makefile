@@ -4,18 +4,19 @@ UV_VERSION := 0.13.7
 UV := .uv/$(UV_VERSION)/bin/uv
 RUN := .venv/bin/
 READY := .venv/.ready
+SPARK := .venv/.spark
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench mutants format docs site lock clean browser postgres
+.PHONY: demo test test-all check bench mutants format docs site lock clean browser postgres java
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
 
-test: $(READY) browser postgres
-	$(RUN)pytest -n auto
+test: $(SPARK) browser postgres java
+	$(RUN)pytest -n auto --dist loadgroup
 
-test-all: $(READY) browser postgres
-	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto
+test-all: $(SPARK) browser postgres java
+	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto --dist loadgroup
 
 check: $(READY)
 	$(RUN)ruff format --check .
@@ -23,7 +24,7 @@ check: $(READY)
 	$(RUN)mypy
 	$(RUN)lint-imports
 
-bench: $(READY) postgres
+bench: $(SPARK) postgres java
 	for script in benchmarks/bench_*.py; do $(RUN)python $$script || exit 1; done
 
 # Bugs planted one at a time, and those that no test notices (docs/mutants.md); MUTANTS="--group core --sample 50" chooses.
@@ -44,6 +45,11 @@ $(READY): $(UV) requirements/lock.txt pyproject.toml
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	touch $@
 
+# Only the tests and benchmarks need Spark.
+$(SPARK): $(READY) requirements/spark.txt
+	$(UV) pip install --quiet --python .venv --require-hashes --requirements requirements/spark.txt
+	touch $@
+
 # The survey page is tested in a real Chromium.
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
@@ -59,6 +65,13 @@ postgres:
 		ls /usr/lib/postgresql/*/bin/postgres >/dev/null; \
 	} || { echo "the tests need a PostgreSQL server, which could not be installed here. Install the package postgresql, then run make again." >&2; exit 1; }
 
+# Spark runs on Java 17 or one of the later ones with long support; it takes that of JAVA_HOME first.
+java:
+	@found() { "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -Eq 'version "(17|21|25)'; }; found || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends openjdk-17-jre-headless >/dev/null && found; \
+	} || { echo "the tests need Java 17 for Spark, which could not be installed here. Install the package openjdk-17-jre-headless and unset JAVA_HOME, then run make again." >&2; exit 1; }
+
 docs: $(READY)
 	$(RUN)python docs/regenerate.py
 
@@ -66,10 +79,11 @@ site: $(READY)
 	$(RUN)sphinx-build -W --keep-going -q -b html docs build/site
 	@echo "the documentation is in build/site/index.html"
 
+EXTRAS := all demo
+LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 lock: $(UV)
-	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade \
-		--all-extras --group dev pyproject.toml --output-file requirements/lock.txt \
-		--custom-compile-command "make lock"
+	$(LOCK) --upgrade $(EXTRAS:%=--extra %) --group dev pyproject.toml --output-file requirements/lock.txt
+	$(LOCK) --upgrade --extra spark --constraint requirements/lock.txt pyproject.toml --output-file requirements/spark.txt
 
 clean:
 	rm -rf .venv .uv demo build

@@ -1,13 +1,16 @@
 """Property tests take the same points every time in `make test`, and new ones in `make test-all`."""
 
 import os
+import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from oracles.postgres import PostgresServer
 from oracles.server import Place
+from oracles.spark import local_session
 from shuffledp.stores.registry import BACKENDS
 
 settings.register_profile("pinned", derandomize=True, deadline=None)
@@ -31,6 +34,18 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One session of Spark for all tests; those who use it are in one group (`xdist_group`), so that one process starts it."""
+    session = local_session()
+    try:
+        yield session
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            session.stop()
 
 
 @pytest.fixture(params=sorted(BACKENDS))

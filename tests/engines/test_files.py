@@ -210,5 +210,5 @@ def test_a_file_that_is_replaced_while_it_is_read_releases_nothing(
             yield found
 
     monkeypatch.setattr(file, "surplus", replaced)
-    with pytest.raises(InvalidInput, match="changed while it was read, so nothing is released"):
+    with pytest.raises(InvalidInput, match="was changed while it was read, so nothing is released"):
         run_file(mean, path, column="number", user="who", words=WORDS)

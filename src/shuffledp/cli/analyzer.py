@@ -14,6 +14,7 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates, read_off
 from shuffledp.cli.secrets import read_secret
+from shuffledp.cli.spark import check_place, chosen_tallier, spark_options
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
 from shuffledp.core.digits import rounded_up
@@ -59,6 +60,14 @@ def analyzer_group() -> None:
     help="Folder that remembers which reports were opened [default: opened in shuffledp's state folder].",
 )
 @click.option("--processes", type=Whole(), help="Processes that open records [default: all cores].")
+@click.option(
+    "--engine",
+    type=click.Choice(["processes", "spark"]),
+    default="processes",
+    show_default=True,
+    help="What opens records: processes of this machine, or Spark.",
+)
+@spark_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-o", "--out", type=_FILE, help="Write the JSON to this file.")
 @click.option(
@@ -68,6 +77,7 @@ def run_analyzer(
     task: Path, url: str, token: Path, keys: Path, batch: int | None, candidates: Path | None, top: int | None,
     false_positives: float | None, ledger: Path | None,
     budget_epsilon: float | None, budget_delta: float | None, expect_head: str | None, opened: Path | None, processes: int | None,
+    engine: str, master: str | None, remote: str | None,
     as_json: bool, out: Path | None, reports: tuple[Path, ...],
 ) -> None:  # fmt: skip
     """Fetch a released batch of TASK, open it, and print the estimate with its guarantee."""
@@ -79,11 +89,12 @@ def run_analyzer(
     book = _ledger(ledger, budget_epsilon, budget_delta, expect_head)
     if book is not None:
         book.check()
+    check_place(engine, master, remote)
     released = Collector(url=url, token=read_secret(token)).fetch(found, batch)
-    with progress(1000, "Opening") as bar:
+    with chosen_tallier(engine, master, remote) as tallier, progress(1000, "Opening") as bar:
         answer = analyze(
             released, found, ring, ledger=book, opened_before=OpenedBefore(opened or state_folder() / "opened"),
-            processes=processes or os.cpu_count() or 1, candidates=asked,
+            processes=processes or os.cpu_count() or 1, candidates=asked, tallier=tallier,
             watch=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     result = answer.document()

@@ -7,15 +7,14 @@ import click
 
 from shuffledp.cli.files import check_place, read_plan
 from shuffledp.cli.progress import progress
-from shuffledp.cli.rows import chosen_files, row_options
+from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
 from shuffledp.core.words import KeyedWords
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.export import export
-from shuffledp.engines.file import File
 from shuffledp.engines.run import promised, tally_source
 from shuffledp.errors import InvalidInput
-from shuffledp.results.history import History
+from shuffledp.results.history import NOT_REMEMBERED, History
 
 
 @click.command("export")
@@ -26,7 +25,8 @@ from shuffledp.results.history import History
 def export_command(
     plan: Path, data: Path | None, files: str | None, column: str | None, query: str | None, missing: Literal["refuse", "skip"],
     missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
-    max_rows_per_user: int | None, row_id: str | None, separator: str, decimal: str, multiline: bool, engine: str, out: Path,
+    max_rows_per_user: int | None, row_id: str | None, separator: str, decimal: str, multiline: bool, engine: str,
+    master: str | None, remote: str | None, table: str | None, out: Path,
 ) -> None:  # fmt: skip
     """Write the randomized messages of DATA (or --files) in a secret order, with PLAN and its guarantee in the file.
 
@@ -35,20 +35,21 @@ def export_command(
     if out.suffix != ".parquet":
         raise InvalidInput(f"{out.name} is not a name for a table. Use one that ends in .parquet.")
     check_place(out)
-    paths, chosen = chosen_files(data, files), read_plan(plan)
-    source = File(
-        paths, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id,
-        multiline=multiline, separator=separator, decimal=decimal,
+    chosen = read_plan(plan)
+    rows = chosen_rows(
+        data, files, table, engine=engine, master=master, remote=remote, column=column, query=query, user=user,
+        max_rows_per_user=max_rows_per_user, row_id=row_id, multiline=multiline, separator=separator, decimal=decimal,
     )  # fmt: skip
-    with progress(1000, "Randomizing") as bar:
+    with rows as (paths, source, how), progress(1000, "Randomizing") as bar:
         found = tally_source(
-            chosen, source, KeyedWords.fresh(), engine=engine,
+            chosen, source, KeyedWords.fresh(), engine=how,
             policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     n = found.rows - found.rejected.total()
     promise = promised(chosen, n, source.rows_per_person)
-    for note in History(state_folder() / "releases.jsonl").note(chosen, promise, paths):  # before anything is written
+    history = History(state_folder() / "releases.jsonl")
+    for note in history.note(chosen, promise, paths) if paths else [NOT_REMEMBERED]:  # before anything is written
         click.echo(f"shuffledp: warning: {note}", err=True)
     export(chosen, found, source, out)
     click.echo(f"{n:,} reports in {out}\nguarantee: {promise}")

@@ -1,14 +1,22 @@
 """Options of commands that read rows: which ones, of whom, and what becomes of values that do not fit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
 from shuffledp.cli.numbers import Whole
 from shuffledp.cli.separators import separator_options
+from shuffledp.cli.spark import SPARK_OPTIONS, chosen_engine
+from shuffledp.cluster.session import session
+from shuffledp.engines.engine import Engine
+from shuffledp.engines.file import File
 from shuffledp.engines.registry import ENGINES
+from shuffledp.engines.source import Source
+from shuffledp.engines.spark import Spark
+from shuffledp.engines.spark_rows import SparkRows, spark_table
 from shuffledp.engines.tables import files_like
 from shuffledp.errors import InvalidInput
 
@@ -58,6 +66,8 @@ _OPTIONS: Final = [
         show_default=True,
         help="What runs the plan; all engines give the same answer.",
     ),
+    *SPARK_OPTIONS,
+    click.option("--table", metavar="NAME", help="Instead of DATA: a table that Spark knows; needs --row-id."),
 ]
 
 
@@ -69,8 +79,35 @@ def row_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def chosen_files(data: Path | None, files: str | None) -> list[Path]:
-    """The one file, or those like a pattern."""
-    if (data is None) == (files is None):
-        raise InvalidInput("the rows come from either one file or all files like a pattern. Give DATA or --files.")
-    return [data] if data is not None else files_like(files or "")
+class ChosenRows(NamedTuple):
+    """Where rows come from: their files if there are any, all of them as a source, and the engine that reads it."""
+
+    paths: list[Path]
+    source: Source
+    engine: Engine
+
+
+@contextmanager
+def chosen_rows(
+    data: Path | None, files: str | None, table: str | None, *, engine: str, master: str | None, remote: str | None,
+    multiline: bool, separator: str, decimal: str, **columns: Any,
+) -> Iterator[ChosenRows]:  # fmt: skip
+    """The rows of one file, of those like a pattern, or of a table of Spark, while a session of Spark lasts if one is needed."""
+    if sum(one is not None for one in (data, files, table)) != 1:
+        raise InvalidInput(
+            "the rows come from one file, from all files like a pattern, or from a table of Spark. "
+            "Give DATA, --files or --table."
+        )
+    written: dict[str, Any] = {"multiline": multiline, "separator": separator, "decimal": decimal}
+    if table is None:
+        paths = [data] if data is not None else files_like(files or "")
+        source = File(paths, **columns, **written)
+        with chosen_engine(engine, master, remote) as found:
+            yield ChosenRows(paths, source, found)
+        return
+    if engine != Spark.name:
+        raise InvalidInput("only Spark knows tables by name. Use --engine spark.")
+    if written != {"multiline": False, "separator": ",", "decimal": "."}:
+        raise InvalidInput("a table of Spark is not a CSV file. Leave out --multiline, --separator and --decimal.")
+    with session(master=master, remote=remote) as spark:
+        yield ChosenRows([], SparkRows(spark_table(spark, table), **columns), Spark(spark))

@@ -11,17 +11,17 @@ from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals
 from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates, read_off
-from shuffledp.cli.rows import chosen_files, row_options
+from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import NOTHING_LOCAL
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.candidates import read_candidates
-from shuffledp.engines.run import run_file
+from shuffledp.engines.run import run_source
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.figures.style import check_picture
 from shuffledp.results.derived import derived
-from shuffledp.results.history import History
+from shuffledp.results.history import NOT_REMEMBERED, History
 from shuffledp.results.result import Result
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -65,7 +65,8 @@ def run_command(
     missing: Literal["refuse", "skip"], missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None,
     user: str | None, max_rows_per_user: int | None, row_id: str | None, confidence: float, simultaneous: bool, project: bool,
     frequencies: bool, cdf: bool, quantile: tuple[float, ...] | None, top: int | None, false_positives: float | None,
-    ranges: tuple[str, ...], separator: str, decimal: str, multiline: bool, engine: str, truth: bool, plot: Path | None,
+    ranges: tuple[str, ...], separator: str, decimal: str, multiline: bool, engine: str, master: str | None,
+    remote: str | None, table: str | None, truth: bool, plot: Path | None,
     reports: tuple[Path, ...],
     as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
@@ -76,14 +77,15 @@ def run_command(
         check_report(path)
     for path in (*reports, *(one for one in (plot, out) if one is not None)):
         check_place(path)
-    paths = chosen_files(data, files)
     chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
-    with progress(1000, "Randomizing") as bar:
-        result = run_file(
-            chosen, paths, column=column, query=query, user=user, truth=truth, multiline=multiline, separator=separator,
-            decimal=decimal,
+    rows = chosen_rows(
+        data, files, table, engine=engine, master=master, remote=remote, column=column, query=query, user=user,
+        max_rows_per_user=max_rows_per_user, row_id=row_id, multiline=multiline, separator=separator, decimal=decimal,
+    )  # fmt: skip
+    with rows as (paths, source, how), progress(1000, "Randomizing") as bar:
+        result = run_source(
+            chosen, source, truth=truth, engine=how, candidates=asked,
             policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
-            max_rows_per_user=max_rows_per_user, row_id=row_id, engine=engine, candidates=asked,
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     document = result.document(confidence=confidence, simultaneous=simultaneous)
@@ -93,7 +95,9 @@ def run_command(
     )  # fmt: skip
     if extra:
         document["derived"] = extra
-    notes = History(state_folder() / "releases.jsonl").book(result, paths)  # before anything is shown
+    notes = [NOT_REMEMBERED]
+    if paths:
+        notes = History(state_folder() / "releases.jsonl").book(result, paths)  # before anything is shown
     for note in notes:
         click.echo(f"shuffledp: warning: {note}", err=True)
     document["notes"] += notes

@@ -1,8 +1,9 @@
 """Tables with one row per report, in a file or in memory: a column of it, or an SQL expression of each row."""
 
+import contextlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ class Rows(Source):
         parts = None
         if self._query is None and self._user is None and self._row_id is None:
             table = self._table(domain)
-            read = _Reading(table, domain, self._column)
+            read = Reading(table, domain, self._column)
             parts = table.parts(read.columns)
         if parts is None:
             yield from super().parts(domain)
@@ -87,7 +88,7 @@ class Rows(Source):
         """One per batch of the table."""
         table = self._table(domain)
         expression = Expression(self._query) if self._query is not None else None
-        read = _Reading(table, domain, self._column, expression)
+        read = Reading(table, domain, self._column, expression)
         row_id = [] if self._row_id is None else [table.column(self._row_id)]
         with ExitStack() as stack:
             extra = None
@@ -109,7 +110,7 @@ class Rows(Source):
                 row += len(raw)
 
 
-class _Reading:
+class Reading:
     """Which columns are read, and how they become one column of raw values."""
 
     def __init__(
@@ -138,7 +139,7 @@ class _Reading:
         return raw
 
 
-def _pieces(read: _Reading, part: TablePart, row: int) -> Iterator[Piece]:
+def _pieces(read: Reading, part: TablePart, row: int) -> Iterator[Piece]:
     for batch in part.read():
         yield Piece(read.raw(batch, row), row)
         row += batch.num_rows
@@ -186,13 +187,13 @@ class File(Rows):
         ]
         return tables[0] if len(tables) == 1 else Tables(tables)
 
-    def state(self) -> object:
-        """Which files these are, how long they are, and when they were last written."""
-        found = []
+    def identity(self) -> object:
+        """Which files they are, how long, and when they were written last."""
+        found = list[tuple[int, ...]]()
         for path in self._paths:
-            with suppress(OSError):  # one that is not there is refused when it is read
-                status = path.stat()
-                found.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+            with contextlib.suppress(OSError):  # whoever reads it says so
+                seen = path.stat()
+                found.append((seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns))
         return found
 
     def __str__(self) -> str:

@@ -5,13 +5,16 @@ from typing import Final
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine
 from shuffledp.engines.memory import Memory
+from shuffledp.engines.spark import Spark
 from shuffledp.errors import InvalidInput
 
-ENGINES: Final[dict[str, Engine]] = {engine.name: engine for engine in (Arrow(), Memory())}
+ENGINES: Final[dict[str, Engine]] = {engine.name: engine for engine in (Arrow(), Memory(), Spark())}
 
 
-def engine_named(name: str) -> Engine:
-    """The engine of that name."""
+def engine_named(name: str | Engine) -> Engine:
+    """The engine of that name; one that was made already is itself."""
+    if not isinstance(name, str):
+        return name
     if name not in ENGINES:
         raise InvalidInput(f"there is no engine {name!r}. Use one of {', '.join(ENGINES)}.")
     return ENGINES[name]

@@ -9,11 +9,12 @@ from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.domains.domain import STRICT, Policy
-from shuffledp.engines.engine import Progress
+from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.file import File, FrameRows
 from shuffledp.engines.frame import is_frame
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.source import Source
+from shuffledp.engines.spark_rows import SparkRows, is_spark_table
 from shuffledp.engines.tally import Tally
 from shuffledp.engines.values import Values
 from shuffledp.errors import InvalidInput, NoClaim
@@ -33,7 +34,7 @@ def run(
     policy: Policy = STRICT,
     truth: bool = False,
     words: WordSource | None = None,
-    engine: str = "memory",
+    engine: str | Engine | None = None,
     candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for values in memory, one per person; with `query`, for its answers about them.
@@ -41,7 +42,8 @@ def run(
     Values are a list, an array or a column of any kind, and `query` a function of a value. Of a table (a data frame of pandas or
     polars, an Arrow table, a dict of columns), say which column, or give an SQL expression of a row's columns as the query;
     `user` is the column that says whose row it is, `row_id` one that numbers the rows, so that a row has the same randomness
-    wherever it stands. A plan that takes any text is asked about `candidates`.
+    wherever it stands. A DataFrame of Spark is read by Spark, and needs `row_id`. A plan that takes any text is asked about
+    `candidates`.
 
     >>> from shuffledp import plan
     >>> ages = [20, 30, 40, 70] * 500
@@ -53,7 +55,7 @@ def run(
     if is_frame(values):
         if callable(query):
             raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a text.")
-        source = FrameRows(
+        source = (SparkRows if is_spark_table(values) else FrameRows)(
             values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id
         )
     elif any(one is not None for one in (column, user, max_rows_per_user, row_id)) or isinstance(query, str):
@@ -62,6 +64,7 @@ def run(
         if plan.protocol.asks and query is None:
             raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
         source = Values(values, query=query)
+    engine = engine or ("spark" if is_spark_table(values) else "memory")
     return run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, candidates=candidates)
 
 
@@ -80,7 +83,7 @@ def run_file(
     separator: str = ",",
     decimal: str = ".",
     words: WordSource | None = None,
-    engine: str = "arrow",
+    engine: str | Engine = "arrow",
     progress: Progress | None = None,
     candidates: Sequence[str] | None = None,
 ) -> Result:
@@ -105,17 +108,17 @@ def tally_source(
     *,
     policy: Policy = STRICT,
     truth: bool = False,
-    engine: str = "arrow",
+    engine: str | Engine = "arrow",
     progress: Progress | None = None,
 ) -> Tally:
     """The messages of all rows of a source, counted; refused if they are fewer than may be released."""
     plan.protocol.domain.check(policy)
     plan.check_memory()
-    before = source.state()
+    before = source.identity()
     found = engine_named(engine).tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
-    if source.state() != before:  # whose rows are whose may have been read from one file and their values from another
+    if source.identity() != before:
         raise InvalidInput(
-            f"{source} changed while it was read, so nothing is released. Leave it alone, and run again."
+            f"{source} was changed while it was read, so nothing is released. Run again once it is complete."
         )
     if found.rows == 0:
         raise InvalidInput(f"{source} has no rows. Give one row per person.")
@@ -134,7 +137,7 @@ def run_source(
     policy: Policy = STRICT,
     truth: bool = False,
     words: WordSource | None = None,
-    engine: str = "arrow",
+    engine: str | Engine = "arrow",
     progress: Progress | None = None,
     candidates: Sequence[str] | None = None,
 ) -> Result:

@@ -80,8 +80,8 @@ class Source(ABC):
     def __str__(self) -> str:
         """A name for errors."""
 
-    def state(self) -> object:
-        """Something that is another thing once the source has changed, for sources that are read more than once."""
+    def identity(self) -> object:
+        """Something that is another one if the rows were replaced meanwhile, as far as that can be told."""
         return None
 
     def addresses(self, domain: Domain) -> Iterator[Words]:

@@ -21,7 +21,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.ledger import Ledger, LedgerEntry
 from shuffledp.esa.opened import OpenedBefore, Remembered, first_of_each
-from shuffledp.esa.opening import Openers
+from shuffledp.esa.opening import Openers, Tallier
 from shuffledp.esa.released import Records, Released, Reports, key_ids, pieces, report_ids
 from shuffledp.esa.task import Task
 from shuffledp.planning.plan import Plan
@@ -35,6 +35,8 @@ _WORTH_A_POOL: Final = 1 << 14
 """Records that take longer to open than processes to start."""
 _AT_ONCE: Final = 1 << 17
 """Records handed to the processes together: enough that they seldom wait for each other, and few enough to hold."""
+_ON_A_CLUSTER: Final = 1 << 19
+"""The same for a cluster, where there are more to share them."""
 Watch = Callable[[float], None]
 
 
@@ -63,12 +65,13 @@ class Opened:
 def analyze(
     batch: Released | bytes, task: Task, ring: KeyRing, *, ledger: Ledger | None = None,
     opened_before: OpenedBefore | None = None, processes: int = 1, watch: Watch | None = None,
-    candidates: Sequence[str] | None = None,
+    candidates: Sequence[str] | None = None, tallier: Tallier | None = None,
 ) -> Result:  # fmt: skip
     """What a batch says, about `candidates` if the plan takes any text; `watch` hears the share of reports that are opened.
 
     A batch that is too small, names several keys or repeats too much is refused before anything is opened or booked.
-    If too few of the opened reports are valid there is no result either, but what was booked stays booked.
+    If too few of the opened reports are valid there is no result either, but what was booked stays booked. A `tallier` opens
+    records instead of processes of this machine.
     """
     task = replace(task, plan=task.plan.about(candidates))
     task.plan.check_memory()
@@ -85,7 +88,7 @@ def analyze(
         )
         if remembered is not None:
             remembered.remember(fresh.ids, batch.sha256)
-    opened = _open(reports, task, ring, only=fresh.chosen, processes=processes, watch=watch)
+    opened = _open(reports, task, ring, only=fresh.chosen, processes=processes, watch=watch, tallier=tallier)
     return result_of(opened, task, digest=batch.sha256, balance=balance)
 
 
@@ -194,7 +197,7 @@ def _fresh(reports: Reports, digest: str, plan: Plan, remembered: Remembered | N
 
 def _open(
     reports: Reports, task: Task, ring: KeyRing, *, only: NDArray[np.bool_] | None = None, processes: int,
-    watch: Watch | None,
+    watch: Watch | None, tallier: Tallier | None = None,
 ) -> Opened:  # fmt: skip
     """Open records, each by itself: a bad one is counted and harms no other."""
     records = reports.messages
@@ -202,8 +205,8 @@ def _open(
     found: Counter[int | Outcome] = Counter()
     done = 0
     with Openers(processes if wanted >= _WORTH_A_POOL else 1) as openers:
-        for some in pieces(records, only, _AT_ONCE):
-            for tally in openers.tallies(some, ring, task.id, task.plan.protocol.alphabet):
+        for some in pieces(records, only, _AT_ONCE if tallier is None else _ON_A_CLUSTER):
+            for tally in (tallier or openers).tallies(some, ring, task.id, task.plan.protocol.alphabet):
                 found.update(tally)
                 done += tally.total()
                 if watch is not None:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -36,6 +36,16 @@ _REAPING: Final = 5.0
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 T = TypeVar("T")
 _Secrets = tuple[Role, list[tuple[int, State, bytes]]]
+
+
+class Tallier(Protocol):
+    """Whoever opens the analyzer's records and counts what is in them."""
+
+    def tallies(
+        self, records: Sequence[bytes], ring: KeyRing, task_id: str, size: int
+    ) -> Iterator[Counter[int | Outcome]]:
+        """How often each message and refusal occurs, part by part."""
+        ...
 
 
 def open_here(records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Outcome]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from shuffledp.arithmetic.balls import sum_up
 from shuffledp.core import checks
@@ -17,6 +17,10 @@ from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend, composed
 from shuffledp.results.result import Result
+
+NOT_REMEMBERED: Final = (
+    "Answers about a table of Spark are not remembered, so a second one about the same people is not noticed."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

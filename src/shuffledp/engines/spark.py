@@ -1,0 +1,227 @@
+"""Rows spread over the executors of Apache Spark: more of them than one machine can read.
+
+The rows of a table of Spark stay where they are, and have the addresses that one of its columns gives them. Any other
+source is cut into parts here, which executors read: those of Parquet files are places in files that executors must see under the
+same path, and what can only be read in its order is read here and sent to them.
+"""
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from shuffledp.cluster.pieces import sums_of
+from shuffledp.cluster.session import current_session, setting
+from shuffledp.cluster.sums import Done, Found, Noted, Refused, Sums, joined, sums
+from shuffledp.core.counts import Counts
+from shuffledp.core.words import KeyedWords, WordSource
+from shuffledp.domains.domain import STRICT, Policy
+from shuffledp.engines.engine import Progress
+from shuffledp.engines.source import Part, Source
+from shuffledp.engines.spark_rows import Reader, SparkRows
+from shuffledp.engines.tally import BLOCK, Tally, Tallying, settle_allocator
+from shuffledp.errors import InvalidInput
+from shuffledp.protocols.protocol import ShuffleProtocol
+
+_ROWS: Final = 1 << 20
+"""Rows that are sent to an executor as one piece of work."""
+_BYTES: Final = 1 << 26
+"""Bytes of work that are sent at once."""
+_PIECES: Final = 128
+"""Pieces of work that are sent at once."""
+_FEW: Final = 1 << 16
+"""Counters that one task adds up."""
+_MOST_ADDERS: Final = 64
+_ROWS_SEEN, _REJECTED, _ADJUSTED, _TRUTH = range(4)
+
+
+class Spark:
+    """Tallies parts of the rows in tasks of Spark; a task that is run again gives the same messages.
+
+    Args:
+        session: of Spark, classic or Connect; that of the table, the active one or a new one, unless given.
+    """
+
+    name: ClassVar[str] = "spark"
+
+    def __init__(self, session: Any = None) -> None:
+        self._session = session
+
+    def tally(
+        self,
+        protocol: ShuffleProtocol,
+        source: Source,
+        words: WordSource,
+        policy: Policy = STRICT,
+        *,
+        truth: bool = False,
+        progress: Progress | None = None,
+    ) -> Tally:
+        """Of all parts, each of which counts once however often it is tried."""
+        if not isinstance(words, KeyedWords):
+            raise InvalidInput("Spark may do work twice, so words must be the same each time. Use KeyedWords.fresh().")
+        protocol.domain.check(policy)
+        job = _Job(protocol, words, policy, in_file=source.in_file, truth=truth)
+        if isinstance(source, SparkRows):
+            found = _of_table(job, source)
+            if progress is not None:
+                progress(1.0)
+            return found
+        return self._of_parts(job, source, progress)
+
+    def _of_parts(self, job: "_Job", source: Source, progress: Progress | None) -> Tally:
+        """Parts of a source, so many at once that the driver can hold them. Of several errors, the first one is raised."""
+        spark = self._session or current_session()
+        total = Tally.empty(job.protocol, truth=job.truth)
+        failure: InvalidInput | None = None
+        pieces, share = list[bytes](), 0.0
+        sent = _sent(source.parts(job.protocol.domain))
+        while True:
+            try:
+                piece, share = next(sent, (None, share))
+            except InvalidInput as error:  # what was read before it comes first
+                piece, failure = None, error
+            if piece is not None:
+                pieces.append(piece)
+            if pieces and (piece is None or len(pieces) >= _PIECES or sum(map(len, pieces)) >= _BYTES):
+                work = partial(_done, job)
+                total += job.heard(sums_of(spark, pieces, work, job.protocol.counters, partitions=_adders(job)))
+                pieces.clear()
+                if progress is not None and failure is None:
+                    progress(share)
+            if piece is None:
+                break
+        if failure is not None:
+            raise failure
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What is done with rows, wherever that is."""
+
+    protocol: ShuffleProtocol = field(repr=False)
+    words: KeyedWords = field(repr=False)
+    policy: Policy
+    in_file: bool
+    truth: bool
+
+    def started(self) -> Tallying:
+        settle_allocator()
+        return Tallying(self.protocol, self.words, self.policy, in_file=self.in_file, truth=self.truth)
+
+    def told(self, tally: Tally) -> Iterator[Found | Noted]:
+        """A task's tally, for those who add up."""
+        keys = np.flatnonzero(tally.counts.values)
+        yield Found(keys, tally.counts.values[keys])
+        yield Noted(_ROWS_SEEN, "", tally.rows)
+        for place, reasons in ((_REJECTED, tally.rejected), (_ADJUSTED, tally.adjusted)):
+            for reason, often in sorted(reasons.items()):
+                yield Noted(place, reason, often)
+        if tally.truth is not None:
+            yield Noted(_TRUTH, pickle.dumps(tally.truth).hex(), 1)
+
+    def heard(self, found: Sums) -> Tally:
+        """The tally that all tasks together told."""
+        total = Tally.empty(self.protocol, truth=self.truth)
+        rejected, adjusted, rows = total.rejected.copy(), total.adjusted.copy(), 0
+        for (place, text), value in found.notes.items():
+            if place == _ROWS_SEEN:
+                rows = value
+            elif place == _TRUTH:
+                for _ in range(value):  # tasks whose truths are the same
+                    total = replace(total, truth=total.truth + pickle.loads(bytes.fromhex(text)))  # noqa: S301 - our own
+            else:
+                (rejected if place == _REJECTED else adjusted)[text] += value
+        return replace(total, rows=rows, counts=Counts(found.counts), rejected=rejected, adjusted=adjusted)
+
+
+# Parts of any source
+
+
+def _sent(parts: Iterator[Part]) -> Iterator[tuple[bytes, float]]:
+    """Parts together as something to send, and the share of the source that is sent with it."""
+    some, rows, failure = list[Part](), 0, None
+    while True:
+        try:
+            part = next(parts, None)
+        except InvalidInput as error:
+            part, failure = None, error
+        if part is not None:
+            some.append(part)
+            rows += part.rows
+        if some and (part is None or rows >= _ROWS):
+            yield _pickled(some), some[-1].share
+            some, rows = [], 0
+        if part is None:
+            break
+    if failure is not None:
+        raise failure
+
+
+def _pickled(parts: Sequence[Part]) -> bytes:
+    trouble = ""
+    try:
+        return pickle.dumps(list(parts))
+    except Exception as error:  # its message may quote a value
+        trouble = type(error).__name__
+    raise InvalidInput(f"the rows cannot be sent to Spark ({trouble}). Give a file, or a column of plain values.")
+
+
+def _done(job: _Job, pieces: Iterator[bytes]) -> Iterator[Found | Noted]:
+    """What a task does with parts of a source."""
+    total = job.started()
+    for piece in pieces:
+        for part in pickle.loads(piece):  # noqa: S301 - our own driver's
+            _add(part, total)
+    yield from job.told(total.tally())
+
+
+def _add(part: Part, total: Tallying) -> None:
+    try:
+        for piece in part.pieces():
+            total.add(piece.raw, first_row=piece.first_row, leave_out=piece.leave_out, addresses=piece.addresses)
+    except InvalidInput as error:
+        refused = Refused(str(error), part.first_row)
+    else:
+        return
+    raise refused
+
+
+# A table of Spark
+
+
+def _of_table(job: _Job, source: SparkRows) -> Tally:
+    reading = source.reading(job.protocol.domain)
+    adders = int(setting(source.session, "spark.sql.shuffle.partitions") or 1)
+    found = sums(
+        reading.table, partial(_rows_done, job, reading.reader), job.protocol.counters,
+        partitions=max(adders, _adders(job)),
+    )  # fmt: skip
+    tally = job.heard(found)
+    if found.distinct != found.done:
+        raise InvalidInput(
+            f"{source} has two rows with the same row number, which would share their coins. Number each row once."
+        )
+    if found.done != tally.rows:
+        raise InvalidInput("Spark did not tally every row once, so nothing is released. Please report this.")
+    return tally
+
+
+def _rows_done(job: _Job, reader: Reader, batches: Iterator[Any]) -> Iterator[Found | Noted | Done]:
+    """What a task does with rows of a table."""
+    total, read, row = job.started(), reader.opened(), 0
+    for batch in joined(batches, BLOCK):
+        rows = read(batch, row)
+        total.add(rows.raw, first_row=row, leave_out=rows.leave_out, addresses=rows.addresses)
+        yield Done(rows.addresses)
+        row += batch.num_rows
+    yield from job.told(total.tally())
+
+
+def _adders(job: _Job) -> int:
+    """Tasks that add up what others counted."""
+    return min(_MOST_ADDERS, 1 + job.protocol.counters // _FEW)

@@ -1,0 +1,100 @@
+"""What goes wrong in tasks of Spark. Executors import this file, so it needs nothing of the tests."""
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shuffledp.domains.domain import Domain
+from shuffledp.engines.source import Part, Piece, Source
+
+
+def dies_at_first(batches: Iterator[Any], chosen: tuple[int, ...] = (0, 2)) -> Iterator[Any]:
+    """A task whose process is gone in the middle of its first two attempts."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    for number, batch in enumerate(batches):
+        yield batch
+        if context.partitionId() in chosen and context.attemptNumber() < 2 and number >= 0:
+            os._exit(1)
+
+
+def waits_to_be_killed(batches: Iterator[Any], folder: str) -> Iterator[Any]:
+    """The first task to come says who it runs for, and waits; it is done at once when it is tried again."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    if context.partitionId() == 0 and context.attemptNumber() == 0 and context.stageAttemptNumber() == 0:
+        executor = int(Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        mark = Path(folder) / "executor"
+        mark.with_suffix(".draft").write_text(str(executor))
+        mark.with_suffix(".draft").rename(mark)
+        while os.getppid() != 1:  # whoever runs it is killed
+            os.sched_yield()
+    yield from batches
+
+
+def fails_with_a_value(batches: Iterator[Any]) -> Iterator[Any]:
+    """An error that quotes a value."""
+    for _ in batches:
+        raise KeyError("31337")
+    yield from ()
+
+
+class Interrupted(Source):
+    """A column in parts, some of which end the process that reads them until they are tried again."""
+
+    def __init__(self, column: Any, size: int, folder: Path) -> None:
+        self._column, self._size, self._folder = column, size, folder
+
+    def pieces(self, domain: Domain) -> Iterator[Piece]:
+        """As they are."""
+        for first in range(0, len(self._column), self._size):
+            yield Piece(self._column[first : first + self._size], first)
+
+    def parts(self, domain: Domain) -> Iterator[Part]:
+        """Every third of them is trouble."""
+        for number, piece in enumerate(self.pieces(domain)):
+            read: Callable[[], Iterator[Piece]] = partial(iter, (piece,))
+            if number % 3 == 0:
+                read = partial(_interrupted, piece, self._folder / f"{number}")
+            yield Part(piece.first_row, len(piece.raw), read)
+
+    def __str__(self) -> str:
+        return "the column"
+
+
+def _interrupted(piece: Piece, mark: Path) -> Iterator[Piece]:
+    if not mark.exists():
+        mark.touch()
+        os._exit(1)
+    yield piece
+
+
+class Unsent(Source):
+    """A column that cannot be sent anywhere."""
+
+    def pieces(self, domain: Domain) -> Iterator[Piece]:
+        """One, with something that only this process knows."""
+        yield Piece([lambda: 31337], 0)
+
+    def __str__(self) -> str:
+        return "the column"
+
+
+def numbered(batches: Iterator[Any], counters: int) -> Iterator[Any]:
+    """Numbers of rows, each counted by its rest."""
+    from shuffledp.cluster.sums import Done, Found, Noted
+
+    seen = [np.asarray(batch.column(0).to_numpy()).astype(np.uint64) for batch in batches]
+    numbers = np.concatenate([np.empty(0, np.uint64), *seen])
+    often = np.bincount((numbers % np.uint64(counters)).astype(np.int64), minlength=counters)
+    yield Found(np.flatnonzero(often), often[np.flatnonzero(often)])
+    yield Done(numbers)
+    yield Noted(7, "rows", len(numbers))
