@@ -39,6 +39,7 @@ _TOPICS: Final = {
     "Account": {
         "account": "Privacy of a shuffled randomizer, or what it needs",
         "curve": "Delta against epsilon",
+        "index": "One number for very large crowds",
         "compose": "Privacy of several collections together",
     },
     "Plan and run": {
@@ -59,6 +60,7 @@ _TOPICS: Final = {
         "simulate-clients": "Report every row of a file for real",
     },
     "See and check": {
+        "web": "A planner in the browser",
         "figures": "The figures of the paper",
         "doctor": "What is installed, and what is missing",
     },

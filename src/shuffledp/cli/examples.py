@@ -14,6 +14,8 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "shuffledp account --randomizer rr --size 4 --epsilon0 2 --n 1e4 --delta 1e-6 --json > account.json",
     ),
     "curve": ("shuffledp curve --randomizer rr --size 10 --epsilon0 1 --n 1e5 --points 20 --plot curve.png",),
+    "index": ("shuffledp index --randomizer laplace --epsilon0 1,2,4",),
+    "web": ("shuffledp web --open",),
     "compose": ("shuffledp compose account.json account.json --delta 1e-6",),
     "plan": (
         "shuffledp plan histogram --labels 1,2,3,4,5 --n 6000 --epsilon 1 --delta 1e-6 -o plan.json",

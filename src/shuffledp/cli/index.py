@@ -9,11 +9,12 @@ import click
 from shuffledp.accounting.index import ShuffleIndex, index_of
 from shuffledp.cli.account import Request
 from shuffledp.cli.numbers import given
-from shuffledp.cli.randomizer import RandomizerChoice, local_parameter, randomizer_options, read_channel, refuse_strays
+from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import aligned
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.errors import InvalidInput
+from shuffledp.randomizers.named import RandomizerChoice, local_parameter, refuse_strays
 
 
 @click.command("index", epilog="Exit code: 0, or 2 for bad input.")

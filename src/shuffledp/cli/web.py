@@ -27,8 +27,6 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
     """A local page to plan and account with: accuracy first, sliders, certified numbers.
 
     It works offline, keeps nothing, and answers this machine only. Ctrl-C ends it.
-
-    Example: shuffledp web --open
     """
     try:
         import uvicorn
