@@ -17,7 +17,7 @@ from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.spark import check_place, chosen_tallier, spark_options
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.document import Document
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.export import read_export
@@ -25,7 +25,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.collector import Collector
 from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.ledger import Ledger, counted
+from shuffledp.esa.ledger import Ledger
 from shuffledp.esa.opened import OpenedBefore
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.results.derived import derived
@@ -118,7 +118,7 @@ def read_table(table: Path, candidates: Path | None, confidence: float, as_json:
     """Estimate from TABLE, which `shuffledp export` wrote; one that was edited is refused."""
     answer = read_export(table, None if candidates is None else read_candidates(candidates))
     document = answer.document(confidence=confidence)
-    lines = [estimates(document), "", f"{answer.n:,} reports, {answer.unit}", f"guarantee: {answer.guarantee}"]
+    lines = [estimates(document), "", f"{counted(answer.n, 'report')}, {answer.unit}", f"guarantee: {answer.guarantee}"]
     lines += [f"note: {note}" for note in answer.notes]
     click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else "\n".join(lines))
 
@@ -154,7 +154,7 @@ def _spent(balance: dict[str, Any]) -> str:
     """The budget in two lines."""
     spent, budget, delta = (rounded_up(balance[name]) for name in ("spent_epsilon", "budget_epsilon", "delta"))
     return (
-        f"budget: epsilon = {spent} of {budget} spent at delta = {delta} in {counted(balance['releases'])}\n"
+        f"budget: epsilon = {spent} of {budget} spent at delta = {delta} in {counted(balance['releases'], 'release')}\n"
         f"ledger head {balance['head']}"
     )
 
@@ -163,7 +163,7 @@ def _words(result: Document) -> str:
     """The result for people."""
     promised, received, _ = stated(result)
     tables = [line for table in (estimates(result), *read_off(result)) for line in (table, "")]
-    lines = [*tables, f"{result['n']:,} valid of {result['received']:,} reports"]
+    lines = [*tables, f"{result['n']:,} valid of {counted(result['received'], 'report')}"]
     lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
     lines += [f"epsilon = {one.epsilon} at delta = {one.delta} {one.when}" for one in (promised, received)]
     lines += [shift(result), result["trust"], *result["notes"]]

@@ -9,6 +9,7 @@ from shuffledp.cli.files import check_place, read_plan
 from shuffledp.cli.progress import progress
 from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
+from shuffledp.core.digits import counted
 from shuffledp.core.words import KeyedWords
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.export import export
@@ -52,7 +53,7 @@ def export_command(
     for note in history.note(chosen, promise, paths) if paths else [NOT_REMEMBERED]:  # before anything is written
         click.echo(f"shuffledp: warning: {note}", err=True)
     export(chosen, found, source, out)
-    click.echo(f"{n:,} reports in {out}\nguarantee: {promise}")
+    click.echo(f"{counted(n, 'report')} in {out}\nguarantee: {promise}")
     for what, tally in (("rejected", found.rejected), ("adjusted", found.adjusted)):
         for reason, count in tally.items():
             click.echo(f"{what}: {count:,} {reason}, which the guarantee does not cover and the table does not say")

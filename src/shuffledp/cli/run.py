@@ -13,7 +13,7 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates, read_off
 from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.guarantee import NOTHING_LOCAL
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.candidates import read_candidates
@@ -112,13 +112,15 @@ def run_command(
 def _words(result: Result, document: dict[str, Any]) -> str:
     """The result for people."""
     tables = [line for table in (estimates(document), *read_off(document)) for line in (table, "")]
-    lines = [*tables, f"{result.n:,} reports, {result.unit}"]
+    lines = [*tables, f"{counted(result.n, 'report')}, {result.unit}"]
     for what, tally in (("rejected", result.rejected), ("adjusted", result.adjusted)):
         lines += [f"{what}: {count:,} {reason}" for reason, count in tally.items()]
     if result.guarantee is not None:
         lines.append(f"guarantee: {result.guarantee}")
         if result.realised_epsilon is not None and result.n > result.plan.min_batch:
-            lines.append(f"with the {result.n:,} reports received, epsilon is {rounded_up(result.realised_epsilon)}")
+            lines.append(
+                f"with the {counted(result.n, 'report')} received, epsilon is {rounded_up(result.realised_epsilon)}"
+            )
         if document["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None:
             lines.append(NOTHING_LOCAL)
     return "\n".join([*lines, *(f"note: {note}" for note in result.notes)])

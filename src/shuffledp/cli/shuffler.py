@@ -20,6 +20,7 @@ from shuffledp.cli.config import STORE, config_option
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.task import fingerprints, read_task
+from shuffledp.core.digits import counted
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.address import is_loopback
@@ -184,7 +185,7 @@ def close(task: Path, url: str, token: Path, as_json: bool) -> None:
     from shuffledp.esa.collector import Collector
 
     done = Collector(url=url, token=read_secret(token)).close(read_task(task))
-    words = f"released batch {done['batch']} with {done['reports']:,} reports, SHA-256 {done['sha256']}"
+    words = f"released batch {done['batch']} with {counted(done['reports'], 'report')}, SHA-256 {done['sha256']}"
     show(done, words, as_json=as_json)
 
 
@@ -209,7 +210,7 @@ def forward(
         outcomes.update(sender.send(found, records))
     refused = Counter({outcome: often for outcome, often in outcomes.items() if not outcome.arrived})
     reports, arrived = outcomes.total(), outcomes.total() - refused.total()
-    words = f"{arrived:,} of {reports:,} reports are at the next shuffler"
+    words = f"{arrived:,} of {counted(reports, 'report')} are at the next shuffler"
     show({"reports": reports, "arrived": arrived, "refused": refused}, words, as_json=as_json)
     if refused:
         click.echo(
@@ -226,7 +227,9 @@ def status(store: str, as_json: bool) -> None:
     """The batches in STORE."""
     with _existing(store, read_only=True) as kept:
         found = kept.history()
-    lines = [f"task {batch.task[:12]} batch {batch.id}: {batch.state}, {batch.count:,} reports" for batch in found]
+    lines = [
+        f"task {batch.task[:12]} batch {batch.id}: {batch.state}, {counted(batch.count, 'report')}" for batch in found
+    ]
     show({"batches": [_shown(batch) for batch in found]}, "\n".join(lines) or "no batches", as_json=as_json)
 
 
@@ -269,7 +272,7 @@ def purge(store: str, numbers: tuple[int, ...], as_json: bool) -> None:
             if (batch := kept.batch(number)) is None or batch.state != "RELEASED":
                 raise InvalidInput(f"batch {number} is not a released batch. Only the bytes of those can be purged.")
         done = [kept.purge(number) for number in numbers]
-    lines = [f"purged batch {batch.id}, {batch.count:,} reports, SHA-256 {batch.digest}" for batch in done]
+    lines = [f"purged batch {batch.id}, {counted(batch.count, 'report')}, SHA-256 {batch.digest}" for batch in done]
     show({"batches": [_shown(batch) for batch in done]}, "\n".join(lines), as_json=as_json)
 
 
@@ -287,7 +290,7 @@ def retire(store: str, task: Path, destroy_open: bool, as_json: bool) -> None:
         raise InvalidInput(
             "the task has open reports that would be destroyed. Close its batch first, or give --destroy-open."
         )
-    words = f"retired task {found.id}; {destroyed:,} reports were destroyed"
+    words = f"retired task {found.id}; {counted(destroyed, 'report')} {'was' if destroyed == 1 else 'were'} destroyed"
     show({"task": found.id, "destroyed": destroyed}, words, as_json=as_json)
 
 

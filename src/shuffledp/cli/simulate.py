@@ -11,6 +11,7 @@ from shuffledp.cli.files import read_plan
 from shuffledp.cli.numbers import Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.separators import separator_options
+from shuffledp.core.digits import counted
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.dialect import Dialect
 from shuffledp.engines.population import read_population
@@ -58,7 +59,7 @@ def simulate_command(
         runs = {} if whole is None else {"whole_runs": whole.document()}
         click.echo(json.dumps(found.document() | runs, indent=2, allow_nan=False))
         return
-    click.echo(f"{found.n:,} users, {found.trials:,} simulated runs of {spoken(found.question)}")
+    click.echo(f"{counted(found.n, 'user')}, {counted(found.trials, 'simulated run')} of {spoken(found.question)}")
     several = f" ({len(found.bias):,} entries together)" if len(found.bias) > 1 else ""
     click.echo(
         f"root mean squared error{several}: {found.rmse:.6g} (forecast for these data: {found.expected_rmse:.6g})"

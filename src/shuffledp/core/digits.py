@@ -31,6 +31,15 @@ def _rounded(value: float, digits: int, rounding: str) -> str:
     return f"{decimal:f}" if 1e-5 <= abs(value) < 1e9 else f"{decimal:e}"
 
 
+def counted(number: int, noun: str) -> str:
+    """So many of them.
+
+    >>> counted(1, "honest report"), counted(2000, "user")
+    ('1 honest report', '2,000 users')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def decimals(errors: Iterable[float], numbers: Iterable[float]) -> int | None:
     """How many decimals show two digits of the least error; None if such numbers would be too long or too short.
 

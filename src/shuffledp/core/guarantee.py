@@ -7,7 +7,7 @@ from typing import Any, Final
 from flint import arb
 
 from shuffledp.arithmetic.balls import product_up, round_up
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.display import drawn, paragraphs
 from shuffledp.core.sketch import Axis, band
 
@@ -47,7 +47,7 @@ class Guarantee:
 
     def __str__(self) -> str:
         return (
-            f"{claim(self.epsilon, self.delta)} after shuffling {self.n:,} reports "
+            f"{claim(self.epsilon, self.delta)} after shuffling {counted(self.n, 'report')} "
             f"({self.adjacency} neighbours, number of users public; proved by the {self.bound} bound)"
         )
 

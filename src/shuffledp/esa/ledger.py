@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from shuffledp.core import checks
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.document import Document
 from shuffledp.core.files import alone, sync_folder
 from shuffledp.errors import InvalidInput, NoClaim
@@ -153,7 +153,7 @@ class Ledger:
         balance = longer.balance()
         if not balance.spent_epsilon <= chain.budget.epsilon:
             raise NoClaim(
-                f"the budget is spent: {counted(len(chain.releases))} and this one would be "
+                f"the budget is spent: {counted(len(chain.releases), 'release')} and this one would be "
                 f"epsilon = {rounded_up(balance.spent_epsilon)} at delta = {rounded_up(chain.budget.delta)}, "
                 f"above {rounded_up(chain.budget.epsilon)}. Use another population, or ask for less."
             )
@@ -260,11 +260,6 @@ class Ledger:
 
     def _altered(self) -> InvalidInput:
         return InvalidInput(f"the ledger {self._path} was altered. Restore it: without it no budget can be kept.")
-
-
-def counted(number: int) -> str:
-    """A number of releases, in words."""
-    return f"{number:,} release{'' if number == 1 else 's'}"
 
 
 def _hash(line: str) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from shuffledp.core.digits import counted
 from shuffledp.core.display import printable
 from shuffledp.core.document import Document
 from shuffledp.figures.distribution import TRUTH, draw_distribution
@@ -95,7 +96,7 @@ def _promised(result: Document, *, several: bool) -> list[str]:
     together = "simultaneous " if result["estimate"]["simultaneous"] else ""
     interval = f"{together}{percent(result)} {'intervals' if several else 'interval'}"
     asked = _wrapped(result["wording"]["question"], 60)
-    return [*asked, promise(result), f"{result['n']:,} reports, {interval}"]
+    return [*asked, promise(result), f"{counted(result['n'], 'report')}, {interval}"]
 
 
 def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:
@@ -156,7 +157,7 @@ def _draw_many(axis: "Axes", rows: list[Entry], measure: str) -> None:
     axis.use_sticky_edges = False  # room below the lowest interval
     axis.autoscale_view()
     axis.set_xlim(edges[0], edges[-1])
-    axis.set_xlabel(f"{len(rows):,} bins")
+    axis.set_xlabel(counted(len(rows), "bin"))
     axis.set_ylabel(measure, parse_math=False)
     axis.yaxis.set_major_formatter(lambda y, _: f"{y:,.10g}")
     axis.set_axisbelow(True)

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shuffledp.core.digits import NOTHING, rounded_up
+from shuffledp.core.digits import NOTHING, counted, rounded_up
 from shuffledp.core.display import printable
 from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
@@ -62,9 +62,10 @@ def page(result: Document) -> str:
     alt, caption = _descriptions(result, rows)
     why = selection(result)
     return _template().render(
-        title=result["wording"]["title"] or _sentence(f"{result['question']} of {result['n']:,} reports", end=""),
+        title=result["wording"]["title"]
+        or _sentence(f"{result['question']} of {counted(result['n'], 'report')}", end=""),
         asked=result["wording"]["question"] or "",
-        summary=f"{_sentence(promise(result))} {result['n']:,} of {result['received']:,} reports are valid.",
+        summary=f"{_sentence(promise(result))} {result['n']:,} of {counted(result['received'], 'report')} are valid.",
         drawing=base64.b64encode(drawing[drawing.index(b"<svg") :]).decode(),  # before it: a DTD elsewhere
         alt=alt,
         caption=caption,
@@ -94,7 +95,7 @@ def _descriptions(result: Document, rows: list[Written]) -> tuple[str, str]:
         return alt, f"The point is the estimate, the bar its {level} interval."
     size = len(result["estimate"]["names"])
     if is_curve(result):
-        alt = f"The share of users below each of {size:,} edges with {level} intervals; the tables have the numbers"
+        alt = f"The share of users below each of {counted(size, 'edge')} with {level} intervals; the tables have the numbers"
         biased = " The dashed curve never falls; it is biased." if "consistent" in result["derived"] else ""
         return alt, f"The share of users below each number. {_together(result)} with {level}.{biased}"
     if are_ranked(result):
@@ -102,7 +103,7 @@ def _descriptions(result: Document, rows: list[Written]) -> tuple[str, str]:
         chance = "Among so many, some are large by chance." if size > MANY else ""
         together = _together(result)
         return alt, f"The largest estimates of {measure}. {together} with {level}. {chance}".rstrip()
-    alt = f"Estimated {measure} in each of {size:,} bins with {level} intervals; the table has the numbers"
+    alt = f"Estimated {measure} in each of {counted(size, 'bin')} with {level} intervals; the table has the numbers"
     return (
         alt,
         f"Estimated {measure} in each bin. {_together(result)} with {level}. Noise can make an estimate negative.",
@@ -118,13 +119,13 @@ def _folded(result: Document, rows: list[Written]) -> str:
     size = len(result["estimate"]["names"])
     if is_curve(result):
         return (
-            f"{len(rows):,} of {size:,} edges; the result as JSON has all"
+            f"{len(rows):,} of {counted(size, 'edge')}; the result as JSON has all"
             if len(rows) < size
-            else f"All {size:,} edges"
+            else f"All {counted(size, 'edge')}"
         )
     if len(rows) < size:
-        return f"The {len(rows):,} largest of {size:,} bins; the result as JSON has all"
-    return f"All {size:,} bins" if size > FEW else ""
+        return f"The {len(rows):,} largest of {counted(size, 'bin')}; the result as JSON has all"
+    return f"All {counted(size, 'bin')}" if size > FEW else ""
 
 
 def _estimates(result: Document, rows: list[Written]) -> _Table:

@@ -6,6 +6,7 @@ from typing import Self
 from shuffledp.accounting.composed import composition
 from shuffledp.core import checks
 from shuffledp.core.blanket import HasBlanket
+from shuffledp.core.digits import counted
 from shuffledp.core.document import Document, fields, number, whole
 from shuffledp.core.guarantee import claim
 from shuffledp.errors import InvalidInput
@@ -39,7 +40,7 @@ class OverTime:
             raise InvalidInput(f"rounds must be a whole number from 1 to {MOST_ROUNDS:,}. Use e.g. 365.")
         if type(self.per_person) is not int or not 1 <= self.per_person <= self.rounds:
             raise InvalidInput(
-                f"a person takes part in 1 to all {self.rounds:,} rounds. Give rounds_per_person in that range."
+                f"a person takes part in 1 to all {counted(self.rounds, 'round')}. Give rounds_per_person in that range."
             )
 
     def holds(self, randomizer: HasBlanket, n: int) -> bool:
@@ -52,9 +53,9 @@ class OverTime:
 
     def __str__(self) -> str:
         who = (
-            f"everybody takes part in all {self.rounds:,} rounds"
+            f"everybody takes part in all {counted(self.rounds, 'round')}"
             if self.per_person == self.rounds
-            else f"each person takes part in at most {self.per_person:,} of {self.rounds:,} rounds"
+            else f"each person takes part in at most {self.per_person:,} of {counted(self.rounds, 'round')}"
         )
         return f"{who}, which together are {claim(self.epsilon, self.delta)}"
 

@@ -15,7 +15,7 @@ from shuffledp.accounting.histogram_theorem import PAPER_BOUND
 from shuffledp.arithmetic.balls import log_down
 from shuffledp.core import checks
 from shuffledp.core.canonical import digest
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.display import drawn, paragraphs
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
@@ -231,7 +231,7 @@ class Plan:
         half = max(1, self.guarantee.n // 2)
         lines = [
             *(text for text in (self.wording.title, self.wording.question) if text),
-            f"{self.question} of {self.min_batch:,} users",
+            f"{self.question} of {counted(self.min_batch, 'user')}",
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
             *([] if self.over_time is None else [f"over time: {self.over_time}"]),
@@ -243,10 +243,11 @@ class Plan:
             lines.append(
                 f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"
             )
+        few = f"if only {counted(half, 'honest report')} {'arrives' if half == 1 else 'arrive'}"
         try:
-            lines.append(f"if only {half:,} honest reports arrive, epsilon is {rounded_up(self.epsilon_at(half))}")
+            lines.append(f"{few}, epsilon is {rounded_up(self.epsilon_at(half))}")
         except NoClaim as error:
-            lines.append(f"if only {half:,} honest reports arrive, this bound says nothing: {error}")
+            lines.append(f"{few}, this bound says nothing: {error}")
         return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.digits import decimals, fixed, interval
+from shuffledp.core.digits import counted, decimals, fixed, interval
 from shuffledp.core.display import MOST, paragraphs, table
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.sketch import Axis, Interval, band, bars
@@ -23,7 +23,7 @@ def shown(result: "Result") -> str:
     error = f"standard error{', at most' if protocol.errors_are_bounds else ''}"
     promise = "no guarantee" if result.guarantee is None else str(result.guarantee)
     return (
-        paragraphs(f"{result.plan.question}, {result.n:,} reports, {result.unit}", promise)
+        paragraphs(f"{result.plan.question}, {counted(result.n, 'report')}, {result.unit}", promise)
         + (_entries(result, error) if curve is None else _curve(curve, protocol.quantiles))
         + "".join(_table(name, one, "standard error") for name, one in result.also.items())
         + paragraphs(*(f"{name}: {why}" for name, why in result.estimate.refused.items()), *result.notes)

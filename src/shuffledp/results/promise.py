@@ -5,7 +5,7 @@ They are made of the result's JSON data alone, so that a page can be made from a
 
 from typing import NamedTuple
 
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import claim
 
@@ -38,9 +38,14 @@ def stated(result: Document) -> list[Stated]:
     delta, honest, served = rounded_up(guarantee["delta"]), guarantee["realised_honest"], result["task"] is not None
     # a row of a file may be rejected though its person is honest; a report of the service may not
     among, which = (result["received"], "reports received") if served else (result["n"], "valid reports")
+    arrive = "arrives" if guarantee["n"] == 1 else "arrive"
     alone = guarantee["epsilon_if_shuffler_and_analyzer_collude"]
     return [
-        Stated(f"once {guarantee['n']:,} honest reports arrive", rounded_up(guarantee["epsilon"]), delta),
+        Stated(
+            f"once {counted(guarantee['n'], 'honest report')} {arrive}",
+            rounded_up(guarantee["epsilon"]),
+            delta,
+        ),
         Stated(
             f"if at least {honest:,} of the {among:,} {which} ({rounded_up(100 * honest / among, 3)} %) are from honest users",
             rounded_up(guarantee["realised_epsilon"]),
