@@ -6,7 +6,7 @@ RUN := .venv/bin/
 READY := .venv/.ready
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench format docs lock clean browser postgres
+.PHONY: demo test test-all check bench format docs soundness licences lock clean browser postgres
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
@@ -57,6 +57,13 @@ postgres:
 
 docs: $(READY)
 	$(RUN)python docs/regenerate.py
+
+# What is claimed, how it was tested, and what is not proved: docs/soundness.md. Takes minutes.
+soundness: $(READY) browser postgres
+	$(RUN)python tools/soundness.py
+
+licences: $(READY)
+	$(RUN)python tools/licences.py
 
 lock: $(UV)
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade \
