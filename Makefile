@@ -7,7 +7,7 @@ READY := .venv/.ready
 SPARK := .venv/.spark
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench mutants format docs site lock clean browser postgres java
+.PHONY: demo test test-all check bench mutants format docs site soundness licences lock clean browser postgres java
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
@@ -78,6 +78,13 @@ docs: $(READY)
 site: $(READY)
 	$(RUN)sphinx-build -W --keep-going -q -b html docs build/site
 	@echo "the documentation is in build/site/index.html"
+
+# What is claimed, how it was tested, and what is not proved: docs/soundness.md. Takes minutes.
+soundness: $(READY) browser postgres
+	$(RUN)python tools/soundness.py
+
+licences: $(READY)
+	$(RUN)python tools/licences.py
 
 EXTRAS := all demo
 LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"

@@ -1,0 +1,362 @@
+"""Every claim that this project makes: where it is proved, and which tests try to refute it. `make soundness` makes a page of it.
+
+A test checks that the tests and pages named here exist, and that no registered bound or randomizer is without a claim.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, where the argument is, and what tried to refute it.
+
+    Attributes:
+        area: what it is about.
+        statement: in one sentence.
+        proof: pages, from the project's folder.
+        tests: by the names of their functions.
+        bounds: registered bounds that it is about.
+    """
+
+    area: str
+    statement: str
+    proof: tuple[str, ...]
+    tests: tuple[str, ...]
+    bounds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that is not proved.
+
+    Attributes:
+        statement: what, and what stands in its place.
+        seen: a file and words in it; when they are gone, so is the gap.
+    """
+
+    statement: str
+    seen: tuple[str, str]
+
+
+TRUTH = ("test_the_truth_is_never_outside_the_best_enclosure", "test_the_truth_is_never_outside_what_any_bound_claims")
+BOUNDS, RANDOMIZERS = "Bounds", "What runs"
+ROUNDS, ESTIMATES, PLANS, SERVICE = "Rounds, groups, budgets", "Estimates", "Plans and files", "Service"
+
+CLAIMS = (
+    Claim(
+        BOUNDS,
+        "`best`: delta of n shuffled reports is between its two ends, for all datasets",
+        ("docs/maths/numeric.md", "docs/maths/witness.md"),
+        (
+            *TRUTH,
+            "test_thousands_of_extremal_channels",
+            "test_every_registered_bound_passes",
+            "test_a_wrong_bound_is_rejected",
+        ),
+        ("best",),
+    ),
+    Claim(
+        BOUNDS,
+        "`numeric`: the privacy blanket's expectation (BBGN19, Lemma 5.3), evaluated with every error charged",
+        ("docs/maths/numeric.md", "docs/maths/kernel.md"),
+        (
+            "test_against_enumeration",
+            "test_two_hundred_points_at_fifty_digits",
+            "test_tolerances_agree",
+            "test_the_claim_for_one_user_rounds_up",
+            *TRUTH,
+        ),
+        ("numeric",),
+    ),
+    Claim(
+        BOUNDS,
+        "`generic`: holds for every epsilon0-LDP randomizer",
+        ("docs/maths/generic.md",),
+        ("test_the_generic_bound_is_the_clones_formula", "test_every_channel_obeys_the_generic_lemmas", *TRUTH),
+        ("generic",),
+    ),
+    Claim(
+        BOUNDS,
+        "`binary`: both ends for randomizers of two messages, over all datasets",
+        ("docs/maths/binary.md",),
+        (
+            "test_binary_against_all_datasets",
+            "test_binary_cover_holds_for_every_number_of_ones",
+            "test_the_ends_enclose_the_worst_of_all_datasets",
+            *TRUTH,
+        ),
+        ("binary",),
+    ),
+    Claim(
+        BOUNDS,
+        "`witness`: a dataset with at least this delta exists",
+        ("docs/maths/witness.md",),
+        ("test_the_best_homogeneous_dataset_is_found", *TRUTH),
+        ("witness",),
+    ),
+    Claim(
+        BOUNDS,
+        "`bennett`, `hoeffding`: the paper's analytic bounds, with the printed lemma corrected",
+        ("docs/maths/analytic-bounds.md", "docs/errata.md"),
+        (
+            "test_analytic_bounds_against_mpmath",
+            "test_the_truth_of_a_channel_is_below_the_lemma_and_the_lemma_below_the_formulas",
+            "test_the_printed_bennett_lemma_fails_and_the_corrected_one_does_not",
+            "test_agrees_with_the_authors_code",
+        ),
+        ("bennett", "hoeffding"),
+    ),
+    Claim(
+        BOUNDS,
+        "`closed-form`, `erlingsson`, `histogram-theorem`: theorems as stated, inside their regimes only",
+        ("docs/maths/analytic-bounds.md",),
+        (
+            "test_theorem_5_3_as_stated",
+            "test_theorem_5_1_as_stated",
+            "test_theorem_3_1_gives_the_gamma_of_the_paper",
+            "test_outside_the_regime",
+            *TRUTH,
+        ),
+        ("closed-form", "erlingsson", "histogram-theorem"),
+    ),
+    Claim(
+        BOUNDS,
+        "More users, more local noise or a larger epsilon never make delta larger",
+        ("docs/maths/solver.md",),
+        (
+            "test_delta_falls_as_users_are_added",
+            "test_delta_falls_as_local_noise_is_added",
+            "test_delta_falls_as_epsilon_grows",
+            "test_upper_ends_themselves_never_rise_with_the_number_of_users",
+        ),
+    ),
+    Claim(
+        BOUNDS,
+        "Whatever is solved for, the answer is one that the bound grants, rounded to the safe side",
+        ("docs/maths/solver.md",),
+        (
+            "test_an_epsilon_holds_and_the_double_below_it_does_not",
+            "test_the_least_n_is_the_least",
+            "test_gamma_is_the_smallest_that_holds",
+            "test_solving_for_one_quantity_after_another_comes_back",
+            "test_a_delta_too_small_for_a_double_is_not_reported_as_zero",
+        ),
+    ),
+    Claim(
+        BOUNDS,
+        "Every registered randomizer's pairs dominate all pairs of its inputs",
+        ("docs/maths/blankets.md", "docs/maths/design.md", "docs/maths/mixtures.md", "docs/maths/dummies.md"),
+        (
+            TRUTH[0],
+            "test_every_registered_randomizer_passes",
+            "test_gaussian_worst_pair_on_a_grid",
+            "test_the_claim_is_that_of_the_whole_matrix",
+        ),
+    ),
+    Claim(
+        ROUNDS,
+        "A composed epsilon is never below that of any sequence of datasets, chosen adaptively",
+        ("docs/maths/composition.md",),
+        (
+            "test_never_below_all_sequences_of_datasets",
+            "test_rounds_of_gaussian_noise_are_one_with_less_noise",
+            "test_rounds_of_coins_are_a_binomial_number",
+            "test_neighbours_are_symmetric_so_that_delta_below_zero_follows_from_delta_above",
+        ),
+    ),
+    Claim(
+        ROUNDS,
+        "A person with several reports is as private as group privacy says",
+        ("docs/run.md",),
+        (
+            "test_a_person_with_several_reports_is_as_private_as_is_said",
+            "test_several_rows_of_a_person_are_as_many_local_guarantees",
+        ),
+    ),
+    Claim(
+        ROUNDS,
+        "Only honest users are counted on",
+        ("docs/maths/composition.md",),
+        ("test_only_the_honest_share_of_the_users_counts", "test_users_for_is_the_least_number_that_suffices"),
+    ),
+    Claim(
+        ROUNDS,
+        "A budget is never exceeded, through crashes, threads and copies",
+        ("docs/service.md",),
+        (
+            "test_a17_a_budget_for_twelve_rounds_lasts_twelve_rounds",
+            "test_a17_a_crash_never_under_counts",
+            "test_threads_do_not_share_the_room_of_one_answer",
+            "test_a_budget_is_not_copied",
+        ),
+    ),
+    Claim(
+        RANDOMIZERS,
+        "Messages follow the very law that is accounted for, to the last of 64 bits",
+        ("docs/maths/blankets.md",),
+        (
+            "test_every_registered_randomizer_passes",
+            "test_a_wrong_randomizer_is_rejected",
+            "test_system_words_follow_the_law_too",
+            "test_the_threshold_is_rounded_up",
+            "test_uniform_below_is_multiply_shift_with_exact_rejection",
+            "test_every_threshold_decides_to_its_last_bit",
+        ),
+    ),
+    Claim(
+        RANDOMIZERS,
+        "No two people share a random word, and no engine or partitioning randomizes anybody twice",
+        ("docs/architecture.md",),
+        (
+            "test_two_people_never_share_an_address",
+            "test_encoders_get_no_word_of_the_randomizer",
+            "test_any_partitioning_gives_the_same_counts",
+            "test_which_question_is_drawn_from_words_that_no_part_uses",
+            "test_every_engine",
+        ),
+    ),
+    Claim(
+        RANDOMIZERS,
+        "Real runs use the system's randomness; seeded ones carry no guarantee",
+        ("docs/threat-model.md",),
+        ("test_t22_clients_use_the_systems_randomness_alone", "test_seeded_randomness_carries_no_guarantee"),
+    ),
+    Claim(
+        ESTIMATES,
+        "Estimates are exactly unbiased, with the stated variance or less",
+        ("docs/maths/protocols.md",),
+        (
+            "test_one_message_is_exactly_unbiased",
+            "test_histogram_moments_by_enumeration",
+            "test_sum_moments_by_enumeration",
+            "test_estimates_are_unbiased_and_a_gamma_ten_percent_off_is_noticed",
+            "test_wrong_protocols_are_found_out",
+        ),
+    ),
+    Claim(
+        ESTIMATES,
+        "Intervals cover the truth as often as they say",
+        ("docs/maths/protocols.md", "docs/maths/groups.md", "docs/maths/distributions.md"),
+        (
+            "test_a2_intervals_cover_as_often_as_they_say",
+            "test_coverage_of_the_interval",
+            "test_means_of_groups_err_as_forecast_and_their_intervals_hold",
+            "test_intervals_of_quantiles_cover",
+        ),
+    ),
+    Claim(
+        ESTIMATES,
+        "One false report shifts an estimate by no more than is stated",
+        ("docs/attacks.md",),
+        (
+            "test_a16_one_false_report_moves_an_estimate_by_what_the_result_says",
+            "test_a16_fakes_shift_a_bin_by_the_stated_amount",
+        ),
+    ),
+    Claim(
+        PLANS,
+        "A plan's guarantee is proved again from the law that runs whenever it is read; an edit is refused",
+        ("docs/architecture.md",),
+        (
+            "test_a_claim_is_proved_from_the_randomizer_that_runs",
+            "test_an_edit_with_a_new_hash_is_refused_if_the_claim_does_not_follow",
+            "test_what_is_planned_is_certified",
+        ),
+    ),
+    Claim(
+        PLANS,
+        "Nothing is released below the planned minimum",
+        ("docs/run.md", "docs/threat-model.md"),
+        (
+            "test_nothing_is_released_below_the_minimum_whatever_a_protocol_counts",
+            "test_too_few_rows_release_nothing",
+            "test_a3_nothing_below_min_batch_is_ever_released",
+        ),
+    ),
+    Claim(
+        SERVICE,
+        "A shuffler sees who sends and never what; the analyzer sees what was sent and never by whom",
+        ("docs/threat-model.md", "docs/wire.md"),
+        (
+            "test_a13_a_party_with_another_task_opens_nothing",
+            "test_a11_no_address_header_or_outer_byte_is_kept",
+            "test_a10_every_permutation_of_five_is_equally_likely",
+            "test_a9_every_value_has_one_length",
+        ),
+    ),
+    Claim(
+        SERVICE,
+        "A batch is released once, whole, permuted, under one key, and is the same at every fetch",
+        ("docs/threat-model.md",),
+        (
+            "test_a_batch_comes_out_whole_once_and_the_same_each_time",
+            "test_a25_after_any_rotation_a_batch_has_one_key_and_nothing_is_lost",
+            "test_a_batch_that_mixes_keys_is_refused_before_anything_is_opened",
+        ),
+    ),
+    Claim(
+        SERVICE,
+        "What was acknowledged is never lost and never counted twice",
+        ("docs/threat-model.md",),
+        (
+            "test_a4_each_report_sent_three_times_on_eight_connections_counts_once",
+            "test_a12_rotations_under_load_lose_no_report",
+            "test_a18_ten_retries_send_one_randomized_value",
+        ),
+    ),
+    Claim(
+        SERVICE,
+        "The JavaScript client sends the very bits that the Python one would",
+        ("docs/wire.md",),
+        (
+            "test_it_randomizes_as_python_does_whatever_the_protocol_and_the_value",
+            "test_its_own_tests_and_the_shipped_vectors_pass_in_node",
+        ),
+    ),
+)
+
+GAPS = (
+    Gap(
+        "The worst pair of the continuous Gaussian is proved to be (0, 1) but for one corner, which is checked numerically "
+        "([blankets](maths/blankets.md)); results for it say so. A Gaussian that runs is a lattice, and has no such gap.",
+        ("src/shuffledp/randomizers/gaussian.py", "proved but for one corner"),
+    ),
+    Gap(
+        "Composition: the round-off of the FFT is measured against exact convolution, then doubled, not proved ([composition](maths/composition.md)).",
+        ("src/shuffledp/accounting/composition.py", "_FFT_ERROR"),
+    ),
+    Gap(
+        "The kernel assumes that numpy's elementary functions are right to 4 units in the last place. That is tested at thousands of points on the machine "
+        "that runs the tests, not proved for every machine ([kernel](maths/kernel.md)).",
+        ("tests/arithmetic/test_kernel.py", "test_elementary_functions_are_as_accurate_as_assumed"),
+    ),
+    Gap(
+        "That test has exp, expm1, sin and log1p of real numbers; log, arctan2 and the exponential of complex numbers, which the kernel uses too, are not in it.",
+        ("tests/arithmetic/test_kernel.py", '(("exp", x), ("expm1", x), ("sin", angles), ("log1p", np.abs(x)))'),
+    ),
+    Gap(
+        "The forecast of a distribution's rank error is a normal approximation: argued and simulated, not proved. Privacy does not depend on it.",
+        ("tests/protocols/test_distribution.py", "test_not_even_data_made_for_it_exceed_the_forecast_more_often"),
+    ),
+    Gap(
+        "`worst_sampled`, the data at which the error of asking a part of the people is forecast, is not proved to be the worst. Privacy does not depend on it.",
+        ("src/shuffledp/protocols/protocol.py", "def worst_sampled"),
+    ),
+    Gap(
+        "A group far below the stated smallest size that gets a number all the same has an interval that covers less than it says ([groups](groups.md)).",
+        ("tests/protocols/test_grouped.py", "test_a_group_that_is_too_small_gets_a_reason_instead_of_a_number"),
+    ),
+    Gap(
+        "Arb's balls, Python's whole numbers, the HPKE and AES of `cryptography`, IEEE doubles and the system's randomness are relied on.",
+        ("pyproject.toml", "python-flint"),
+    ),
+    Gap(
+        "Nothing runs in constant time: whoever can measure how long a client computes is not considered.",
+        ("pyproject.toml", "cryptography"),
+    ),
+    Gap(
+        "The JavaScript client randomizes and seals, but does not prove a plan's guarantee: it trusts whoever serves the page.",
+        ("clients/js/README.md", "guarantee"),
+    ),
+)
+"""In the order of their weight."""
