@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from shuffledp.accounting.accuracy import summation_error_floor
     from shuffledp.accounting.composition import Collection, compose, to_pld
     from shuffledp.accounting.solve import Solution
+    from shuffledp.auditing.audit import audit, audit_command
+    from shuffledp.auditing.finding import Finding
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
     from shuffledp.domains.domain import Policy
@@ -38,6 +40,7 @@ _HOME = {
     "Collection": "accounting.composition",
     "Comparison": "planning.compare",
     "Contradiction": "errors",
+    "Finding": "auditing.finding",
     "Gaussian": "randomizers.gaussian",
     "Generic": "randomizers.generic",
     "Guarantee": "core.guarantee",
@@ -59,6 +62,8 @@ _HOME = {
     "Summation": "protocols.summation",
     "SystemWords": "core.words",
     "account": "accounting.account",
+    "audit": "auditing.audit",
+    "audit_command": "auditing.audit",
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
     "compare": "planning.compare",
@@ -77,6 +82,7 @@ __all__ = [
     "Collection",
     "Comparison",
     "Contradiction",
+    "Finding",
     "Gaussian",
     "Generic",
     "Guarantee",
@@ -98,6 +104,8 @@ __all__ = [
     "Summation",
     "SystemWords",
     "account",
+    "audit",
+    "audit_command",
     "bounds",
     "calibrate",
     "compare",

@@ -14,6 +14,7 @@ from shuffledp.errors import NoClaim, ShuffledpError
 _COMMANDS: Final = {
     "account": "account:account",
     "analyzer": "analyzer:analyzer_group",
+    "audit": "audit:audit_cli",
     "client": "client:client_group",
     "compare": "compare:compare_command",
     "compose": "compose:compose_command",

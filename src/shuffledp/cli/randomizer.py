@@ -11,6 +11,7 @@ import click
 from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
+from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.design import DesignResponse
@@ -55,6 +56,23 @@ class _Kind:
             name: checks.whole(given[name], name, "Give e.g. 1597.")
             for name in (*self.needs, *self.takes) if name in given
         }  # fmt: skip
+
+
+_RUNNING: dict[str, Callable[..., LocalRandomizer]] = {
+    "generic": Generic,
+    "rr": RandomizedResponse,
+    "plane": lambda prime, dimension=2, **given: DesignResponse.private(
+        AffineSpace(prime=prime, dimension=dimension), **given
+    ),
+    "hadamard": lambda size, **given: DesignResponse.private(Hadamard.holding(checks.size(size)), **given),
+    "local-hashing": lambda size, range, **given: DesignResponse.private(  # noqa: A006 - the option's name
+        LocalHashing.holding(size, range), **given
+    ),
+    "dummies": lambda dummies, **shape: Dummies(structure=_hiding(**shape), dummies=dummies),
+    "laplace": Laplace,
+    "gaussian": Gaussian,
+}
+"""What can be sampled, by its name on the command line."""
 
 
 def _plain(randomizer: Any, parameter: str) -> _Kind:
@@ -146,11 +164,27 @@ class RandomizerChoice:
         return kind.law(**shape, **{local: given[local]}) if local in given else kind.family(parameter=local, **shape)
 
 
-def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def running(randomizer: str, given: Given, matrix: Path | None) -> LocalRandomizer:
+    """The randomizer itself, not only its law: all its options must be given."""
+    local = local_parameter(randomizer, given, None)
+    refuse_strays(randomizer, given, matrix)
+    if local is None:
+        if matrix is None:
+            raise InvalidInput("a channel needs its probabilities. Add --matrix FILE.")
+        return read_channel(matrix)
+    if local not in given:
+        raise InvalidInput(f"--randomizer {randomizer} needs its parameter. Add --{local}.")
+    shape = _KINDS[randomizer].shape(randomizer, given)
+    return _RUNNING[randomizer](**shape, **{local: given[local]})
+
+
+def randomizer_options(
+    *, sweep: bool = False, required: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The options that say which randomizer is meant, each one number or, for a `sweep`, a list of them."""
     real, whole = (Reals(), Wholes()) if sweep else (Real(), Whole())
     options = [
-        click.option("--randomizer", type=click.Choice(list(_KINDS)), required=True, help="The local randomizer."),
+        click.option("--randomizer", type=click.Choice(list(_KINDS)), required=required, help="The local randomizer."),
         click.option("--size", type=whole, help=f"Number of values ({_with('size')})."),
         click.option(
             "--prime", type=whole, help=f"Order of the plane ({_with('prime')}): its square is the number of values."
