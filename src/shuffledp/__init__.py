@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from shuffledp.accounting.composition import Collection, compose, to_pld
     from shuffledp.accounting.index import ShuffleIndex, shuffle_index
     from shuffledp.accounting.solve import Solution
+    from shuffledp.auditing.audit import audit, audit_command
+    from shuffledp.auditing.finding import Finding
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
     from shuffledp.domains.domain import Policy
@@ -39,6 +41,7 @@ _HOME = {
     "Collection": "accounting.composition",
     "Comparison": "planning.compare",
     "Contradiction": "errors",
+    "Finding": "auditing.finding",
     "Gaussian": "randomizers.gaussian",
     "Generic": "randomizers.generic",
     "Guarantee": "core.guarantee",
@@ -61,6 +64,8 @@ _HOME = {
     "Summation": "protocols.summation",
     "SystemWords": "core.words",
     "account": "accounting.account",
+    "audit": "auditing.audit",
+    "audit_command": "auditing.audit",
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
     "compare": "planning.compare",
@@ -80,6 +85,7 @@ __all__ = [
     "Collection",
     "Comparison",
     "Contradiction",
+    "Finding",
     "Gaussian",
     "Generic",
     "Guarantee",
@@ -102,6 +108,8 @@ __all__ = [
     "Summation",
     "SystemWords",
     "account",
+    "audit",
+    "audit_command",
     "bounds",
     "calibrate",
     "compare",

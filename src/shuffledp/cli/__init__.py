@@ -16,6 +16,7 @@ from shuffledp.errors import NoClaim, ShuffledpError
 _COMMANDS: Final = {
     "account": "account:account",
     "analyzer": "analyzer:analyzer_group",
+    "audit": "audit:audit_cli",
     "client": "client:client_group",
     "compare": "compare:compare_command",
     "compose": "compose:compose_command",
@@ -60,6 +61,7 @@ _TOPICS: Final = {
         "simulate-clients": "Report every row of a file for real",
     },
     "See and check": {
+        "audit": "Attack a randomizer, plan or program, and say what shows",
         "web": "A planner in the browser",
         "figures": "The figures of the paper",
         "doctor": "What is installed, and what is missing",

@@ -15,6 +15,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "curve": ("shuffledp curve --randomizer rr --size 10 --epsilon0 1 --n 1e5 --points 20 --plot curve.png",),
     "index": ("shuffledp index --randomizer laplace --epsilon0 1,2,4",),
+    "audit": ("shuffledp audit --randomizer rr --size 10 --epsilon0 2 --n 100 --delta 1e-3 --trials 2e4",),
     "web": ("shuffledp web --open",),
     "compose": ("shuffledp compose account.json account.json --delta 1e-6",),
     "plan": (

@@ -7,15 +7,35 @@ from typing import Any
 import click
 
 from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
+from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.randomizers.channel import Channel
-from shuffledp.randomizers.named import KINDS, channel_of, no_table, takers
+from shuffledp.randomizers.named import (
+    KINDS,
+    Given,
+    RandomizerChoice,
+    channel_of,
+    local_parameter,
+    no_table,
+    refuse_strays,
+    takers,
+)
 
 
-def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def running(randomizer: str, given: Given, matrix: Path | None) -> LocalRandomizer:
+    """The randomizer itself, not only its law: all its options must be given."""
+    local = local_parameter(randomizer, given, None)
+    refuse_strays(randomizer, given, matrix)
+    kind = RandomizerChoice(name=randomizer, matrix=None if matrix is None else read_channel(matrix))
+    return kind.that_runs(given, local)
+
+
+def randomizer_options(
+    *, sweep: bool = False, required: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The options that say which randomizer is meant, each one number or, for a `sweep`, a list of them."""
     real, whole = (Reals(), Wholes()) if sweep else (Real(), Whole())
     options = [
-        click.option("--randomizer", type=click.Choice(list(KINDS)), required=True, help="The local randomizer."),
+        click.option("--randomizer", type=click.Choice(list(KINDS)), required=required, help="The local randomizer."),
         click.option("--size", type=whole, help=f"Number of values ({takers('size')})."),
         click.option(
             "--prime", type=whole, help=f"Order of the plane ({takers('prime')}): its square is the number of values."

@@ -1,14 +1,15 @@
-"""Pictures of what is at hand in Python: a guarantee, a solution, a plan, a result, a comparison."""
+"""Pictures of what is at hand in Python: a guarantee, a solution, a plan, a result, a comparison, a finding."""
 
 import math
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Final
 
 from shuffledp.accounting.solve import Solution
+from shuffledp.auditing.finding import Finding
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import FALSE_ALARMS, HITS, Guarantee, claim
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.figures import picture
+from shuffledp.figures import audit, picture
 from shuffledp.figures.style import BLACK, BLUE, SKY, VERMILION, canvas
 from shuffledp.planning.compare import Comparison
 from shuffledp.planning.plan import Plan
@@ -27,8 +28,8 @@ _PARTS: Final = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 def plot(thing: Any) -> "Figure":
     """A matplotlib figure of something that has one."""
     raise InvalidInput(
-        f"there is no picture of a {type(thing).__name__}. Plot a guarantee, a solution, a plan, a result or a "
-        "comparison."
+        f"there is no picture of a {type(thing).__name__}. Plot a guarantee, a solution, a plan, a result, a "
+        "comparison or a finding."
     )
 
 
@@ -36,6 +37,12 @@ def plot(thing: Any) -> "Figure":
 def _result(result: Result) -> "Figure":
     found = derived(result)
     with picture.drawn(result.document() | ({"derived": found} if found else {})) as figure:
+        return figure
+
+
+@plot.register(Finding)
+def _finding(finding: Finding) -> "Figure":
+    with audit.drawn(finding.document()) as figure:
         return figure
 
 

@@ -245,9 +245,13 @@ def _sentence(text: str, end: str = ".") -> str:
     return f"{text[:1].upper()}{text[1:]}{end}"
 
 
-@cache
 def _template() -> "Template":
-    """The page's template; whatever it prints is cleaned of control characters and escaped."""
+    return template("report.html.jinja")
+
+
+@cache
+def template(name: str) -> "Template":
+    """A page's template; whatever it prints is cleaned of control characters and escaped."""
     try:
         from jinja2 import Environment, StrictUndefined
         from markupsafe import Markup
@@ -258,4 +262,4 @@ def _template() -> "Template":
         return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=clean)
-    return environment.from_string(files("shuffledp.figures").joinpath("report.html.jinja").read_text(encoding="utf-8"))
+    return environment.from_string(files("shuffledp.figures").joinpath(name).read_text(encoding="utf-8"))

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from numpy.typing import NDArray
+
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Clean, Policy
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -26,3 +28,9 @@ def randomized(
     """What people with these raw values send, each with the words of their row; with `in_file`, errors name rows."""
     clean = protocol.domain.clean(raw, policy, first_row if in_file else None)
     return Randomized(clean, protocol.randomize(clean.values, words, first_row=first_row))
+
+
+def clean_samples(protocol: ShuffleProtocol) -> tuple[NDArray[Any], list[str]]:
+    """A few clean values of a protocol's domain, and what they are called: nobody's."""
+    samples = protocol.domain.samples()
+    return protocol.domain.clean(samples).values, [str(sample) for sample in samples]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
+from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.design import DesignResponse
@@ -32,6 +33,7 @@ class Kind:
         parameters: of which one is given or solved for.
         law: the blanket for a parameter, by its name, and a shape.
         family: the same for a parameter's name, its value left open.
+        runs: the randomizer that runs, for a parameter and a shape.
         needs: options that say how large it is, with what to call each.
         takes: options that may say more about that.
     """
@@ -39,6 +41,7 @@ class Kind:
     parameters: tuple[str, ...]
     law: Callable[..., Blanket]
     family: Callable[..., RandomizerFamily]
+    runs: Callable[..., LocalRandomizer]
     needs: dict[str, str] = field(default_factory=dict)
     takes: tuple[str, ...] = ()
 
@@ -55,7 +58,12 @@ class Kind:
 
 def _plain(randomizer: Any, parameter: str) -> Kind:
     """One that has nothing but its parameter."""
-    return Kind((parameter,), lambda **value: randomizer(**value).blanket(), lambda parameter: randomizer.family())  # noqa: ARG005
+    return Kind(
+        (parameter,),
+        lambda **value: randomizer(**value).blanket(),
+        lambda parameter: randomizer.family(),  # noqa: ARG005
+        randomizer,
+    )
 
 
 def _design(structure: Callable[..., Structure], needs: dict[str, str], takes: tuple[str, ...] = ()) -> Kind:
@@ -67,7 +75,10 @@ def _design(structure: Callable[..., Structure], needs: dict[str, str], takes: t
     def family(parameter: Any, **shape: int) -> RandomizerFamily:
         return DesignResponse.family(structure(**shape), parameter)
 
-    return Kind(("epsilon0", "gamma"), law, family, needs, takes)
+    def runs(*, epsilon0: float | None = None, gamma: float | None = None, **shape: int) -> LocalRandomizer:
+        return DesignResponse.private(structure(**shape), epsilon0=epsilon0, gamma=gamma)
+
+    return Kind(("epsilon0", "gamma"), law, family, runs, needs, takes)
 
 
 def _hiding(*, size: int | None = None, prime: int | None = None, dimension: int | None = None) -> Structure:
@@ -94,6 +105,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         ("epsilon0", "gamma"),
         lambda **given: RandomizedResponse(**given).blanket(),
         lambda parameter, size: RandomizedResponse.family(size=checks.size(size), parameter=parameter),
+        RandomizedResponse,
         {"size": "the number of symbols"},
     ),
     "plane": _design(AffineSpace, {"prime": "the order of its plane, a prime number"}, ("dimension",)),
@@ -106,11 +118,12 @@ KINDS: Final[Mapping[str, Kind]] = {
         ("dummies",),
         lambda dummies, **shape: Dummies(structure=_hiding(**shape), dummies=dummies).blanket(),
         lambda parameter, **shape: Dummies.family(_hiding(**shape)),  # noqa: ARG005
+        lambda dummies, **shape: Dummies(structure=_hiding(**shape), dummies=dummies),
         takes=("size", "prime", "dimension"),
     ),
     "laplace": _plain(Laplace, "epsilon0"),
     "gaussian": _plain(Gaussian, "sigma"),
-    "channel": Kind((), Channel.blanket, _nothing_to_solve),
+    "channel": Kind((), Channel.blanket, _nothing_to_solve, Channel),
 }
 """Every randomizer by its name."""
 PARAMETERS = tuple(dict.fromkeys(name for kind in KINDS.values() for name in kind.parameters))
@@ -140,6 +153,17 @@ class RandomizerChoice:
         kind = KINDS[self.name]
         shape = kind.shape(self.name, given)
         return kind.law(**shape, **{local: given[local]}) if local in given else kind.family(parameter=local, **shape)
+
+    def that_runs(self, given: Given, local: str | None) -> LocalRandomizer:
+        """The randomizer that runs, all its parameters given: it is at least as private as the law that was accounted for."""
+        if local is None:
+            if self.matrix is None:
+                raise InvalidInput("a channel needs its probabilities. Add --matrix FILE.")
+            return self.matrix
+        if local not in given:
+            raise InvalidInput(f"--randomizer {self.name} needs its parameter. Add --{local}.")
+        kind = KINDS[self.name]
+        return kind.runs(**kind.shape(self.name, given), **{local: given[local]})
 
 
 def local_parameter(randomizer: str, given: Container[str], solve_for: str | None) -> str | None:

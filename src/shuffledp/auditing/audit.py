@@ -1,0 +1,93 @@
+"""The front door of auditing: a randomizer, protocol or plan in, a finding out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from shuffledp.auditing.claims import claim_of
+from shuffledp.auditing.command import of_command
+from shuffledp.auditing.conduct import CONFIDENCE, Watch, check_budget, conduct
+from shuffledp.auditing.crowd import Crowd
+from shuffledp.auditing.finding import Finding
+from shuffledp.auditing.inputs import of_protocol, of_randomizer, runnable
+from shuffledp.auditing.subject import Claimed, View
+from shuffledp.core import checks
+from shuffledp.core.randomizer import LocalRandomizer
+from shuffledp.core.words import WordSource
+from shuffledp.errors import InvalidInput
+from shuffledp.planning.plan import Plan
+from shuffledp.protocols.exposed import is_protocol
+from shuffledp.protocols.protocol import ShuffleProtocol
+
+SECONDS = 60.0
+"""That an audit takes unless something else is said."""
+_TRIALS = 1_000_000
+"""For which the worst datasets are looked for, if the number of trials is not known yet."""
+
+
+def audit(
+    subject: LocalRandomizer | ShuffleProtocol | Plan, *, n: int | None = None, delta: float | None = None,
+    view: View = "shuffled", epsilon: float | None = None, known: int = 0, trials: int | None = None,
+    seconds: float | None = None, confidence: float = CONFIDENCE, learned: bool = False, enough: float = 0.5,
+    words: WordSource | None = None, watch: Watch | None = None,
+) -> Finding:  # fmt: skip
+    """A lower bound on epsilon that holds with this confidence, from what the code that runs was seen to do.
+
+    One of two neighbouring datasets is randomized and shuffled again and again, by the sampler itself, and the likelihood ratio
+    of what comes out is used to guess which. The claim is the one that is proved (or the plan's), unless `epsilon` states
+    another. An attacker may know the messages of some others (`known`). With `learned` the law of the
+    messages is learned, not taken from the randomizer: slower, but it also finds errors that the law knows nothing of.
+
+    >>> from shuffledp import KeyedWords, RandomizedResponse
+    >>> coin = RandomizedResponse(size=2, epsilon0=1.0)
+    >>> audit(coin, view="local", trials=20_000, words=KeyedWords.seeded(1)).verdict
+    'consistent'
+    """
+    seconds = SECONDS if trials is None and seconds is None else seconds
+    check_budget(trials, seconds, confidence)
+    if isinstance(subject, Plan):
+        n, delta = subject.guarantee.n if n is None else n, _either(delta, subject.guarantee.delta, view)
+    delta = 0.0 if delta is None and view == "local" else delta
+    n = 1 if n is None and view == "local" else n
+    if n is None or delta is None:
+        raise InvalidInput("the shuffled view needs the number of users and a delta. Give n and delta.")
+    checks.users(n)
+    delta = _delta(delta, view)
+    thing: Any = subject if isinstance(subject, Plan) or is_protocol(subject) else runnable(subject)
+    claimed = claim_of(thing, view=view, n=n, delta=delta, epsilon=None if epsilon is None else checks.epsilon(epsilon))
+    if isinstance(thing, Plan):
+        inputs = of_protocol(thing.protocol)
+    else:
+        inputs = of_protocol(thing) if is_protocol(thing) else of_randomizer(thing)
+    crowd = Crowd(
+        inputs, n=n, claimed=claimed, view=view, known=known, learned=learned, words=words,
+        trials=trials or _TRIALS, confidence=confidence,
+    )  # fmt: skip
+    return conduct(crowd, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
+
+
+def audit_command(
+    line: str, *, symbols: Sequence[str] = ("0", "1"), epsilon: float, delta: float = 0.0, n: int = 1,
+    view: View = "local", known: int = 0, trials: int | None = None, seconds: float | None = None,
+    confidence: float = CONFIDENCE, enough: float = 0.5, watch: Watch | None = None,
+) -> Finding:  # fmt: skip
+    """The same for any program that reads values and writes messages, line by line (`auditing.command`).
+
+    Its claim is `epsilon` at `delta`. What it does is learned from examples; of several values the worst two are audited.
+    """
+    seconds = SECONDS if trials is None and seconds is None else seconds
+    check_budget(trials, seconds, confidence)
+    claimed = Claimed(epsilon=checks.epsilon(epsilon), delta=_delta(delta, view), by="as stated")
+    if view == "shuffled" and checks.users(n) < 2:
+        raise InvalidInput("the shuffled view needs more than one user. Give n, or use the local view.")
+    crowd = Crowd(of_command(line, symbols, view), n=n, claimed=claimed, view=view, known=known)
+    return conduct(crowd, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
+
+
+def _delta(delta: float, view: View) -> float:
+    """A probability; locally also none."""
+    return 0.0 if delta == 0 and view == "local" else checks.probability(delta, "delta")
+
+
+def _either(given: float | None, planned: float, view: View) -> float | None:
+    """The delta that is given, or the plan's; a local guarantee needs none."""
+    return given if given is not None or view == "local" else planned

@@ -1,0 +1,156 @@
+"""How an audit goes: learn, say what it will be able to show, choose an event, and only then test it on fresh trials."""
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.auditing.event import Atoms, best_event, expected_of, shown
+from shuffledp.auditing.finding import Finding
+from shuffledp.auditing.subject import Subject
+from shuffledp.core.document import Document
+from shuffledp.errors import InvalidInput
+
+Reals = NDArray[np.float64]
+T = TypeVar("T")
+CONFIDENCE: Final = 0.999
+FEWEST: Final = 20
+"""Trials below which nothing is shown of anything."""
+_PILOT: Final = 0.2
+"""Trials that choose the event, as a share of those that test it."""
+_LEARNING: Final = 0.1
+_SURPRISE: Final = 3.0
+"""Standard deviations by which a learned event must look better than what the law promises: then what runs is something else."""
+_TASTE: Final = 0.08
+"""The share of the seconds that goes into finding out how long a trial takes."""
+_MOST_PILOT: Final = 2_000_000
+"""Scores that are kept."""
+Watch = Callable[[float], None]
+"""Hears which share is done."""
+
+
+def conduct(
+    subject: Subject, *, trials: int | None = None, seconds: float | None = None, confidence: float = CONFIDENCE,
+    enough: float = 0.5, watch: Watch | None = None,
+) -> Finding:  # fmt: skip
+    """Audit a subject with so many trials of each world, or with as many as take about so many seconds.
+
+    The number of trials is settled, and the event chosen, before the first trial that counts.
+    """
+    check_budget(trials, seconds, confidence)
+    run = _Run(subject, watch)
+    started = time.perf_counter()
+    if trials is None:
+        trials = run.affordable(seconds or 0.0, started)
+    else:
+        run.done = subject.learn(max(FEWEST, int(_LEARNING * trials)))
+    delta, law = subject.claimed.delta, subject.foreseen()
+    reach = best_event(law or subject.claimed.using_it_up(), trials, delta=delta, confidence=confidence)
+    size = min(max(FEWEST, int(_PILOT * trials)), _MOST_PILOT)
+    pilot = run.sample(size, share=size / (size + trials))
+    half = [
+        Atoms.of_samples(first, second)
+        for first, second in zip(*(np.array_split(one, 2) for one in pilot), strict=True)
+    ]
+    # one half chooses, the other says what to expect: what chose would flatter its choice
+    learned = best_event(half[0], trials, delta=delta, confidence=confidence).event
+    chosen, deviation = expected_of(learned, half[1], trials, delta=delta, confidence=confidence)
+    if law is not None and chosen.epsilon <= reach.epsilon + _SURPRISE * deviation:
+        chosen = reach
+    event = chosen.event
+    counted = run.counted(lambda scores: int(np.count_nonzero(event.holds(scores))), trials)
+    hits = counted[::-1] if event.reversed else counted
+    return Finding(
+        name=subject.name, worlds=subject.worlds, view=subject.view, n=subject.n, claimed=subject.claimed,
+        confidence=confidence, trials=trials, event=event, hits=hits, reach=reach.epsilon, expected=chosen.epsilon,
+        epsilon=shown(*hits, trials, delta=delta, confidence=confidence), learned=subject.learned,
+        enough=enough, picture=_picture(pilot),
+    )  # fmt: skip
+
+
+def check_budget(trials: int | None, seconds: float | None, confidence: float) -> None:
+    """Refuse what no audit can be conducted with, before any work."""
+    if (trials is None) == (seconds is None):
+        raise InvalidInput("an audit has a number of trials or of seconds. Give exactly one of them.")
+    if not 0.5 <= confidence < 1:
+        raise InvalidInput(f"confidence must be at least 0.5 and below 1; got {confidence}. A usual choice is 0.999.")
+    if trials is not None and trials < FEWEST:
+        raise InvalidInput(f"{trials} trials show nothing. Use at least {FEWEST}, usually thousands.")
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise InvalidInput(f"an audit takes a positive number of seconds; got {seconds}. Use e.g. 60.")
+
+
+class _Run:
+    """Trials of one audit, numbered so that none is used twice."""
+
+    def __init__(self, subject: Subject, watch: Watch | None) -> None:
+        self._subject, self._watch, self.done = subject, watch, 0
+        self._share = 0.0
+
+    def affordable(self, seconds: float, started: float) -> int:
+        """How many trials fit, by the time that learning and a few trials take."""
+        self.done = self._subject.learn(0)
+        some, before, spent = FEWEST, (0, 0.0), 0.0
+        while True:
+            begun = time.perf_counter()
+            self.sample(some, share=0.0)
+            spent = time.perf_counter() - begun
+            if spent > _TASTE * seconds:
+                break
+            some, before = 4 * some, (some, spent)
+        # what each trial adds, not what every block costs once
+        each = max((spent - before[1]) / (some - before[0]), spent / some / 10)
+        left = max(0.0, seconds - (time.perf_counter() - started))
+        return max(FEWEST, int(left / (1 + _PILOT) / each))
+
+    def sample(self, trials: int, *, share: float) -> tuple[Reals, Reals]:
+        """The scores of both worlds."""
+        parts = list(self._each(trials, lambda scores: scores, share))
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def counted(self, count: Callable[[Reals], int], trials: int) -> tuple[int, int]:
+        """What is counted of each world."""
+        first = second = 0
+        for one, other in self._each(trials, count, 1 - self._share):
+            first, second = first + one, second + other
+        return first, second
+
+    def _each(self, trials: int, take: Callable[[Reals], T], share: float) -> Iterator[tuple[T, T]]:
+        """What is taken of the scores, block by block; several blocks at once where the subject allows it."""
+        block, begin = max(1, self._subject.block), self.done
+        self.done += trials
+        before = self._share
+        self._share += share
+        starts = range(begin, begin + trials, block)
+
+        def drawn(start: int) -> tuple[T, T]:
+            first, second = self._subject.scores(start, min(block, begin + trials - start))
+            return take(first), take(second)
+
+        workers = (os.cpu_count() or 1) if self._subject.concurrent and len(starts) > 1 else 1
+        if workers == 1:
+            for number, start in enumerate(starts, start=1):
+                yield drawn(start)
+                self._report(before + share * number / len(starts))
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            for number, found in enumerate(pool.map(drawn, starts), start=1):
+                yield found
+                self._report(before + share * number / len(starts))
+
+    def _report(self, share: float) -> None:
+        if self._watch is not None:
+            self._watch(min(1.0, share))
+
+
+def _picture(worlds: tuple[Reals, Reals], bins: int = 60) -> Document:
+    """A histogram of the scores in both worlds, with what is far out in the outermost bins."""
+    low, high = (float(edge) for edge in np.quantile(np.concatenate(worlds), (0.001, 0.999)))
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    often = [np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0] / len(scores) for scores in worlds]
+    return {"edges": edges.tolist(), "first": often[0].tolist(), "second": often[1].tolist()}

@@ -1,0 +1,138 @@
+"""Users whose messages are shuffled, or one of them whose messages are not: what randomizers and protocols are audited by."""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.auditing.codebook import Codebook
+from shuffledp.auditing.event import Atoms, best_event
+from shuffledp.auditing.inputs import Inputs
+from shuffledp.auditing.neighbours import Neighbours, promising
+from shuffledp.auditing.subject import Claimed, Subject, View
+from shuffledp.core.words import KeyedWords, WordSource
+from shuffledp.errors import InvalidInput
+
+Reals = NDArray[np.float64]
+_TOGETHER: Final = 1 << 18
+"""Messages that are drawn at once."""
+_TRIPLES: Final = 4
+"""Of values, of which the best is looked for by its power."""
+_ROUGHLY: Final = 1_000_000
+_CLOSELY: Final = 10_000_000
+"""Numbers drawn to foresee the power, to compare datasets and to state it."""
+_LEARNED: Final = 200_000
+"""Messages of each value from which its law is learned, unless another number is asked for."""
+_MOST_LEARNED: Final = 2_000_000
+_LEARNING_ROWS: Final = 1 << 48
+"""Where the rows of those begin: no trial gets that far."""
+_SEED: Final = 20_190_306
+"""Of what is drawn to foresee the power: no part of the trials."""
+
+
+class Crowd(Subject):
+    """n users: one holds the first or the second value, all others a third, and the messages come from the code that runs.
+
+    The messages of the others serve both worlds: each world's trials are still independent of each other.
+    Messages that the attacker knows, as in the n - 1 attack, can be taken out of the counts, so they are left out.
+    """
+
+    def __init__(
+        self, inputs: Inputs, *, n: int, claimed: Claimed, view: View = "shuffled", known: int = 0, learned: bool = False,
+        words: WordSource | None = None, trials: int = 1_000_000, confidence: float = 0.999,
+    ) -> None:  # fmt: skip
+        if not 0 <= known < n:
+            raise InvalidInput(f"of {n:,} users an attacker knows at most {n - 1:,}; got {known:,}. Use fewer.")
+        self.name, self.view, self.claimed = inputs.name, view, claimed
+        self.n = 1 if view == "local" else n - known
+        self._known, self._words = known, words or KeyedWords.fresh()
+        self._inputs, self.learned = inputs, learned or inputs.laws is None
+        self._book: Codebook | None = None
+        self.concurrent = True
+        self.block = max(1, _TOGETHER // (self.n + 1))
+        self._law: Atoms | None = None
+        self.pair: tuple[int, int, int] = (0, 1, 0)
+        self._neighbours: Neighbours | None = None
+        if not self.learned and inputs.laws is not None:
+            self._settle(list(inputs.laws), trials, confidence, exact=inputs.dummies == 0)
+
+    @property
+    def worlds(self) -> str:
+        """Who holds what."""
+        x, z, w = (self._inputs.labels[j] for j in self.pair)
+        if self.n == 1:
+            known = f"; the attacker knows the messages of {self._known:,} others" if self._known else ""
+            return f"one user holds {x} or {z}{known}"
+        known = f", of {self._known:,} more the attacker knows the messages" if self._known else ""
+        return f"one user holds {x} or {z}, {self.n - 1:,} others hold {w}{known}"
+
+    def learn(self, trials: int) -> int:
+        """The law of each value's messages, from messages of its own."""
+        if not self.learned:
+            return 0
+        each = min(max(trials * max(1, self.n // 4), 1000) if trials else _LEARNED, _MOST_LEARNED)
+        drawn = [
+            self._inputs.sent(j, each, self._words, _LEARNING_ROWS + j * each)[0]
+            for j in range(len(self._inputs.values))
+        ]
+        self._book = Codebook(drawn) if self._inputs.messages is None else None
+        size = self._book.size if self._book is not None else self._inputs.messages or 0
+        laws = []
+        for messages in drawn:
+            often = np.bincount(self._coded(messages), minlength=size)[:size]
+            laws.append((often + 0.5) / (often.sum() + 0.5 * size))
+        self._settle(laws, 0, 0.999, exact=False)
+        return 0
+
+    def foreseen(self) -> Atoms | None:
+        """Where the law is known and every user sends one message, or one to each question."""
+        return self._law
+
+    def scores(self, first: int, trials: int) -> tuple[Reals, Reals]:
+        """Likelihood ratios of the counts."""
+        neighbours, (x, z, w) = self._settled, self.pair
+        row, others = first * (self.n + 1), self.n - 1
+        crowd = self._counted(w, others, trials, row) if others else 0
+        own = [self._counted(value, 1, trials, row + trials * (others + j)) for j, value in enumerate((x, z))]
+        return neighbours.scores(crowd + own[0]), neighbours.scores(crowd + own[1])
+
+    @property
+    def _settled(self) -> Neighbours:
+        if self._neighbours is None:
+            raise InvalidInput("what is to be told apart was not learned yet. Call learn first.")
+        return self._neighbours
+
+    def _counted(self, value: int, users: int, trials: int, row: int) -> NDArray[np.int64]:
+        """The counts of the messages of so many users of each trial, who all hold one value."""
+        messages, each = self._inputs.sent(value, users * trials, self._words, row)
+        neighbours = self._settled
+        if isinstance(each, int):
+            return neighbours.counts(self._coded(messages), users * each, trials)
+        trial = np.repeat(np.repeat(np.arange(trials), users), each)
+        return neighbours.counts(self._coded(messages), trial, trials)
+
+    def _coded(self, messages: NDArray[Any]) -> NDArray[Any]:
+        """Messages as numbers."""
+        return messages if self._book is None else self._book.coded(messages)
+
+    def _settle(self, laws: list[Reals], trials: int, confidence: float, *, exact: bool) -> None:
+        """Choose the two values, and that of the others, for which the audit can show most."""
+        inputs, best = self._inputs, None
+        generator = np.random.default_rng(_SEED)
+        for pair in promising(laws, self.n, _TRIPLES if exact else 1):
+            neighbours = self._of(laws, *pair)
+            atoms = neighbours.foreseen(self.n, generator, _ROUGHLY, trials) if exact else None
+            power = best_event(atoms, trials, delta=self.claimed.delta, confidence=confidence).epsilon if atoms else 0.0
+            if best is None or power > best[0]:
+                best = power, pair, neighbours
+        if best is None:
+            raise InvalidInput(f"{inputs.name} has one value only, so there is nothing to tell apart.")
+        _, self.pair, self._neighbours = best
+        self._law = self._neighbours.foreseen(self.n, generator, _CLOSELY, trials) if exact else None
+
+    def _of(self, laws: list[Reals], x: int, z: int, w: int) -> Neighbours:
+        others = laws[w] if self.n > 1 else (laws[x] + laws[z]) / 2
+        if self._inputs.dummies:  # all that is sent beside the one true message, up to a factor
+            noise = self.n * self._inputs.dummies / len(laws[x])
+            others = (self.n - 1) * laws[w] + noise
+        return Neighbours(laws[x], laws[z], others, self._inputs.question)

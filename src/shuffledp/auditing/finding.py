@@ -1,0 +1,118 @@
+"""What an audit found."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from shuffledp.auditing.event import Event
+from shuffledp.auditing.intervals import lower_limit, upper_limit
+from shuffledp.auditing.subject import Claimed, View
+from shuffledp.core.digits import rounded_down, rounded_up
+from shuffledp.core.display import drawn, paragraphs
+from shuffledp.core.document import Document
+
+Verdict = Literal["consistent", "violated", "under-powered"]
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """An empirical lower bound on epsilon, and what it says about a claim.
+
+    Attributes:
+        name: what was audited.
+        worlds: the two neighbouring datasets.
+        view: what the attacker saw.
+        n: users who hide each other.
+        claimed: what was held against it.
+        confidence: how sure `epsilon` is: a mechanism that keeps its claim is called violated with a chance of at most the rest.
+        trials: of each world, none of which had a part in choosing the event.
+        event: which outcomes were counted.
+        hits: how often the event happened: in the world where it is likelier, and in the other.
+        epsilon: no mechanism with a smaller one, at this delta, behaves like this; rounded down.
+        reach: what so many trials show of a mechanism that is no more private than is claimed: stated in advance.
+        expected: what they were expected to show here, from the trials that chose the event.
+        learned: whether the attacker learned from examples what to look at; a better one might show more.
+        enough: the share of the claim that `reach` must be for silence to mean anything.
+        picture: how often scores of the trials that chose the event were in which range, in both worlds.
+    """
+
+    name: str
+    worlds: str
+    view: View
+    n: int
+    claimed: Claimed
+    confidence: float
+    trials: int
+    event: Event
+    hits: tuple[int, int]
+    epsilon: float
+    reach: float
+    expected: float
+    learned: bool = False
+    enough: float = 0.5
+    picture: Document = field(default_factory=dict, repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Violated if the claim is below what was shown; otherwise consistent, if the audit could have shown something."""
+        if self.epsilon > self.claimed.epsilon:
+            return "violated"
+        return "under-powered" if self.power < self.enough else "consistent"
+
+    @property
+    def power(self) -> float:
+        """The share of the claim that so many trials can show."""
+        return 1.0 if self.claimed.epsilon == 0 else min(1.0, self.reach / self.claimed.epsilon)
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The lower limit of the first rate and the upper limit of the second."""
+        error = (1 - self.confidence) / 2
+        return lower_limit(self.hits[0], self.trials, error), upper_limit(self.hits[1], self.trials, error)
+
+    def document(self) -> Document:
+        """As JSON data."""
+        low, high = self.rates
+        return {
+            "version": VERSION, "verdict": self.verdict, "name": self.name, "view": self.view, "n": self.n,
+            "worlds": self.worlds, "claimed": self.claimed.document(), "confidence": self.confidence,
+            "trials": self.trials, "epsilon": self.epsilon, "reach": self.reach, "power": self.power,
+            "expected": self.expected, "learned": self.learned, "enough": self.enough,
+            "event": {"threshold": self.event.threshold, "reversed": self.event.reversed},
+            "hits": list(self.hits), "rates": {"first_at_least": low, "second_at_most": high}, "picture": self.picture,
+        }  # fmt: skip
+
+    def explain(self) -> str:
+        """In words."""
+        claim, delta = rounded_up(self.claimed.epsilon), self.claimed.delta
+        at = "" if delta == 0 else f" at delta = {rounded_up(delta)}"
+        low, high = self.rates
+        seen = "the shuffled messages" if self.view == "shuffled" else "the messages of one user"
+        return "\n".join(
+            [
+                f"{self.name}, {self.view} view: the attacker sees {seen}",
+                f"worlds: {self.worlds}",
+                f"claimed: epsilon = {claim}{at} ({self.claimed.by})",
+                f"in advance: {self.trials:,} trials can show epsilon >= {rounded_down(self.reach, 4)} of such a mechanism, "
+                f"{100 * self.power:.0f} % of the claim",
+                f"seen: an event with a probability of at least {rounded_down(low, 4)} in one world and at most "
+                f"{rounded_up(high, 4)} in the other",
+                f"shown: epsilon >= {rounded_down(self.epsilon, 4)}{at}, with {100 * self.confidence:g} % confidence",
+                f"{self.verdict}: {self._meaning()}",
+            ]
+        )
+
+    def _meaning(self) -> str:
+        if self.verdict == "violated":
+            return "what was seen is not possible at the epsilon that is claimed"
+        if self.verdict == "under-powered":
+            return "so few trials would show little even of a mechanism that uses up its claim; use more"
+        limit = "; the attacker learned from examples, and a better one might show more" if self.learned else ""
+        return f"nothing that was seen contradicts the claim{limit}"
+
+    def _repr_html_(self) -> str:
+        return paragraphs(*self.explain().splitlines())
+
+    def plot(self) -> Any:
+        """A picture of the scores in both worlds, and of what was shown."""
+        return drawn(self)

@@ -1,0 +1,127 @@
+"""`shuffledp audit`: what an attacker can show of a claim, by trying."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp.auditing.audit import audit, audit_command
+from shuffledp.auditing.conduct import CONFIDENCE
+from shuffledp.auditing.finding import Finding
+from shuffledp.auditing.subject import View
+from shuffledp.cli.exits import VIOLATED
+from shuffledp.cli.files import check_place, read_plan, write_bytes
+from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.output import json_option, show
+from shuffledp.cli.progress import progress
+from shuffledp.cli.randomizer import randomizer_options, running
+from shuffledp.core.files import read_json
+from shuffledp.core.words import KeyedWords
+from shuffledp.errors import InvalidInput
+from shuffledp.figures.audit import rendered
+from shuffledp.figures.report import check_report
+from shuffledp.figures.style import check_picture
+from shuffledp.protocols import registry
+from shuffledp.randomizers.named import PARAMETERS, SHAPES, Given
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_STEPS = 1000
+"""Of the progress bar."""
+
+
+@click.command(
+    "audit",
+    epilog="Exit code: 0 if the audit is consistent or under-powered, 4 if the claim is violated, 2 for bad input, "
+    "3 if nothing is claimed.",
+)
+@click.argument("plan", type=_FILE, required=False)
+@randomizer_options(required=False)
+@click.option("--protocol", type=_FILE, help="JSON document of any protocol, those that are compared with included.")
+@click.option("--command", help="A program that reads a value per line and writes a message per line: docs/audit.md.")
+@click.option("--symbols", default="0,1", show_default=True, help="Values for --command, separated by commas.")
+@click.option(
+    "--view",
+    type=click.Choice(["shuffled", "local"]),
+    help="What the attacker sees: all messages, shuffled, or those of one user [default: shuffled; local for --command].",
+)
+@click.option("--n", type=Whole(), help="Number of users [default: the plan's].")
+@click.option("--delta", type=Real(), help="Failure probability [default: the plan's; 0 for the local view].")
+@click.option("--epsilon", type=Real(), help="The claim to hold against it [default: what is proved].")
+@click.option(
+    "--known", type=Whole(), default="0", help="Others whose messages the attacker knows; n - 1 of them is the worst."
+)
+@click.option("--trials", type=Whole(), help="Trials of each world that count; a fifth as many choose what to look at.")
+@click.option("--seconds", type=Real(), help="Or about how long it may take [default: 60].")
+@click.option("--confidence", type=Real(), default=str(CONFIDENCE), show_default=True, help="Of what is shown.")
+@click.option("--enough", type=Real(), default="0.5", show_default=True,
+              help="Share of the claim that must be in reach, or else the audit is under-powered.")  # fmt: skip
+@click.option(
+    "--learn", is_flag=True, help="Learn the law of the messages instead of taking the randomizer's word for it."
+)
+@click.option("--seed", type=Whole(), help="Seed, to repeat an audit [default: secret coins, new each time].")
+@json_option
+@click.option("--plot", type=_FILE, help="Draw scores and epsilon: a .png, .svg or .pdf file.")
+@click.option("--report", type=_FILE, help="Write a page: an .html file.")
+def audit_cli(
+    plan: Path | None, protocol: Path | None, command: str | None, symbols: str, view: View | None,
+    n: int | None, delta: float | None, epsilon: float | None, known: int, trials: int | None, seconds: float | None,
+    confidence: float, enough: float, learn: bool, seed: int | None, as_json: bool, plot: Path | None,
+    report: Path | None, randomizer: str | None, **more: Any,
+) -> None:  # fmt: skip
+    """Try to tell two neighbouring datasets apart: a lower bound on epsilon for PLAN, a randomizer, a protocol or a program.
+
+    The audit runs the code that samples, uses the likelihood ratio of what is seen, and says in advance how much so many
+    trials can show. It answers consistent, violated or under-powered.
+    """
+    named = [name for name, given in (("PLAN", plan), ("--randomizer", randomizer), ("--protocol", protocol),
+                                      ("--command", command)) if given is not None]  # fmt: skip
+    if len(named) != 1:
+        raise InvalidInput("an audit is of one thing. Give a PLAN, --randomizer, --protocol or --command.")
+    if randomizer is None and any(more[name] is not None for name in (*PARAMETERS, *SHAPES, "matrix")):
+        raise InvalidInput("these are options of a randomizer. Add --randomizer, or leave them out.")
+    for path, check in ((plot, check_picture), (report, check_report)):
+        if path is not None:
+            check(path)
+            check_place(path)
+    words = None if seed is None else KeyedWords.seeded(seed)
+    budget: dict[str, Any] = {"trials": trials, "seconds": seconds, "confidence": confidence, "enough": enough}
+    with progress(_STEPS, "Auditing") as bar:
+        state = [0]
+
+        def watch(share: float) -> None:
+            step = int(_STEPS * share)
+            bar.update(step - state[0])
+            state[0] = step
+
+        if command is not None:
+            if epsilon is None:
+                raise InvalidInput("a program claims nothing by itself. State what it should keep with --epsilon.")
+            found = audit_command(
+                command, symbols=symbols.split(","), epsilon=epsilon, delta=delta or 0.0, n=n or 1, view=view or "local",
+                known=known, watch=watch, **budget,
+            )  # fmt: skip
+        else:
+            found = audit(
+                _subject(plan, protocol, randomizer, more), n=n, delta=delta, view=view or "shuffled", epsilon=epsilon,
+                known=known, learned=learn, words=words, watch=watch, **budget,
+            )  # fmt: skip
+    _written(found, plot, report)
+    show(found.document(), found.explain(), as_json=as_json)
+    if found.verdict == "violated":
+        sys.exit(VIOLATED)
+
+
+def _subject(plan: Path | None, protocol: Path | None, randomizer: str | None, more: dict[str, Any]) -> Any:
+    if randomizer is None:
+        if plan is not None:
+            return read_plan(plan)
+        return registry.from_document(read_json(protocol or Path(), "a protocol", "Write its document() to a file."))
+    given: Given = {name: more[name] for name in (*PARAMETERS, *SHAPES) if more[name] is not None}
+    return running(randomizer, given, more["matrix"])
+
+
+def _written(found: Finding, plot: Path | None, report: Path | None) -> None:
+    for path in (plot, report):
+        if path is not None:
+            write_bytes(path, rendered(found.document(), path))

@@ -1,0 +1,87 @@
+"""The picture and the page of an audit, from its JSON data alone."""
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shuffledp.core.digits import rounded_down, rounded_up
+from shuffledp.core.document import Document
+from shuffledp.figures.report import template
+from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, VERMILION, canvas
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLOURS = {"consistent": GREEN, "violated": VERMILION, "under-powered": ORANGE}
+
+
+@contextmanager
+def drawn(found: Document) -> "Iterator[Figure]":
+    """The scores in both worlds with the event, and what was shown beside what is claimed."""
+    with canvas(8.0, 3.2, 1, 2) as (figure, (left, right)):
+        picture, event = found["picture"], found["event"]
+        for world, colour, label in (("first", BLUE, "first world"), ("second", VERMILION, "second world")):
+            left.stairs(picture[world], picture["edges"], color=colour, label=label)
+        low, high = picture["edges"][0], picture["edges"][-1]
+        start = min(max(event["threshold"], low), high)
+        left.axvspan(*((low, start) if event["reversed"] else (start, high)), color="#DDDDDD", label="the event")
+        left.set(xlabel="score (log-likelihood ratio)", ylabel="share of trials")
+        left.legend()
+        bars = {
+            "claimed, at most": (found["claimed"]["epsilon"], BLACK),
+            "in reach": (found["reach"], BLUE),
+            "shown, at least": (found["epsilon"], _COLOURS[found["verdict"]]),
+        }
+        right.barh(list(bars), [value for value, _ in bars.values()], color=[colour for _, colour in bars.values()])
+        right.invert_yaxis()
+        right.set(xlabel="epsilon")
+        right.set_title(found["verdict"])
+        yield figure
+
+
+def picture(found: Document, kind: str, *, transparent: bool = False) -> bytes:
+    """The bytes of the picture."""
+    target = io.BytesIO()
+    with drawn(found) as figure:
+        metadata = {"Date": None, "Creator": "shuffledp"} if kind == "svg" else None
+        figure.savefig(target, format=kind, metadata=metadata, transparent=transparent)
+    return target.getvalue()
+
+
+def page(found: Document) -> str:
+    """The whole audit as HTML: nothing is loaded, nothing runs."""
+    drawing = picture(found, "svg", transparent=True)
+    claimed, rates = found["claimed"], found["rates"]
+    rows = [
+        ("claimed, at most", rounded_up(claimed["epsilon"]), claimed["by"]),
+        ("in reach of so many trials", rounded_down(found["reach"]), "of a mechanism that uses up its claim"),
+        ("expected here", rounded_down(found["expected"]), "from the trials that chose the event"),
+        ("shown, at least", rounded_down(found["epsilon"]), f"with {100 * found['confidence']:g} % confidence"),
+    ]
+    counted = [
+        ("trials of each world", f"{found['trials']:,}"),
+        ("the event, in the world where it is likelier", f"{found['hits'][0]:,}"),
+        ("its probability there, at least", rounded_down(rates["first_at_least"])),
+        ("the event in the other world", f"{found['hits'][1]:,}"),
+        ("its probability there, at most", rounded_up(rates["second_at_most"])),
+        ("delta", rounded_up(claimed["delta"])),
+    ]
+    return template("audit.html.jinja").render(
+        title=f"Audit of {found['name']}: {found['verdict']}",
+        worlds=found["worlds"],
+        view=found["view"],
+        drawing=base64.b64encode(drawing[drawing.index(b"<svg") :]).decode(),
+        alt=f"Scores in both worlds; epsilon claimed {rows[0][1]}, shown {rows[3][1]}",
+        rows=rows,
+        counted=counted,
+        learned=found["learned"],
+    )
+
+
+def rendered(found: Document, path: Path) -> bytes:
+    """The bytes of a page or a picture; which it is follows from the file's ending."""
+    kind = path.suffix.lower().removeprefix(".")
+    return page(found).encode() if kind == "html" else picture(found, kind)

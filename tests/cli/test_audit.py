@@ -1,0 +1,80 @@
+"""`shuffledp audit` on the command line."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from oracles import blackbox
+from oracles.process import called
+from shuffledp.protocols.baselines.rappor import Rappor
+
+RR = "audit --randomizer rr --size 3 --epsilon0 2 --n 30 --delta 1e-2 --trials 10000 --seed 1"
+
+
+def test_words_json_picture_and_page(tmp_path: Path) -> None:
+    done = called(f"{RR} --plot audit.svg --report audit.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("consistent: ")
+    assert "<svg" in (tmp_path / "audit.svg").read_text()
+    page = (tmp_path / "audit.html").read_text()
+    assert "consistent" in page
+    assert "http" not in page.split("<main>")[1].replace("http-equiv", "")
+    found = json.loads(called(f"{RR} --json", cwd=tmp_path).stdout)
+    assert found["verdict"] == "consistent"
+    assert found["epsilon"] <= found["claimed"]["epsilon"]
+
+
+def test_a_violation_has_an_exit_code(tmp_path: Path) -> None:
+    done = called(f"{RR} --known 29", cwd=tmp_path)
+    assert done.returncode == 4
+    assert done.stdout.splitlines()[-1].startswith("violated: ")
+
+
+def test_a_program_and_a_protocol(tmp_path: Path) -> None:
+    wrong = f'audit --command "{sys.executable} {blackbox.__file__} 1 wrong" --epsilon 1 --trials 20000'
+    assert called(wrong, cwd=tmp_path).returncode == 4
+    (tmp_path / "rappor.json").write_text(json.dumps(Rappor.examples()[0].document()))
+    done = called("audit --protocol rappor.json --view local --trials 5000 --seed 1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "a better one might show more" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "plane --prime 3 --gamma 0.2",
+        "hadamard --size 4 --epsilon0 1",
+        "local-hashing --size 5 --range 3 --gamma 0.2",
+        "channel --matrix matrix.txt",
+    ],
+)
+def test_every_randomizer_that_runs(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "matrix.txt").write_text("0.7 0.3\n0.4 0.6\n")
+    done = called(f"audit --randomizer {kind} --view local --trials 2000 --seed 1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("audit", "one thing"),
+        ("audit plan.json --randomizer rr", "one thing"),
+        ("audit --randomizer rr --size 3 --trials 100 --view local", "needs its parameter"),
+        ("audit --randomizer channel --trials 100 --view local", "--matrix"),
+        ("audit --randomizer dummies --size 3 --dummies 2 --trials 100 --view local", "no local guarantee"),
+        ("audit --command cat --trials 100", "--epsilon"),
+        ("audit --protocol none.json --trials 100", "none.json"),
+        (f"{RR} --report audit.txt", "audit.txt"),
+        (f"{RR} --plot nowhere/audit.png", "no folder"),
+        ("audit --command cat --epsilon 1 --size 3 --trials 100", "options of a randomizer"),
+        ("audit --randomizer rr --size 3 --epsilon0 1 --trials 100 --n 20", "n and delta"),
+    ],
+)
+def test_bad_input_is_refused_in_a_line(tmp_path: Path, line: str, message: str) -> None:
+    done = called(line, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
