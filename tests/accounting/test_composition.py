@@ -1,4 +1,4 @@
-"""Composed epsilons are never below brute force, and agree with one round."""
+"""Composed epsilons are never below brute force, lower ends never above it, and both agree with one round."""
 
 import math
 from dataclasses import replace
@@ -14,6 +14,11 @@ from shuffledp import Generic, InvalidInput, Laplace, RandomizedResponse, accoun
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose, to_pld
 from shuffledp.accounting.gaussian_guess import gaussian_mu
+from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.identity import Identity
+from shuffledp.randomizers.together import Together
+
+RR4 = RandomizedResponse(size=4, epsilon0=1.0)
 
 
 def collection(
@@ -121,13 +126,70 @@ def test_never_below_an_optimistic_account_of_one_dataset() -> None:
     q = 1 / (1 + math.exp(-epsilon0))
     others = binom(n - 1, q).pmf(np.arange(n))
     first, second = (np.convolve(others, [1 - coin, coin]) for coin in (q, 1 - q))
-    google = from_two_probability_mass_functions(
-        {k: math.log(p) for k, p in enumerate(first)}, {k: math.log(p) for k, p in enumerate(second)},
-        value_discretization_interval=1e-4, pessimistic_estimate=False,
-    ).self_compose(rounds)  # fmt: skip
+    logs = [dict(enumerate(np.log(law))) for law in (first, second)]
+    google = [
+        from_two_probability_mass_functions(
+            one, other, value_discretization_interval=1e-4, pessimistic_estimate=False
+        ).self_compose(rounds)
+        for one, other in (logs, logs[::-1])
+    ]
     ours = compose([collection(RandomizedResponse(size=2, epsilon0=epsilon0), n, rounds)])
     for delta in (1e-2, 1e-5, 1e-8):
-        assert google.get_epsilon_for_delta(delta) <= ours.epsilon(delta) <= 1.1 * google.get_epsilon_for_delta(delta)
+        theirs = max(one.get_epsilon_for_delta(delta) for one in google)
+        assert theirs <= ours.epsilon(delta) <= 1.1 * theirs
+        least = ours.least_epsilon(delta)
+        assert least is not None
+        assert 0.98 * theirs <= least <= theirs + rounds * 1e-4  # which rounds each loss down by at most so much
+
+
+@pytest.mark.parametrize(("size", "n", "epsilon0"), [(2, 3, 1.0), (3, 4, 2.0), (2, 1, 0.5)])
+@pytest.mark.parametrize("rounds", [1, 2, 4])
+def test_lower_ends_are_below_the_product_of_one_pair_and_near_it(
+    size: int, n: int, epsilon0: float, rounds: int
+) -> None:
+    """All others hold one value, in every round: products of views are enumerated."""
+    rows = response_rows(size, epsilon0)
+    together = compose([collection(RandomizedResponse(size=size, epsilon0=epsilon0), n, rounds)])
+    for epsilon in (0.0, 0.1 * epsilon0, 0.3 * epsilon0, 0.9 * epsilon0, 1.5 * epsilon0):
+        truths = []
+        for third in range(size):
+            first, second = (view(rows, [third] * (n - 1) + [value]) for value in (0, 1))
+            p, q = np.ones(1), np.ones(1)
+            for _ in range(rounds):
+                p = np.outer(p, list(first.values())).ravel()
+                q = np.outer(q, [second[key] for key in first]).ravel()
+            truths += [float(np.maximum(a - math.exp(epsilon) * b, 0).sum()) for a, b in ((p, q), (q, p))]
+        found = together.least_delta(epsilon)
+        assert found is not None
+        assert found <= max(truths) * (1 + 1e-12)
+        if max(truths) > 1e-3:
+            assert found >= min(truth for truth in truths if truth > 0) * 0.97
+        assert found <= together.delta(epsilon)
+
+
+def test_lower_ends_of_many_rounds_are_close_for_randomized_response() -> None:
+    for rounds in (30, 1000, 10**6):
+        together = compose([collection(RandomizedResponse(size=10, epsilon0=2.0), 10**5, rounds)])
+        least = together.least_epsilon(1e-6)
+        assert least is not None
+        assert 0.995 < least / together.epsilon(1e-6) < 1
+        delta = together.least_delta(least)
+        assert delta is not None
+        assert delta == pytest.approx(1e-6, rel=1e-6)
+
+
+def test_there_is_no_lower_end_where_no_pair_of_datasets_is_known() -> None:
+    dummies = Dummies(structure=Identity(size=100), dummies=0.8).blanket()
+    several = Together(parts=(RandomizedResponse(size=2, gamma=0.5),) * 2).blanket()
+    for blanket, bound in (
+        (dummies, "best"),
+        (several, "best"),
+        (RR4.blanket(), "numeric"),
+        (RR4.blanket(), "bennett"),
+    ):
+        one = Collection(blanket=blanket, n=10**4, rounds=2, bound=bound_named(bound))
+        assert compose([one]).least_epsilon(1e-6) is None
+        assert compose([collection(RR4, 1000, 1), one]).least_delta(0.1) is None
 
 
 def test_bad_rounds() -> None:

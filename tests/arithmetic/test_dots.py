@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from shuffledp.arithmetic.dots import dominating
+from shuffledp.arithmetic.dots import dominated, dominating
 from shuffledp.arithmetic.loss import LossLaw
 
 BITS, SPARE = 160, 1 << 60
@@ -55,3 +55,32 @@ def test_a_curve_that_does_not_fall_to_zero_leaves_an_infinite_loss() -> None:
     assert law.delta(0.25) <= 0.3
     assert law.epsilon(0.009) is None
     assert law.power(3).delta(100.0) == pytest.approx(1 - 0.99**3)
+
+
+def below(mu: float, noise: float = 0.0) -> LossLaw:
+    points = list(range(121))
+    ahead = [(gaussian(mu, k * mu / 14) * (1 - noise), gaussian(mu, k * mu / 14) * (1 + noise)) for k in points]
+    behind = [tuple(math.exp(-k * mu / 14) * end for end in ends) for k, ends in zip(points, ahead, strict=True)]
+    return dominated(points, ahead, behind, step=mu / 14, bits=BITS, spare=SPARE)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-4, 1e-2])
+@pytest.mark.parametrize("mu", [1e-4, 0.05, 1.0])
+def test_a_dominated_law_is_below_the_curve_everywhere(mu: float, noise: float) -> None:
+    law = below(mu, noise)
+    assert law.total <= 2**BITS
+    for epsilon in np.linspace(-9 * mu, 9 * mu, 301):
+        truth = gaussian(mu, float(epsilon))
+        assert law.delta(float(epsilon)) <= truth * (1 + 1e-9) + 1e-15
+        if epsilon > 0 and truth > 1e-9 and noise < 1e-3:
+            assert law.delta(float(epsilon)) > truth * 0.8
+
+
+@pytest.mark.parametrize(("mu", "rounds"), [(0.05, 10), (0.05, 1000), (0.003, 10**6)])
+def test_composed_gaussians_are_enclosed_from_below(mu: float, rounds: int) -> None:
+    law = below(mu, 1e-5).power(rounds)
+    for delta in (1e-3, 1e-6):
+        epsilon = law.epsilon(delta)
+        assert epsilon is not None
+        assert gaussian(mu * math.sqrt(rounds), epsilon) >= delta
+        assert gaussian(mu * math.sqrt(rounds), epsilon * 1.01) < delta

@@ -25,6 +25,8 @@ def value(command: str, cwd: Path | None = None) -> float:
 def test_rounds_cost_more_and_less_than_their_sum() -> None:
     one, ten = value(RR), value(f"{RR} --rounds 10")
     assert one < ten < 10 * one
+    lower = json.loads(run(f"{RR} --rounds 10 --json").stdout)["results"][0]["lower"]
+    assert 0.99 * ten < lower < ten
     delta = value(f"account --randomizer rr --size 10 --epsilon0 2 --n 1e4 --epsilon {ten!r} --rounds 10")
     assert delta == pytest.approx(1e-6, rel=0.05)
 

@@ -293,7 +293,7 @@ def test_rounds_compose() -> None:
     some = Collection(blanket=blanket, n=2500, rounds=2, bound=bound_named("best"))
     lost = math.exp(-0.8 * 2500 / 100)
     assert some.delta_up(20.0) == pytest.approx(lost, rel=1e-3)
-    assert some.reach() < 20
+    assert max(some.grid().epsilons) < 20
     assert compose([some]).delta(30.0) >= 2 * lost * (1 - 1e-6)
     assert (
         compose([replace(some, rounds=1)]).epsilon(1e-4)

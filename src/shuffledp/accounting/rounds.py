@@ -7,7 +7,7 @@ from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.solve import Problem, Solution, solve
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.honest import exact_fraction, honest_reports, users_for
-from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
 
 def solve_rounds(bound: Bound, problem: Problem, *, rounds: int = 1, honest_fraction: float = 1.0) -> Solution:
@@ -34,14 +34,22 @@ def _composed(bound: Bound, problem: Problem, rounds: int) -> Solution:
     blanket, n = problem.randomizer, problem.n
     if problem.unknown not in ("epsilon", "delta") or isinstance(blanket, RandomizerFamily) or n is None:
         raise InvalidInput("several rounds can be solved for epsilon or delta only. Give all the other quantities.")
-    value, regime = None, None
+    value, lower, regime = None, None, None
     try:
         together = compose([Collection(blanket=blanket, n=n, rounds=rounds, bound=bound)])
-        solve_epsilon = problem.unknown == "epsilon"
-        value = together.epsilon(problem.delta or 0.0) if solve_epsilon else together.delta(problem.epsilon or 0.0)
+        if problem.unknown == "epsilon":
+            delta = problem.delta or 0.0
+            value, lower = together.epsilon(delta), together.least_epsilon(delta)
+        else:
+            epsilon = problem.epsilon or 0.0
+            value, lower = together.delta(epsilon), together.least_delta(epsilon)
     except NoClaim as refusal:
         regime = str(refusal)
+    if value is not None and lower is not None and lower > value * (1 + 1e-9):
+        raise Contradiction(
+            f"{problem.unknown} cannot be at least {lower} and at most {value} after {rounds} rounds. Please report this."
+        )
     return Solution(
-        unknown=problem.unknown, value=value, lower=None, upper=value, regime=regime, bound=bound.name,
+        unknown=problem.unknown, value=value, lower=lower, upper=value, regime=regime, bound=bound.name,
         reference=f"{bound.reference}; composed exactly",
     )  # fmt: skip

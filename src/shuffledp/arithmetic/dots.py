@@ -15,6 +15,8 @@ from shuffledp.arithmetic.loss import LossLaw, ceiled, floored
 
 Dot = tuple[arb, arb]
 """s and a value there."""
+Ends = tuple[float, float]
+"""A lower and an upper end."""
 _GUARD: Final = 96
 _BITS_OF_E: Final = 1.4427
 """log2(e), rounded up."""
@@ -42,6 +44,83 @@ def dominating(points: Sequence[int], deltas: Sequence[float], *, step: float, b
         masses=tuple(max(mass, fmpz(0)) for mass in masses),
         infinite=infinite,
     ).trimmed()
+
+
+def dominated(
+    points: Sequence[int], ahead: Sequence[Ends], behind: Sequence[Ends], *, step: float, bits: int, spare: int
+) -> LossLaw:
+    """A law whose curve is at most D everywhere, from both ends of D at epsilon = -points * step and points * step.
+
+    `ahead` encloses D(epsilon), and `behind` encloses D(-epsilon) - (1 - e^-epsilon), both of the same two distributions. D is
+    convex in s, so between two points it is above the lines through those before and those after. The chords are lowered by as
+    much as they are above these lines.
+    """
+    with ctx.workprec(_precision(points, step, bits)):
+        sides = [(k, 1 - (-k * arb(step)).exp(), ends) for k, ends in zip(points, behind, strict=True) if k][::-1]
+        sides = [(-k, base, ends) for k, base, ends in sides]
+        sides += [(k, arb(0), ends) for k, ends in zip(points, ahead, strict=True)]
+        at = [(k * arb(step)).exp() for k, _, _ in sides]
+        low = [(s, base + ends[0]) for s, (_, base, ends) in zip(at, sides, strict=True)]
+        high = [(s, base + ends[1]) for s, (_, base, ends) in zip(at, sides, strict=True)]
+        above = [_above(low, high, i) for i in range(len(at) - 1)]
+        lowered = [(s, (value - _greatest(above[max(0, i - 1) : i + 1])).lower()) for i, (s, value) in enumerate(low)]
+        lowered[0] = (at[0], _least(lowered[0][1], (1 - at[0]).lower()))
+        last = max((i for i in range(len(at)) if all(value >= 0 for _, value in lowered[: i + 1])), default=0)
+        if not last:
+            return _nothing(step, bits, spare)
+        lowered[last] = (at[last], arb(0))
+        kept = _lower_hull([(sides[i][0], lowered[i]) for i in range(last + 1)])
+        masses = _masses(arb(1), kept, bits, upper=False)
+    return LossLaw(
+        upper=False, bits=bits, spare=spare, step=step, first=kept[0][0], masses=tuple(_settled(masses))
+    ).trimmed()
+
+
+def _above(low: Sequence[Dot], high: Sequence[Dot], i: int) -> arb:
+    """By how much the chord from point i to the next may be above the curve between them, at the most."""
+    left, right = low[i], low[i + 1]
+    before = (high[i - 1], left) if i else ((arb(0), arb(1)), (arb(1), arb(0)))
+    after = (right, high[i + 2]) if i + 2 < len(low) else ((arb(0), arb(0)), (arb(1), arb(0)))
+    falls, rises = _slope(*before), _slope(*after)
+    meet = (_on(after, arb(0)) - _on(before, arb(0))) / (falls - rises)
+    if not (meet > left[0] and meet < right[0]):
+        meet = (left[0] + right[0]) / 2
+    meet, chord = meet.mid(), (left, right)
+    gaps = [_on(chord, s) - _on(before, s) for s in (left[0], meet)]
+    gaps += [_on(chord, s) - _on(after, s) for s in (meet, right[0])]
+    return _greatest(gaps)
+
+
+def _on(line: tuple[Dot, Dot], s: arb) -> arb:
+    """The value of the line through two dots."""
+    return line[1][1] + _slope(*line) * (s - line[1][0])
+
+
+def _greatest(balls: Sequence[arb]) -> arb:
+    """Not below any of them, nor below 0."""
+    found = arb(0)
+    for ball in balls:
+        found = found.max(ball.upper())
+    return found
+
+
+def _least(first: arb, second: arb) -> arb:
+    return first.min(second)
+
+
+def _settled(masses: Sequence[fmpz]) -> list[fmpz]:
+    """Masses below 0, which only rounding makes, are paid for by those at larger losses."""
+    owed, settled = fmpz(0), []
+    for mass in masses:
+        left = mass + owed
+        owed = min(left, fmpz(0))
+        settled.append(max(left, fmpz(0)))
+    return settled if owed == 0 else [fmpz(0)]
+
+
+def _nothing(step: float, bits: int, spare: int) -> LossLaw:
+    """The law without mass."""
+    return LossLaw(upper=False, bits=bits, spare=spare, step=step, first=0, masses=(fmpz(0),))
 
 
 def _precision(points: Sequence[int], step: float, bits: int) -> int:

@@ -11,7 +11,7 @@ from shuffledp.accounting.composition import Collection, compose
 from shuffledp.cli.numbers import Real
 from shuffledp.cli.randomizer import read_channel
 from shuffledp.core.blanket import RandomizerFamily
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
 from shuffledp.core.honest import honest_reports
 from shuffledp.errors import InvalidInput
@@ -40,13 +40,13 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
     together = compose(parts)
     if epsilon is not None:
         solved, given, known = "delta", "epsilon", epsilon
-        value = together.delta(epsilon)
+        value, least = together.delta(epsilon), together.least_delta(epsilon)
     else:
         solved, given = "epsilon", "delta"
         known = delta if delta is not None else max(_delta(document) for document in documents)
         if not known:
             raise InvalidInput("no file says which delta is meant. Add --delta.")
-        value = together.epsilon(known)
+        value, least = together.epsilon(known), together.least_epsilon(known)
     total = sum(part.rounds for part in parts)
     if as_json:
         result = {
@@ -54,12 +54,13 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
             "inputs": {"files": [str(f) for f in files], "rounds": total, given: known},
             "adjacency": ADJACENCY,
             "n_is_public": True,
-            "results": [{"bound": "composition", "value": value, "lower": None, "upper": value, "regime": None}],
+            "results": [{"bound": "composition", "value": value, "lower": least, "upper": value, "regime": None}],
         }
         click.echo(json.dumps(result, indent=2, allow_nan=False))
     else:
         click.echo(f"{total} rounds in {len(parts)} collections, {SETTING}")
-        click.echo(f"{given} = {known:g}: {solved} = {rounded_up(value)}")
+        at_least = "" if least is None else f", and at least {rounded_down(least)}"
+        click.echo(f"{given} = {known:g}: {solved} = {rounded_up(value)}{at_least}")
 
 
 def _read(file: Path) -> dict[str, Any]:
