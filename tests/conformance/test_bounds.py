@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from oracles.crowds import mixed_delta
 from oracles.enumeration import expected_positive_part, response_rows, true_delta
 from oracles.scale import examples
-from shuffledp import Gaussian, Generic, Laplace, RandomizedResponse
+from shuffledp import Channel, Gaussian, Generic, Laplace, LatticeChannel, RandomizedResponse
 from shuffledp.accounting.account import bound_named, bounds
 from shuffledp.accounting.bound import NOTHING, Bound, BoundKind, Claim, Side, at_most
 from shuffledp.accounting.solve import Problem, solve
@@ -132,6 +133,21 @@ def check_is_not_below_many_coins(bound: Bound) -> None:
                 encloses(bound.claim(blanket, n=n, epsilon=epsilon, side="upper"), delta, attained=False)
 
 
+def check_is_not_below_mixed_crowds(bound: Bound) -> None:
+    """Crowds of thousands who hold different inputs of a channel, by a Fourier transform."""
+    for delta in _mixed_crowds():
+        encloses(bound.claim(MIXED.blanket(), n=20_001, epsilon=0.0, side="upper"), delta, attained=False)
+
+
+MIXED = Channel([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.4, 0.3, 0.3]])
+
+
+@lru_cache
+def _mixed_crowds() -> list[float]:
+    rows = np.array(rows_of(LatticeChannel.of(MIXED)))
+    return [mixed_delta(rows, others, 0, 1, 0.0, cells=2048) for others in ((0, 20_000, 0), (9000, 11_000, 0))]
+
+
 def check_local_guarantee(bound: Bound) -> None:
     """At epsilon0 and above delta is 0, so no lower end may be above it."""
     for randomizer in RANDOMIZER_EXAMPLES:
@@ -164,6 +180,7 @@ CHECKS: tuple[Check, ...] = (
     check_encloses_all_small_datasets,
     check_is_not_below_explicit_datasets,
     check_is_not_below_many_coins,
+    check_is_not_below_mixed_crowds,
     check_local_guarantee,
     check_solutions_are_granted,
 )
@@ -180,6 +197,7 @@ def test_the_checks_make_every_bound_speak() -> None:
     points = [(blanket, n, epsilon) for blanket, n, epsilon, _ in small_truths()]
     points += [(RandomizedResponse(size=2, epsilon0=e).blanket(), 3000, 0.5) for e in (0.3, 0.45, 2.0)]
     points += [(Gaussian(sigma=2.0).blanket(), 1000, 0.1)]
+    points += [(Channel([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]).blanket(), 20_000, 0.01)]
     for bound in bounds().values():
         claims = (bound.claim(blanket, n=n, epsilon=epsilon) for blanket, n, epsilon in points)
         assert any(math.isfinite(end) and end < 0 for c in claims for end in (c.log_delta.lower, c.log_delta.upper))
@@ -253,6 +271,7 @@ WRONG: list[tuple[Bound, Check]] = [
     (Shifted(bound_named("binary"), upper=TENTH_OFF), check_encloses_all_small_datasets),
     (Shifted(bound_named("binary"), upper=TENTH_OFF), check_is_not_below_many_coins),
     (Shifted(bound_named("best"), upper=TENTH_OFF), check_encloses_all_small_datasets),
+    (Shifted(bound_named("cushion"), upper=math.log(0.85)), check_is_not_below_mixed_crowds),
     (Shifted(bound_named("witness"), lower=-TENTH_OFF), check_encloses_all_small_datasets),
     (PrintedBennett(), check_is_not_below_explicit_datasets),
     (Presumptuous(), check_is_total),

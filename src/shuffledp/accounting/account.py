@@ -5,6 +5,7 @@ from shuffledp.accounting.binary import Binary
 from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.closed_form import ClosedForm
 from shuffledp.accounting.concentration import BENNETT, HOEFFDING
+from shuffledp.accounting.cushion import Cushion
 from shuffledp.accounting.erlingsson import Erlingsson
 from shuffledp.accounting.histogram_theorem import HistogramTheorem
 from shuffledp.accounting.numeric import GenericBound, Numeric
@@ -22,6 +23,7 @@ _BOUNDS: dict[str, Bound] = {
         GenericBound(),
         Witness(),
         Binary(),
+        Cushion(),
         BENNETT,
         HOEFFDING,
         ClosedForm(),

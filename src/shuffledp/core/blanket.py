@@ -95,6 +95,13 @@ class Blanket(ABC):
     def witnesses(self) -> Sequence[Pair]:
         """Pairs of inputs with eta the law of a third, for lower bounds: any may be taken."""
 
+    def crowds(self) -> Sequence[Sequence[Pair]]:
+        """For each pair of inputs, that pair relative to the law of each input that the others may hold, for `cushion`.
+
+        Pairs and laws are enough for all inputs: any other is a mixture of them. Empty where that is not known, or no use.
+        """
+        return ()
+
     def chi_squared(self) -> arb | None:
         """The largest sum over messages of (mu_x - mu_x')^2 / mu_x'' over all inputs x, x', x''; None if it is not known.
 

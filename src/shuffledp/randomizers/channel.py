@@ -23,6 +23,8 @@ _SMALLEST = 1e-300
 """Below it doubles lose digits."""
 _MOST_ENTRIES = 20_000
 """Of all triples that are looked at for a lower bound."""
+_MOST_CROWDS = 8
+"""Inputs of a channel whose mixed crowds are looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,10 @@ class ChannelBlanket(Blanket):
         """Every ordered pair of inputs, with the largest measure below all inputs."""
         return _channel_pairs(self.rows)
 
+    def crowds(self) -> Sequence[Sequence[Pair]]:
+        """Every ordered pair relative to every input, if all can send every message and there are few of them."""
+        return _crowds(self.rows) if len(self.rows) <= _MOST_CROWDS and self.bounded else ()
+
     def witnesses(self) -> Sequence[Pair]:
         """Ordered triples (x, x', x'') of inputs: all, or those whose l varies most."""
         return _channel_witnesses(self.rows)
@@ -141,6 +147,17 @@ def _channel_pairs(rows: tuple[tuple[fmpq, ...], ...]) -> list[list[Pair]]:
         if key not in distinct:
             distinct[key] = [_exact_pair(key)]
     return list(distinct.values())
+
+
+@lru_cache(maxsize=8)
+def _crowds(rows: tuple[tuple[fmpq, ...], ...]) -> list[list[Pair]]:
+    columns = [column for column in zip(*rows, strict=True) if max(column) > 0]
+    laws = np.array([[float(column[z]) for column in columns] for z in range(len(rows))])
+    found = []
+    for x, w in permutations(range(len(rows)), 2):
+        gap = np.array([float(column[x] - column[w]) for column in columns])
+        found.append([Pair(gap / law, laws[w] / law, law, ulps=4.0) for law in laws])
+    return found
 
 
 @lru_cache(maxsize=8)
