@@ -1,5 +1,6 @@
 """What an analyzer remembers: exactly the ids it opened, in files of its own that it can rely on."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -46,6 +47,24 @@ def test_only_their_owner_can_read_what_was_opened(tmp_path: Path) -> None:
     (path,) = tmp_path.rglob("*.ids")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_what_is_remembered_is_on_disk_with_its_folders_name_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of the task in its folder, then the ids, then their name: a power cut forgets nothing that was opened."""
+    synced = list[str]()
+
+    def fsync(handle: int) -> None:
+        names = {path.stat().st_ino: path.name for path in [tmp_path, *tmp_path.rglob("*")]}
+        synced.append(names[os.fstat(handle).st_ino].partition("-")[0])
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with OpenedBefore(tmp_path).of("task") as remembered:
+        assert synced == [tmp_path.name.partition("-")[0]]
+        remembered.remember(ids([b"a" * 16]), "batch")
+        assert synced[1:] == [".batch.ids", "task"]
+    assert {path.name for path in tmp_path.rglob("*.ids")} == {"batch.ids"}
 
 
 @pytest.mark.parametrize("content", [b"", b"a" * 15, b"b" * 16 + b"a" * 16, b"a" * 32])

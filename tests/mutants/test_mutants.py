@@ -81,7 +81,7 @@ def test_a_planted_module_is_loaded_here_and_in_other_programs_and_no_file_is_wr
     ]
     (tmp_path / "module.py").write_bytes(bug.planted(source))
     environment = {**os.environ, hook.MODULE: bug.name, hook.SOURCE: str(tmp_path / "module.py")}
-    environment |= {"PYTHONPATH": str(Path(hook.__file__).parent)}
+    environment |= {hook.FILE: str(path), "PYTHONPATH": str(Path(hook.__file__).parent)}
     asks = "from shuffledp.core.honest import honest_reports; print(honest_reports(10, 0.5))"
     again = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {asks!r}])"
     for program in (asks, again):
@@ -92,17 +92,32 @@ def test_a_planted_module_is_loaded_here_and_in_other_programs_and_no_file_is_wr
     assert path.read_bytes() == source
 
 
+def test_a_bug_is_there_when_a_doctest_of_its_module_is_the_first_test() -> None:
+    """Which pytest imports in a way of its own."""
+    program = (
+        "from mutants import trial, reach; from mutants.operators import bugs; trial.preload()\n"
+        "listed = bugs('core/honest.py', (reach.SOURCES / 'core/honest.py').read_bytes())\n"
+        "bug = next(bug for bug in listed if bug.change == '1 -> (1 - 1)' and bug.function == 'people_to_ask')\n"
+        "print(trial.run(bug, ['src/shuffledp/core/honest.py'], 60)[0])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(reach.ROOT / "tests")}
+    run = subprocess.run(
+        [sys.executable, "-c", program], env=environment, cwd=reach.ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "src/shuffledp/core/honest.py::shuffledp.core.honest.people_to_ask\n"
+
+
 def test_the_nearest_tests_come_first_and_fit_the_budget() -> None:
     known = reach.Reach()
     known.costs = {
-        "tests/esa/test_a.py::one": 0.1, "tests/core/test_honest.py::two": 3.0, "tests/core/test_b.py::three": 1.0,
-        "tests/core/test_b.py::four": 9.0,
+        "tests/esa/test_client.py::one": 0.1, "tests/core/test_honest.py::two": 3.0, "tests/core/test_pair.py::three": 1.0,
+        "tests/core/test_pair.py::four": 9.0,
     }  # fmt: skip
     known.lines["core/honest.py"][7].update(known.costs)
     bug = Bug(
         module="core/honest.py", function="", operator="", text="", before="", after="", start=0, line=6, last_line=8
     )
-    order = ["tests/core/test_honest.py::two", "tests/core/test_b.py::three", "tests/esa/test_a.py::one"]
+    order = ["tests/core/test_honest.py::two", "tests/core/test_pair.py::three", "tests/esa/test_client.py::one"]
     assert nearest(bug, known, 8.0) == (order, 4)
 
 

@@ -4,8 +4,10 @@ Time is counted in seconds of the processor, so that a busy machine kills nothin
 its processes have done nothing for a minute.
 """
 
+import functools
 import importlib
 import os
+import re
 import resource
 import signal
 import sys
@@ -32,6 +34,15 @@ _OTHERS: Final = (
     "httptools", "httpx", "hypothesis", "mpmath", "numpy.testing", "platformdirs", "prometheus_client", "psycopg", "pytest",
     "rfc8785", "scipy.stats", "starlette.applications", "uvicorn",
 )  # fmt: skip
+_NOT_PLANTED: Final = 98
+_TROUBLE: Final = {
+    3: "pytest failed",
+    4: "pytest was called wrongly",
+    5: "no test was found",
+    _NOT_PLANTED: "the module was loaded without the bug",
+    99: "no test could be run",
+}
+"""What is no verdict, by exit code."""
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -57,13 +68,21 @@ class Outcome:
 
 
 def distance(bug: Bug, test: str) -> int:
-    """How near a test is: those of the module's own file first, then of its package, then of every implementation."""
-    file, stem = test.partition("::")[0], Path(bug.module).stem
-    if file == f"src/shuffledp/{bug.module}" or Path(file).stem in (f"test_{stem}", f"test_{stem}s"):
-        return 0
-    if file.startswith(f"tests/{bug.package}/"):
-        return 1
-    return 2 if file.startswith("tests/conformance/") else 3
+    """How near a test is: those whose file imports the module first, then of its package, then of every implementation."""
+    file = test.partition("::")[0]
+    here = file.startswith(f"tests/{bug.package}/")
+    if file == f"src/shuffledp/{bug.module}" or _imports(file, bug.name):
+        return 0 if here else 1
+    if here:
+        return 2
+    return 3 if file.startswith("tests/conformance/") else 4
+
+
+@functools.cache
+def _imports(file: str, module: str) -> bool:
+    package, _, name = module.rpartition(".")
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return re.search(rf"\b{module}\b|from {package} import .*\b{name}\b", text) is not None
 
 
 def nearest(bug: Bug, reach: Reach, budget: float) -> tuple[list[str], int]:
@@ -116,13 +135,13 @@ def run(bug: Bug, tests: Sequence[str], limit: float) -> tuple[str, float]:
         for process in _session(child):
             _end(process)
         failed = folder / "failed"
-        if failed.exists():
+        if failed.exists() and status != _NOT_PLANTED:
             return failed.read_text(encoding="utf-8"), seconds
         if status == 0:
             return "", seconds
         log = (folder / "log").read_text(encoding="utf-8", errors="replace") if (folder / "log").exists() else ""
-        if status == 5:
-            raise RuntimeError(f"no test was found: {log[-2000:]}")
+        if status in _TROUBLE:
+            raise RuntimeError(f"{_TROUBLE[status]}: {log[-2000:]}")
         return ("it did not end" if status < 0 else f"it could not be imported: {log[-300:]}"), seconds
 
 
@@ -134,7 +153,8 @@ def _inside(bug: Bug, tests: Sequence[str], folder: Path, limit: int) -> int:
     log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    os.environ[hook.MODULE], os.environ[hook.SOURCE] = bug.name, str(folder / "module.py")
+    os.environ[hook.MODULE], os.environ[hook.FILE] = bug.name, str(SOURCES / bug.module)
+    os.environ[hook.SOURCE] = str(folder / "module.py")
     os.environ["PYTHONPATH"] = str(Path(hook.__file__).parent)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.environ["TMPDIR"] = name = str(folder / "tmp")
@@ -145,23 +165,10 @@ def _inside(bug: Bug, tests: Sequence[str], folder: Path, limit: int) -> int:
     os.chdir(ROOT)
     import pytest
 
-    return int(
-        pytest.main(
-            [
-                "-x",
-                "-q",
-                "--tb=short",
-                "-W",
-                "ignore::pytest.PytestAssertRewriteWarning",
-                "-p",
-                "no:cacheprovider",
-                "-p",
-                "no:xdist",
-                *tests,
-            ],
-            plugins=[_First(folder)],
-        )
-    )
+    options = ["-x", "-q", "--tb=short", "-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:cacheprovider"]
+    code = int(pytest.main([*options, "-p", "no:xdist", *tests], plugins=[_First(folder)]))
+    loaded = sys.modules.get(bug.name)
+    return _NOT_PLANTED if loaded is not None and not isinstance(loaded.__loader__, hook.Planted) else code
 
 
 class _First:
@@ -169,6 +176,10 @@ class _First:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    def pytest_sessionstart(self) -> None:
+        """Before pytest's own import hook, which loads the modules whose doctests are run."""
+        hook.install()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed:

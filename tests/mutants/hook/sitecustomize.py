@@ -1,6 +1,6 @@
 """Load one module from another text than its file: here, and in every program that is started from here.
 
-Python imports `sitecustomize` from PYTHONPATH when it starts. Without the two variables this does nothing. No file of the project
+Python imports `sitecustomize` from PYTHONPATH when it starts. Without its variables this does nothing. No file of the project
 is ever written.
 """
 
@@ -8,12 +8,15 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
 MODULE = "SHUFFLEDP_MUTANT_MODULE"
 """The variable that names the module, as it is imported."""
+FILE = "SHUFFLEDP_MUTANT_FILE"
+"""The variable that names its file."""
 SOURCE = "SHUFFLEDP_MUTANT_SOURCE"
 """The variable that names the file with its other text."""
 
@@ -26,17 +29,14 @@ class Planted(SourceFileLoader):
 
 
 class Finder(MetaPathFinder):
-    """Finds that module."""
+    """Finds that module, wherever it is looked for."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname != os.environ.get(MODULE):
             return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.origin is not None:
-            spec.loader = Planted(fullname, spec.origin)
-        return spec
+        return spec_from_file_location(fullname, os.environ[FILE], loader=Planted(fullname, os.environ[FILE]))
 
 
 def install() -> None:
