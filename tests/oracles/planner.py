@@ -103,12 +103,16 @@ class Visitor:
             SHOTS.mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
 
-    def can_be_read(self) -> None:
-        """No serious violation of accessibility, nothing wider than the page, no word outside its drawing."""
+    def unreadable(self) -> list[str]:
+        """Serious violations of accessibility, a page that is wider than the screen, words outside their drawings."""
         found = Axe().run(self.page).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")] == []
-        assert self.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-        assert self.page.evaluate(_OUTSIDE) == []
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        wider = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        return [
+            *(f"{one['id']}: {one['nodes'][0]['html']}" for one in serious),
+            *([f"{wider} pixels too wide"] if wider > 0 else []),
+            *(f"outside its drawing: {word}" for word in self.page.evaluate(_OUTSIDE)),
+        ]
 
 
 _OUTSIDE = """

@@ -1,9 +1,11 @@
 """Every tab in a real browser, used as somebody would: typed, slid, wrong, back, reloaded, on a phone, in the dark."""
 
 import contextlib
+import csv as csv_module
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from playwright.sync_api import Browser, expect
 from oracles.browser import chromium
 from oracles.planner import Visitor, planner, visitor
 from oracles.process import called
-from shuffledp import Plan
+from shuffledp import Plan, RandomizedResponse, compare
 from shuffledp.core.digits import rounded_up
 from shuffledp.protocols import registry
 
@@ -165,6 +167,74 @@ def test_what_is_wrong_with_a_plan_is_said_next_to_the_field(browser: Browser, u
         assert user.message("precise") == "no epsilon gives an error that small. Allow a larger one."
 
 
+def test_compare_says_what_the_command_says(browser: Browser, url: str) -> None:
+    with visitor(browser, url) as user:
+        user.goes_to("#compare?size=3&n=1000")
+        shown = user.rows("Side by side")
+        printed = called(command_line(user)).stdout.splitlines()
+        assert shown == [re.split(r"  +", line) for line in printed[1 : len(shown) + 1]]
+        assert len(shown) > 15
+        assert user.number("least error, people trust the curator") == shown[0][5]
+        user.page.get_by_text("Table", exact=True).click()
+        rows = user.rows("Error against the number of people")
+        assert [row[0] for row in rows] == [f"{10**j:,}" for j in range(3, 10)]
+        csv = user.downloads(user.page.get_by_role("button", name="CSV: Error against"))
+        header, thousand, *_ = csv_rows(csv)
+        drawn = dict(zip(header, thousand, strict=True))
+        (ours,) = [
+            row for row in compare("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3) if row.name == "shuffledp"
+        ]
+        assert float(drawn["shuffledp (the shuffler)"]) == ours.rmse
+
+
+def csv_rows(text: str) -> Iterator[list[str]]:
+    return iter(csv_module.reader(io.StringIO(text)))
+
+
+def test_the_blanket_lies_under_every_law(browser: Browser, url: str) -> None:
+    with visitor(browser, url) as user:
+        user.goes_to("#blanket")
+        assert user.number("gamma") == "0.6065"
+        user.slider("value").focus()
+        user.asks(lambda: user.slider("value").press("Home"))
+        assert user.field("value").input_value() == "0"
+        csv = user.downloads(user.page.get_by_role("button", name="CSV: Laws"))
+        header, *rows = csv_rows(csv)
+        assert header[:2] == ["message", "blanket: gamma omega"]
+        assert all(float(row[1]) <= min(map(float, row[2:])) + 1e-12 for row in rows)
+        user.chooses("randomizer", "rr")
+        assert user.page.locator("rect.bar").count() >= 16
+        assert float(user.number("gamma")) == pytest.approx(RandomizedResponse(size=8, epsilon0=1.0).gamma, rel=1e-3)
+        user.types("symbol", "9")
+        assert user.message("symbol") == "symbol must be from 0 to 7; got 9. It is what a person holds."
+        user.goes_to("#blanket?randomizer=gaussian&sigma=2")
+        assert user.number("local epsilon0") == "none"
+
+
+def test_a_crowd_can_be_drawn_again(browser: Browser, url: str) -> None:
+    with visitor(browser, url) as user:
+        user.goes_to("#crowd")
+        first = user.downloads(user.page.get_by_role("button", name="CSV: The crowd"))
+        _, *people = csv_rows(first)
+        assert len(people) == 120
+        assert user.page.locator("svg .person").count() == 2 * 120 + 3
+        assert user.page.locator("svg .ring").count() == sum(row[2] == "yes" for row in people)
+        assert all(row[1] == row[3] for row in people if row[2] == "no")
+        assert sorted(row[3] for row in people) == sorted(row[4] for row in people)
+        counts = {row[0]: row for row in user.rows("What the analyzer makes of it")}
+        assert {name: int(row[2]) for name, row in counts.items()} == Counter(row[3] for row in people)
+        done = called("account --randomizer rr --size 3 --epsilon0 2 --n 120 --delta 1e-3 --json")
+        epsilon = json.loads(done.stdout)["results"][0]["value"]
+        assert user.number("epsilon of the crowd") == rounded_up(epsilon)
+        user.asks(lambda: user.page.get_by_role("button", name="Draw again").click())
+        assert user.page.url.endswith("#crowd?seed=2")
+        assert user.downloads(user.page.get_by_role("button", name="CSV: The crowd")) != first
+        user.asks(lambda: user.page.go_back())
+        assert user.downloads(user.page.get_by_role("button", name="CSV: The crowd")) == first
+        user.types("n", "401")
+        assert user.message("n").startswith("n must be from 1 to 400 to be drawn; got 401.")
+
+
 def test_sliders_fields_and_the_address_move_together(browser: Browser, url: str) -> None:
     with visitor(browser, url) as user:
         user.goes_to("")
@@ -218,14 +288,25 @@ def test_what_is_wrong_is_said_next_to_the_field(browser: Browser, url: str) -> 
         assert user.message("matrix").startswith("a channel needs at least 2 rows")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("tab", ["plan", "account"])
-def test_a_tab_can_be_read_on_any_screen(browser: Browser, url: str, tab: str, theme: str) -> None:
-    viewport = PHONE if theme == "dark" else {"width": 1280, "height": 900}
-    with visitor(browser, url, color_scheme=theme, viewport=viewport) as user:
-        user.goes_to(f"#{tab}")
-        user.can_be_read()
-        user.shot(f"{tab}-{theme}")
-        ground = user.page.evaluate("getComputedStyle(document.body).backgroundColor")
-        light = sum(map(int, re.findall(r"\d+", ground)[:3])) > 380
-        assert light == (theme == "light")
+@pytest.mark.parametrize("tab", ["plan", "account", "compare?size=3&n=1000", "blanket", "crowd"])
+def test_a_tab_can_be_read_on_any_screen(browser: Browser, url: str, tab: str) -> None:
+    for theme, viewport in (("light", {"width": 1280, "height": 900}), ("dark", PHONE)):
+        with visitor(browser, url, color_scheme=theme, viewport=viewport) as user:
+            user.goes_to(f"#{tab}")
+            assert user.unreadable() == []
+            user.shot(f"{tab.partition('?')[0]}-{theme}")
+            ground = user.page.evaluate("getComputedStyle(document.body).backgroundColor")
+            light = sum(map(int, re.findall(r"\d+", ground)[:3])) > 380
+            assert light == (theme == "light")
+
+
+def test_what_cannot_be_read_is_noticed(browser: Browser, url: str) -> None:
+    with visitor(browser, url) as user:
+        user.goes_to("#crowd")
+        user.page.evaluate("document.querySelector('h1').style.color = '#ddd'")
+        user.page.evaluate("document.querySelector('h2').style.width = '3000px'")
+        user.page.evaluate("document.querySelector('svg text').setAttribute('x', -500)")
+        contrast, wide, outside = user.unreadable()
+        assert contrast.startswith("color-contrast: <h1")
+        assert wide.endswith("pixels too wide")
+        assert outside == "outside its drawing: What people hold"

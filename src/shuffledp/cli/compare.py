@@ -1,7 +1,6 @@
 """`shuffledp compare`: every protocol for a question, side by side."""
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,9 +12,8 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.tables import aligned
-from shuffledp.core.digits import rounded_up
 from shuffledp.figures.style import check_picture
-from shuffledp.planning.compare import RUNS, Candidate, compare
+from shuffledp.planning.compare import COLUMNS, RUNS, Candidate, compare, shown_error
 from shuffledp.protocols import registry
 
 
@@ -59,24 +57,12 @@ def compare_command(question: str, simulate: bool, plot: Path | None, as_json: b
 
 
 def _table(rows: Sequence[Candidate], simulate: bool) -> str:
-    header = ["protocol", "users trust", "messages", "bits", "epsilon0", "rmse", *(["simulated"] if simulate else [])]
+    header = [*COLUMNS, *(["simulated"] if simulate else [])]
     cells = []
     for row in rows:
-        line = [row.name, row.trust, _whole(row.messages), _whole(row.bits)]
-        line.append("-" if row.epsilon0 is None else rounded_up(row.epsilon0, 4))
-        line.append("-" if row.rmse is None else _error(row.rmse))
-        if simulate:
-            line.append("-" if row.simulated is None else _error(row.simulated))
-        cells.append(line)
+        measured = "-" if row.simulated is None else shown_error(row.simulated)
+        cells.append([*row.cells(), *([measured] if simulate else [])])
     notes = [f"{row.name}: {row.note}" for row in rows if row.note]
     if rows and rows[0].share is not None:
         notes.append(f"rmse: of one value that up to {100 * rows[0].share:g} % of the users hold")
     return "\n".join([aligned(header, cells), *([""] if notes else []), *notes])
-
-
-def _whole(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.4g}" if value % 1 else f"{value:,.0f}"
-
-
-def _error(value: float) -> str:
-    return f"{value:,.1f}" if value >= 1000 and math.isfinite(value) else f"{value:.4g}"

@@ -53,7 +53,8 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
         app(names=names), log_level="warning", access_log=False, server_header=False, ws="none", lifespan="off",
         proxy_headers=False, timeout_graceful_shutdown=1,
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listening])
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def _warm() -> None:

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from shuffledp.core.digits import rounded_up
 from shuffledp.core.display import drawn, paragraphs, table
 from shuffledp.core.sketch import bars
 from shuffledp.errors import InvalidInput, NoClaim
@@ -18,6 +19,7 @@ from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question, spoken
 
 RUNS = 100_000
+COLUMNS = ("protocol", "users trust", "messages", "bits", "epsilon0", "rmse")
 _AT_ONCE = 1 << 21
 _MOST = 1 << 28
 """Numbers drawn at once, and in all, for the simulations of one protocol."""
@@ -53,6 +55,26 @@ class Candidate:
     simulated: float | None = None
     share: float | None = None
     note: str = ""
+
+    def cells(self) -> list[str]:
+        """As it is shown, under `COLUMNS`."""
+        return [
+            self.name,
+            self.trust,
+            _whole(self.messages),
+            _whole(self.bits),
+            "-" if self.epsilon0 is None else rounded_up(self.epsilon0, 4),
+            "-" if self.rmse is None else shown_error(self.rmse),
+        ]
+
+
+def _whole(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.4g}" if value % 1 else f"{value:,.0f}"
+
+
+def shown_error(value: float) -> str:
+    """An error as it is shown."""
+    return f"{value:,.1f}" if value >= 1000 and math.isfinite(value) else f"{value:.4g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Field:
         only: the field is shown only where these others, as far as they are shown, have one of these values.
         about: words of messages that are about it, besides its name.
         section: a heading above it.
+        again: what a button says that adds one to it.
         optional: out of sight while it is empty, unless somebody wants to see all.
     """
 
@@ -56,6 +57,7 @@ class Field:
     about: Sequence[str] = ()
     section: str = ""
     optional: bool = False
+    again: str = ""
 
 
 class FieldError(Exception):

@@ -1,8 +1,9 @@
 // The parts of an answer.
+import { Crowd } from "./crowd.js";
 import { html, save, spoken, svg } from "./element.js";
 import { Drawing } from "./plot.js";
 
-const KINDS = { numbers, words, guesses, table, plot, code, files, waiting };
+const KINDS = { numbers, words, guesses, table, plot, crowd, code, files, waiting };
 
 export function drawn(block) {
   return KINDS[block.kind](block);
@@ -21,10 +22,12 @@ function csv(title, header, rows) {
 }
 
 function grid(title, header, rows) {
-  const long = header.map((_, j) => rows.some((row) => (row[j] ?? "").length > 24));
+  const long = header.map((_, j) => rows.some((row) => row[j].length > 24));
+  const wordy = header.map((_, j) => long[j] || !rows.some((row) => /^[±\d.,e-]+$/.test(row[j]) && row[j] !== "-"));
+  const look = (j) => [wordy[j] ? "words" : "", long[j] ? "long" : ""].join(" ").trim() || false;
   return html("div", { class: "wide", role: "region", "aria-label": title, tabindex: 0 }, html("table", {},
-    html("thead", {}, html("tr", {}, header.map((cell, j) => html("th", { scope: "col", class: long[j] && j ? "words" : false }, cell)))),
-    html("tbody", {}, rows.map((row) => html("tr", {}, row.map((cell, j) => (j ? html("td", { class: long[j] ? "words" : false }, cell) : html("th", { scope: "row" }, cell))))))));
+    html("thead", {}, html("tr", {}, header.map((cell, j) => html("th", { scope: "col", class: j ? look(j) : false }, cell)))),
+    html("tbody", {}, rows.map((row) => html("tr", {}, row.map((cell, j) => (j ? html("td", { class: look(j) }, cell) : html("th", { scope: "row" }, cell))))))));
 }
 
 function numbers({ items, certain }) {
@@ -54,26 +57,35 @@ function table({ title, header, rows, notes }) {
 }
 
 function plot(block) {
-  const drawing = new Drawing(block);
-  const place = html("div", { class: "plot" });
   const header = [block.across.label, ...block.lines.map((line) => line.name)];
   const exact = block.x.map((x, j) => [x, ...block.lines.map((line) => line.y[j])]);
   const cells = exact.map((row) => row.map((cell) => spoken(cell) || "-"));
   const full = exact.map((row) => row.map((cell) => (cell === null ? "" : String(cell))));
-  const made = card(block.title, place, block.note ? html("p", { class: "help" }, block.note) : null, html("div", { class: "tools" },
-    button("SVG", block.title, () => save(`${slug(block.title)}.svg`, "image/svg+xml", drawing.file())),
-    csv(block.title, header, full),
-    html("details", {}, html("summary", {}, "Table"), grid(`Table: ${block.title}`, header, cells))));
+  return picture(block, new Drawing(block), header, cells, full);
+}
+
+function crowd(block) {
+  const drawing = new Crowd(block);
+  const [header, rows] = drawing.table();
+  return picture(block, drawing, header, rows, rows);
+}
+
+// A drawing with its table, both of which can be saved.
+function picture({ title, note }, drawing, header, cells, full) {
+  const place = html("div", { class: "plot" });
+  const made = card(title, place, note ? html("p", { class: "help" }, note) : null, html("div", { class: "tools" },
+    button("SVG", title, () => save(`${slug(title)}.svg`, "image/svg+xml", drawing.file())),
+    csv(title, header, full),
+    html("details", {}, html("summary", {}, "Table"), grid(`Table: ${title}`, header, cells))));
   made.drawIn = () => {
     let width = 0;
-    new ResizeObserver(([entry]) => {
-      const now = Math.round(entry.contentRect.width);
+    const draw = (now) => {
       if (!now || now === width) return;
       width = now;
       place.replaceChildren(drawing.at(width));
-    }).observe(place);
-    width = Math.round(place.getBoundingClientRect().width);
-    if (width) place.replaceChildren(drawing.at(width));
+    };
+    draw(Math.round(place.getBoundingClientRect().width));
+    new ResizeObserver(([entry]) => draw(Math.round(entry.contentRect.width))).observe(place);
   };
   return made;
 }

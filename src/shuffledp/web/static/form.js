@@ -104,9 +104,13 @@ export class Form {
       part.slider.addEventListener("input", () => slid(false));
       part.slider.addEventListener("change", () => slid(true));
     }
+    const again = !field.again ? null : html("button", { type: "button", class: "again", onclick: () => {
+      part.input.value = String((Number(part.input.value) || 0) + 1);
+      this.#set(field, part.input.value, true);
+    } }, field.again);
     part.field = html("div", { class: "field" },
       html("label", { for: id }, field.label, part.output),
-      html("div", { class: "typed" }, part.input, field.unit ? html("span", {}, field.unit) : null),
+      html("div", { class: "typed" }, part.input, field.unit ? html("span", {}, field.unit) : null, again),
       part.slider ?? null,
       html("p", { class: "help", id: `${id}-help` }, field.help),
       part.message);

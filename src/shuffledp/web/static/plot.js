@@ -31,11 +31,26 @@ function powers(low, high, most) {
   return inside.length >= 2 ? inside : linear(low, high, most);
 }
 
+// Words in as many lines as they need.
+function folded(text, room) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (wide(longer) <= room || !lines.at(-1)) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+// A tick of a logarithmic axis takes little room.
+const short = (tick, { logarithmic }) => (logarithmic && tick >= 1e6 ? tick.toExponential().replace("e+", "e") : spoken(tick));
+
 class Scale {
-  constructor(values, { logarithmic }, from, to, most) {
+  constructor(values, { logarithmic }, from, to, most, padded = 0) {
     const used = values.filter((value) => value !== null && (!logarithmic || value > 0));
     let [low, high] = [Math.min(...used), Math.max(...used)];
     if (!used.length) [low, high] = [1, 10];
+    if (padded && used.length) [low, high] = logarithmic ? [low / 1.25, high * 1.25] : [low - (high - low || 1) / padded, high + (high - low || 1) / padded];
     if (low === high) [low, high] = logarithmic ? [low / 2, high * 2] : low === 0 ? [0, 1] : [Math.min(0, low), Math.max(0, high)];
     Object.assign(this, { logarithmic, low, high, from, to });
     this.ticks = logarithmic ? powers(low, high, most) : linear(low, high, most);
@@ -57,10 +72,10 @@ export class Drawing {
     const heights = [...block.lines.flatMap((line) => line.y), ...block.bands.flatMap((band) => [...band.low, ...band.high]), ...block.marks.map((mark) => mark.y)];
     if (!block.up.logarithmic) heights.push(0);
     const height = Math.round(Math.min(340, Math.max(230, width * 0.5)));
-    const up = new Scale(heights, block.up, height - 46, TOP, 6);
-    const labels = up.ticks.map(spoken);
+    const up = new Scale(heights, block.up, height - 46, TOP, 6, block.up.logarithmic ? 1 : 0);
+    const labels = up.ticks.map((tick) => short(tick, block.up));
     const left = Math.ceil(Math.max(...labels.map(wide))) + 30;
-    const across = new Scale([...block.x, ...block.marks.map((mark) => mark.x)], block.across, left, width - 16, Math.floor(width / 110));
+    const across = new Scale([...block.x, ...block.marks.map((mark) => mark.x)], block.across, left, width - 16, Math.floor(width / 90), block.lines.some((line) => line.kind === "bars") ? 2 * block.x.length : 0);
     const parts = [];
     up.ticks.forEach((tick, j) => {
       const y = up.at(tick);
@@ -68,7 +83,7 @@ export class Drawing {
     });
     for (const tick of across.ticks) {
       const x = across.at(tick);
-      const label = spoken(tick);
+      const label = short(tick, block.across);
       const half = wide(label) / 2;
       parts.push(svg("line", { x1: x, x2: x, y1: height - 46, y2: height - 41, class: "axis" }));
       parts.push(svg("text", { x: Math.min(x, width - half - 2), y: height - 27, "text-anchor": "middle" }, label));
@@ -96,7 +111,7 @@ export class Drawing {
       const gap = (across.to - across.from) / Math.max(1, this.block.x.length - 1);
       const thick = Math.max(2, Math.min(18, gap * 0.35));
       return this.block.x.map((x, j) => (line.y[j] === null ? null : svg("rect", {
-        x: across.at(x) - thick / 2, width: thick, y: up.at(line.y[j]), height: Math.max(0, up.from - up.at(line.y[j])), class: `area ${colour}`,
+        x: across.at(x) - thick / 2, width: thick, y: up.at(line.y[j]), height: Math.max(0, up.from - up.at(line.y[j])), class: `bar ${colour}`,
       }))).filter(Boolean);
     }
     if (line.kind === "area") return [svg("path", { d: this.#area(across, up, line.y.map((y) => (y === null ? null : up.low)), line.y), class: `area ${colour}` })];
@@ -117,38 +132,44 @@ export class Drawing {
     return places.length ? `M${[...places.map((j) => point(j, high)), ...places.toReversed().map((j) => point(j, low))].join("L")}Z` : "";
   }
 
-  #legend(left, width, top) {
+  #legend(indent, width, top) {
+    const left = width < 520 ? 2 : indent;
     const parts = [];
-    let [x, row] = [left, 0];
+    let [x, row, used] = [left, 0, 0];
     const items = [...this.block.lines, ...this.block.bands.map((band) => ({ ...band, kind: "area" }))];
     for (const item of items) {
-      const needed = 34 + wide(item.name) + 18;
-      if (x > left && x + needed > width) [x, row] = [left, row + 1];
+      const lines = folded(item.name, width - left - 36);
+      const needed = 34 + Math.max(...lines.map(wide)) + 18;
+      if (x > left && x + needed - 18 > width) [x, row] = [left, used];
       const y = top + row * ROW + 10;
       const solid = item.kind === "area" || item.kind === "bars";
       parts.push(solid
-        ? svg("rect", { x, y: y - 5, width: 26, height: 10, class: `area c-${item.colour}` })
+        ? svg("rect", { x, y: y - 5, width: 26, height: 10, class: `${item.kind === "bars" ? "bar" : "area"} c-${item.colour}` })
         : svg("line", { x1: x, x2: x + 26, y1: y, y2: y, class: `curve ${item.strong ? "strong" : ""} c-${item.colour}`, "stroke-dasharray": item.dash || false }));
-      parts.push(svg("text", { x: x + 34, y: y + 4 }, item.name));
+      lines.forEach((line, k) => parts.push(svg("text", { x: x + 34, y: y + 4 + 15 * k }, line)));
+      used = Math.max(used, row + lines.length);
       x += needed;
     }
-    return { parts, rows: items.length ? row + 1 : 0 };
+    return { parts, rows: used };
   }
 
-  // The picture by itself, its looks written into it.
   file() {
-    const copy = this.svg.cloneNode(true);
-    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    const from = [this.svg, ...this.svg.querySelectorAll("*")];
-    [copy, ...copy.querySelectorAll("*")].forEach((element, j) => {
-      const look = getComputedStyle(from[j]);
-      for (const name of ["fill", "stroke", "stroke-width", "opacity", "paint-order"]) element.setAttribute(name, look.getPropertyValue(name));
-      if (element.tagName === "text") { element.setAttribute("font-size", "12"); element.setAttribute("font-family", "sans-serif"); }
-      element.removeAttribute("class");
-    });
-    const ground = copy.ownerDocument.createElementNS("http://www.w3.org/2000/svg", "rect");
-    for (const [name, value] of Object.entries({ width: "100%", height: "100%", fill: getComputedStyle(this.svg.closest(".card")).backgroundColor })) ground.setAttribute(name, value);
-    copy.prepend(ground);
-    return new XMLSerializer().serializeToString(copy);
+    return pictureFile(this.svg);
   }
+}
+
+// A picture by itself, its looks written into it.
+export function pictureFile(drawn) {
+  const copy = drawn.cloneNode(true);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const from = [drawn, ...drawn.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((element, j) => {
+    const look = getComputedStyle(from[j]);
+    for (const name of ["fill", "stroke", "stroke-width", "opacity", "paint-order"]) element.setAttribute(name, look.getPropertyValue(name));
+    if (element.tagName === "text") { element.setAttribute("font-size", "12"); element.setAttribute("font-family", "sans-serif"); }
+    element.removeAttribute("class");
+  });
+  const ground = svg("rect", { width: "100%", height: "100%", fill: getComputedStyle(drawn.closest(".card")).backgroundColor });
+  copy.prepend(ground);
+  return new XMLSerializer().serializeToString(copy);
 }
