@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from shuffledp.accounting.accuracy import summation_error_floor
     from shuffledp.accounting.composition import Collection, compose, to_pld
     from shuffledp.accounting.solve import Solution
+    from shuffledp.certificates.certificate import Certificate
+    from shuffledp.certificates.verify import Verification, verify
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
     from shuffledp.domains.domain import Policy
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Certificate": "certificates.certificate",
     "Channel": "randomizers.channel",
     "Collection": "accounting.composition",
     "Comparison": "planning.compare",
@@ -58,6 +61,7 @@ _HOME = {
     "Statistics": "protocols.statistics",
     "Summation": "protocols.summation",
     "SystemWords": "core.words",
+    "Verification": "certificates.verify",
     "account": "accounting.account",
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
@@ -70,9 +74,11 @@ _HOME = {
     "summation_error_floor": "accounting.accuracy",
     "to_pld": "accounting.composition",
     "users_needed": "planning.inverse",
+    "verify": "certificates.verify",
 }
 
 __all__ = [
+    "Certificate",
     "Channel",
     "Collection",
     "Comparison",
@@ -97,6 +103,7 @@ __all__ = [
     "Statistics",
     "Summation",
     "SystemWords",
+    "Verification",
     "account",
     "bounds",
     "calibrate",
@@ -109,6 +116,7 @@ __all__ = [
     "summation_error_floor",
     "to_pld",
     "users_needed",
+    "verify",
 ]
 
 

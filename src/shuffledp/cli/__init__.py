@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "simulate-clients": "client:simulate_clients",
     "task": "task:task_group",
     "tokens": "tokens:tokens_group",
+    "verify": "verify:verify_command",
 }
 
 

@@ -11,6 +11,7 @@ import click
 from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
+from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.design import DesignResponse
@@ -36,6 +37,7 @@ class _Kind:
         parameters: of which one is given or solved for.
         law: the blanket for a parameter, by its name, and a shape.
         family: the same for a parameter's name, its value left open.
+        runs: the randomizer that runs, for a parameter and a shape: what a certificate is about.
         needs: options that say how large it is, with what to call each.
         takes: options that may say more about that.
     """
@@ -43,6 +45,7 @@ class _Kind:
     parameters: tuple[str, ...]
     law: Callable[..., Blanket]
     family: Callable[..., RandomizerFamily]
+    runs: Callable[..., LocalRandomizer]
     needs: dict[str, str] = field(default_factory=dict)
     takes: tuple[str, ...] = ()
 
@@ -59,7 +62,12 @@ class _Kind:
 
 def _plain(randomizer: Any, parameter: str) -> _Kind:
     """One that has nothing but its parameter."""
-    return _Kind((parameter,), lambda **value: randomizer(**value).blanket(), lambda parameter: randomizer.family())  # noqa: ARG005
+    return _Kind(
+        (parameter,),
+        lambda **value: randomizer(**value).blanket(),
+        lambda parameter: randomizer.family(),  # noqa: ARG005
+        randomizer,
+    )
 
 
 def _design(structure: Callable[..., Structure], needs: dict[str, str], takes: tuple[str, ...] = ()) -> _Kind:
@@ -71,7 +79,10 @@ def _design(structure: Callable[..., Structure], needs: dict[str, str], takes: t
     def family(parameter: Any, **shape: int) -> RandomizerFamily:
         return DesignResponse.family(structure(**shape), parameter)
 
-    return _Kind(("epsilon0", "gamma"), law, family, needs, takes)
+    def runs(*, epsilon0: float | None = None, gamma: float | None = None, **shape: int) -> LocalRandomizer:
+        return DesignResponse.private(structure(**shape), epsilon0=epsilon0, gamma=gamma)
+
+    return _Kind(("epsilon0", "gamma"), law, family, runs, needs, takes)
 
 
 def _hiding(*, size: int | None = None, prime: int | None = None, dimension: int | None = None) -> Structure:
@@ -98,6 +109,7 @@ _KINDS: dict[str, _Kind] = {
         ("epsilon0", "gamma"),
         lambda **given: RandomizedResponse(**given).blanket(),
         lambda parameter, size: RandomizedResponse.family(size=checks.size(size), parameter=parameter),
+        RandomizedResponse,
         {"size": "the number of symbols"},
     ),
     "plane": _design(AffineSpace, {"prime": "the order of its plane, a prime number"}, ("dimension",)),
@@ -110,11 +122,12 @@ _KINDS: dict[str, _Kind] = {
         ("dummies",),
         lambda dummies, **shape: Dummies(structure=_hiding(**shape), dummies=dummies).blanket(),
         lambda parameter, **shape: Dummies.family(_hiding(**shape)),  # noqa: ARG005
+        lambda dummies, **shape: Dummies(structure=_hiding(**shape), dummies=dummies),
         takes=("size", "prime", "dimension"),
     ),
     "laplace": _plain(Laplace, "epsilon0"),
     "gaussian": _plain(Gaussian, "sigma"),
-    "channel": _Kind((), Channel.blanket, _nothing_to_solve),
+    "channel": _Kind((), Channel.blanket, _nothing_to_solve, Channel),
 }
 """Every randomizer by its name on the command line."""
 PARAMETERS = tuple(dict.fromkeys(name for kind in _KINDS.values() for name in kind.parameters))
@@ -144,6 +157,13 @@ class RandomizerChoice:
         kind = _KINDS[self.name]
         shape = kind.shape(self.name, given)
         return kind.law(**shape, **{local: given[local]}) if local in given else kind.family(parameter=local, **shape)
+
+    def that_runs(self, given: Given, local: str | None) -> LocalRandomizer:
+        """The randomizer that runs, all its parameters given: it is at least as private as the law that was accounted for."""
+        if local is None and self.matrix is not None:
+            return self.matrix
+        kind = _KINDS[self.name]
+        return kind.runs(**kind.shape(self.name, given), **({} if local is None else {local: given[local]}))
 
 
 def randomizer_options(*, sweep: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
