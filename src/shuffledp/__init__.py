@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from shuffledp.accounting.solve import Solution
     from shuffledp.auditing.audit import audit, audit_command
     from shuffledp.auditing.finding import Finding
+    from shuffledp.certificates.certificate import Certificate
+    from shuffledp.certificates.verify import Verification, verify
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
     from shuffledp.domains.domain import Policy
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Certificate": "certificates.certificate",
     "Channel": "randomizers.channel",
     "Collection": "accounting.composition",
     "Comparison": "planning.compare",
@@ -63,6 +66,7 @@ _HOME = {
     "Statistics": "protocols.statistics",
     "Summation": "protocols.summation",
     "SystemWords": "core.words",
+    "Verification": "certificates.verify",
     "account": "accounting.account",
     "audit": "auditing.audit",
     "audit_command": "auditing.audit",
@@ -78,9 +82,11 @@ _HOME = {
     "summation_error_floor": "accounting.accuracy",
     "to_pld": "accounting.composition",
     "users_needed": "planning.inverse",
+    "verify": "certificates.verify",
 }
 
 __all__ = [
+    "Certificate",
     "Channel",
     "Collection",
     "Comparison",
@@ -107,6 +113,7 @@ __all__ = [
     "Statistics",
     "Summation",
     "SystemWords",
+    "Verification",
     "account",
     "audit",
     "audit_command",
@@ -122,6 +129,7 @@ __all__ = [
     "summation_error_floor",
     "to_pld",
     "users_needed",
+    "verify",
 ]
 
 

@@ -34,6 +34,7 @@ _COMMANDS: Final = {
     "simulate-clients": "client:simulate_clients",
     "task": "task:task_group",
     "tokens": "tokens:tokens_group",
+    "verify": "verify:verify_command",
     "web": "web:web_command",
 }
 _TOPICS: Final = {
@@ -61,6 +62,7 @@ _TOPICS: Final = {
         "simulate-clients": "Report every row of a file for real",
     },
     "See and check": {
+        "verify": "Prove a certificate again by other means",
         "audit": "Attack a randomizer, plan or program, and say what shows",
         "web": "A planner in the browser",
         "figures": "The figures of the paper",

@@ -12,14 +12,17 @@ from shuffledp import __version__
 from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem, Quantity, Solution
+from shuffledp.certificates.certificate import Certificate
 from shuffledp.cli.bounds import bound_option, chosen_bounds
 from shuffledp.cli.exits import NO_CLAIM
+from shuffledp.cli.files import check_place, write_text
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import aligned, comma_separated
 from shuffledp.core.digits import rounded_down, rounded_up
-from shuffledp.core.guarantee import ADJACENCY, SETTING
+from shuffledp.core.guarantee import ADJACENCY, SETTING, Guarantee
+from shuffledp.core.honest import honest_reports
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.named import PARAMETERS, Given, RandomizerChoice, local_parameter, refuse_strays
 
@@ -86,9 +89,14 @@ class Request:
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output, with certificates.")
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated output, full precision.")
+@click.option(
+    "--certificate",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the claim to a file that `shuffledp verify` proves again.",
+)
 def account(
     randomizer: str, matrix: Path | None, names: tuple[str, ...], rounds: int, solve_for: Quantity | None,
-    as_json: bool, as_csv: bool, **options: Any,
+    as_json: bool, as_csv: bool, certificate: Path | None, **options: Any,
 ) -> None:  # fmt: skip
     """Privacy of a shuffled randomizer: leave out one quantity and it is solved for.
 
@@ -110,12 +118,18 @@ def account(
     unknown = request.problem(points[0]).unknown
     if solve_for not in (None, unknown):
         raise InvalidInput(f"--solve-for says {solve_for}, but {unknown} is left out. Leave out {solve_for}.")
+    if certificate is not None:
+        if len(points) > 1 or len(chosen) > 1:
+            raise InvalidInput("a certificate is about one claim. Give one value of everything, and one bound.")
+        check_place(certificate)
     runs: Runs = []
     with progress(len(points), "Accounting") as bar:
         for point in points:
             runs.append((point, [request.answer(bound, point) for bound in chosen]))
             bar.update(1)
 
+    if certificate is not None and runs[0][1][0].value is not None:
+        write_text(certificate, json.dumps(_certificate(request, points[0], runs[0][1][0]).document(), indent=2) + "\n")
     inputs: dict[str, object] = {"randomizer": randomizer}
     if matrix is not None:
         inputs["matrix"] = str(matrix)
@@ -133,6 +147,18 @@ def account(
         for solution in solutions if as_csv else ():
             click.echo(f"shuffledp: {solution.bound}: {solution.regime}", err=True)
         sys.exit(NO_CLAIM)
+
+
+def _certificate(request: Request, point: Given, solution: Solution) -> Certificate:
+    """The claim that was found, about the randomizer that runs with its parameters."""
+    found = point | {solution.unknown: solution.value or 0}
+    reports = int(found["n"])
+    guarantee = Guarantee(
+        epsilon=float(found["epsilon"]), delta=float(found["delta"]), bound=solution.bound, reference=solution.reference,
+        n=honest_reports(reports, point.get("honest_fraction", 1.0)),
+    )  # fmt: skip
+    randomizer = request.kind.that_runs(found, request.local)
+    return Certificate.of(randomizer, guarantee, reports=reports, rounds=request.rounds)
 
 
 def _json(unknown: str, inputs: dict[str, object], sweep: str | None, runs: Runs) -> str:

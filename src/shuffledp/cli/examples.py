@@ -11,10 +11,12 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "account": (
         "shuffledp account --randomizer rr --size 10 --epsilon0 1 --n 1e6 --delta 1e-6",
         "shuffledp account --randomizer laplace --n 1e4 --epsilon 0.5 --delta 1e-6 --bound all",
+        "shuffledp account --randomizer rr --size 4 --epsilon0 1 --n 1e4 --delta 1e-6 --certificate certificate.json",
         "shuffledp account --randomizer rr --size 4 --epsilon0 2 --n 1e4 --delta 1e-6 --json > account.json",
     ),
     "curve": ("shuffledp curve --randomizer rr --size 10 --epsilon0 1 --n 1e5 --points 20 --plot curve.png",),
     "index": ("shuffledp index --randomizer laplace --epsilon0 1,2,4",),
+    "verify": ("shuffledp verify certificate.json",),
     "audit": ("shuffledp audit --randomizer rr --size 10 --epsilon0 2 --n 100 --delta 1e-3 --trials 2e4",),
     "web": ("shuffledp web --open",),
     "compose": ("shuffledp compose account.json account.json --delta 1e-6",),

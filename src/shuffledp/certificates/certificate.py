@@ -1,0 +1,196 @@
+"""A claim with all that is needed to prove it again, as one JSON document of exact numbers: docs/certificates.md."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
+from importlib.metadata import version
+from typing import Any, Final, Protocol, Self
+
+from shuffledp.core.canonical import digest
+from shuffledp.errors import InvalidInput
+
+KIND: Final = "shuffledp certificate"
+FORMAT: Final = 1
+ADJACENCY: Final = "replace-one"
+VIEW: Final = "shuffled messages, number of users public"
+_MOST: Final = 10**18
+_STEEPEST: Final = 700.0
+_REAL = re.compile(r"0x[01](\.[0-9a-f]{1,13})?p[+-][0-9]{1,4}")
+_WHOLE = re.compile(r"[1-9][0-9]{0,18}")
+_FIELDS: Final = {"kind", "format", "claim", "statement", "bound", "made_with", "sha256"}
+_CLAIM: Final = {
+    "randomizer", "reports", "honest", "rounds", "epsilon", "delta", "adjacency", "view", "assumes",
+}  # fmt: skip
+
+
+class _Documented(Protocol):
+    """A randomizer: what is said of it here."""
+
+    def document(self) -> dict[str, Any]: ...
+
+    def blanket(self) -> Any: ...
+
+
+class _Promise(Protocol):
+    """A guarantee: what is said of it here."""
+
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def bound(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """That n users are (epsilon, delta)-differentially private, all of whom run one randomizer.
+
+    Attributes:
+        randomizer: the document of the randomizer that runs.
+        reports: whose messages are shuffled together, at least.
+        honest: how many of them follow the protocol, at least; the claim is about these.
+        rounds: in which the same users report, with fresh coins.
+        epsilon: the claim.
+        delta: the claim.
+        assumes: what is not proved completely, in words.
+        bound: the name of the bound that the claim comes from; nothing depends on it.
+        made_with: the version of shuffledp.
+    """
+
+    randomizer: dict[str, Any]
+    honest: int
+    epsilon: float
+    delta: float
+    reports: int
+    rounds: int = 1
+    assumes: Sequence[str] = ()
+    bound: str = "best"
+    made_with: str = field(default_factory=lambda: version("shuffledp"))
+
+    @classmethod
+    def of(cls, randomizer: _Documented, guarantee: _Promise, *, reports: int | None = None, rounds: int = 1) -> Self:
+        """Of a guarantee of the randomizer as it runs, `reports` being all reports and the guarantee's n the honest ones."""
+        caveat = randomizer.blanket().caveat
+        return cls(
+            randomizer=randomizer.document(),
+            honest=guarantee.n,
+            reports=guarantee.n if reports is None else reports,
+            epsilon=guarantee.epsilon,
+            delta=guarantee.delta,
+            rounds=rounds,
+            assumes=() if caveat is None else (caveat,),
+            bound=guarantee.bound,
+        )
+
+    def document(self) -> dict[str, Any]:
+        """As JSON data, with the SHA-256 of everything else in it."""
+        body = {
+            "kind": KIND,
+            "format": FORMAT,
+            "claim": {
+                "randomizer": self.randomizer,
+                "reports": str(self.reports),
+                "honest": str(self.honest),
+                "rounds": str(self.rounds),
+                "epsilon": self.epsilon.hex(),
+                "delta": self.delta.hex(),
+                "adjacency": ADJACENCY,
+                "view": VIEW,
+                "assumes": list(self.assumes),
+            },
+            "statement": self.statement,
+            "bound": self.bound,
+            "made_with": {"shuffledp": self.made_with},
+        }
+        return body | {"sha256": digest(body)}
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Read a certificate; one that was edited, or is anything else, is refused."""
+        if not isinstance(document, dict) or document.get("kind") != KIND:
+            raise InvalidInput("this is not a certificate. Make one with shuffledp account --certificate.")
+        if document.get("format") != FORMAT or type(document["format"]) is not int:
+            raise InvalidInput(f"this certificate is not of format {FORMAT}, the one this software reads. Use another.")
+        body = {name: value for name, value in document.items() if name != "sha256"}
+        if document.keys() != _FIELDS or document["sha256"] != digest(body):
+            raise InvalidInput(
+                "the certificate does not match its SHA-256: it was edited or damaged. Ask for it again."
+            )
+        claim = document["claim"]
+        if not isinstance(claim, dict) or claim.keys() != _CLAIM or not isinstance(claim["randomizer"], dict):
+            raise _malformed("claim")
+        versions = document["made_with"]
+        if not isinstance(versions, dict) or versions.keys() != {"shuffledp"}:
+            raise _malformed("made_with")
+        found = cls(
+            randomizer=claim["randomizer"],
+            reports=_whole(claim, "reports"),
+            honest=_whole(claim, "honest"),
+            rounds=_whole(claim, "rounds"),
+            epsilon=_real(claim, "epsilon", _STEEPEST),
+            delta=_real(claim, "delta", 1.0),
+            assumes=_texts(claim["assumes"]),
+            bound=_text(document["bound"], "bound"),
+            made_with=_text(versions["shuffledp"], "made_with"),
+        )
+        if found.honest > found.reports:
+            raise InvalidInput("the certificate relies on more honest reports than there are. It was edited.")
+        if found.document() != document:
+            raise InvalidInput("the certificate's words and numbers say different things. It was edited.")
+        return found
+
+    @property
+    def statement(self) -> str:
+        """The claim in words, its numbers rounded up."""
+        whom = f"{self.honest:,} honest reports" + (
+            "" if self.honest == self.reports else f" among {self.reports:,} or more"
+        )
+        often = "" if self.rounds == 1 else f", over {self.rounds:,} rounds"
+        given = "".join(f"; {assumption}" for assumption in self.assumes)
+        return (
+            f"({_up(self.epsilon)}, {_up(self.delta)})-differentially private after shuffling {whom}{often} "
+            f"({ADJACENCY} neighbours, number of users public{given})"
+        )
+
+
+def _up(value: float) -> str:
+    """Seven digits, rounded up."""
+    return f"{Decimal(value).normalize(Context(prec=7, rounding=ROUND_CEILING)):g}"
+
+
+def _malformed(name: str) -> InvalidInput:
+    return InvalidInput(f"the certificate's field {name!r} is not as it must be. It was edited.")
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str) or len(value) > 1000:
+        raise _malformed(name)
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise _malformed("assumes")
+    return tuple(_text(entry, "assumes") for entry in value)
+
+
+def _whole(claim: dict[str, Any], name: str) -> int:
+    text = claim[name]
+    if not isinstance(text, str) or not _WHOLE.fullmatch(text) or int(text) > _MOST:
+        raise _malformed(name)
+    return int(text)
+
+
+def _real(claim: dict[str, Any], name: str, most: float) -> float:
+    """A double that is at least 0, in hexadecimal."""
+    text = claim[name]
+    if not isinstance(text, str) or not _REAL.fullmatch(text):
+        raise _malformed(name)
+    value = float.fromhex(text)
+    if not 0 <= value <= most or value.hex() != text:
+        raise _malformed(name)
+    return value

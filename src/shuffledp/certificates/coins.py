@@ -1,0 +1,167 @@
+"""Two messages, all datasets: a cover of them in ball arithmetic, split as finely as the claim needs.
+
+A of the other users hold the input that sends 1 with the largest probability q, the others the one with the smallest, r
+(docs/maths/binary.md shows that these are the worst datasets). N is the number of ones among them, f its law, and
+
+    D = max over J of D_J,   D_J = alpha f(J-1) - (a-1) P(N >= J),   alpha = q - a r,  beta = alpha + a - 1.
+
+D_(J+1) - D_J = beta f(J) - alpha f(J-1) has the sign of beta/alpha - f(J-1)/f(J), which changes once, because N is log-concave.
+So where it is at least 0 at J and at most 0 at K > J, the maximum is between, and every step until then is at most the one at J
+if f does not increase from there on: D <= D_J + (K - J) (D_(J+1) - D_J). Users may be dropped without lowering the divergence, so
+the dataset that lacks the users who vary within a cell of values of A is above all of that cell.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flint import acb, arb, ctx, fmpq
+
+_BITS = 160
+_FIRST_CELLS = 24
+_MOST_DATASETS = 6000
+_PERIODS, _CUT = 26.0, 9.0
+"""Nodes are so close that copies are 26 standard deviations of N apart, and go 9 reciprocal ones out."""
+_STEEPEST = 60.0
+
+
+def covered(coins: tuple[fmpq, fmpq], others: int, growth: arb, delta: arb, tick: Callable[[], None]) -> bool:
+    """Whether the divergence is at most delta for every dataset of so many other users, in both directions."""
+    q, r = coins
+    with ctx.workprec(_BITS):
+        return all(
+            _Direction(arb(more), arb(less), others, growth).covered(delta, tick)
+            for more, less in {(q, r), (1 - r, 1 - q)}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chances:
+    """What is asked about N at one j: P(N = j - 1), P(N = j), P(N >= j)."""
+
+    before: arb
+    here: arb
+    above: arb
+
+
+class _Direction:
+    """One of the two ordered pairs: ones are counted, or zeros. A circle of nodes serves all datasets."""
+
+    def __init__(self, q: arb, r: arb, others: int, growth: arb) -> None:
+        self._q, self._r, self._others = q, r, others
+        self._rise, self._alpha = growth - 1, q - growth * r
+        self._beta = self._alpha + self._rise
+
+    def covered(self, delta: arb, tick: Callable[[], None]) -> bool:
+        """Whether D is at most delta for every A, by cells that are halved where they must be."""
+        if self._alpha <= delta:
+            return True  # D_J <= alpha P(N = J-1)
+        if not self._alpha > 0:
+            return False
+        self._draw_circle()
+        width = -(-(self._others + 1) // _FIRST_CELLS)
+        cells = [(low, min(low + width - 1, self._others)) for low in range(0, self._others + 1, width)]
+        for _ in range(_MOST_DATASETS):
+            if not cells:
+                return True
+            low, high = cells.pop()
+            tick()
+            if self._divergence(low, self._others - high) <= delta:
+                continue
+            if low == high:
+                return False
+            middle = (low + high) // 2
+            cells += [(low, middle), (middle + 1, high)]
+        return False
+
+    def _draw_circle(self) -> None:
+        """A tilt near which f(J-1)/f(J) = beta/alpha, and the logarithms of both coins' transforms around it."""
+        ratio = math.log(1 + float(self._rise / self._alpha))
+        ends = [self._moments(ones, self._others - ones, min(ratio, _STEEPEST))[1] for ones in (0, self._others)]
+        widest = max(1.0, *ends)
+        self._at = min(ratio, 500.0)
+        self._tilt = max(min(ratio, _STEEPEST), min(1 / widest, 1.0))
+        wide, narrow = (
+            bound(self._moments(ones, self._others - ones, self._tilt)[1] for ones in (0, self._others))
+            for bound in (max, min)
+        )
+        self._period = 2 * math.ceil(max(_PERIODS * max(wide, 1 / self._tilt), 40.0) / 2) + 1
+        last = min(math.ceil(_CUT / max(narrow, 1e-9) * self._period / (2 * math.pi)), (self._period - 1) // 2)
+        self._all = 2 * last + 1 >= self._period
+        step = 2 * arb.pi() / self._period
+        self._nodes = []
+        for k in range(last + 2):
+            z = acb(arb(self._tilt), k * step)
+            growth = z.exp()
+            logs = (self._q * (growth - 1)).log1p(), (self._r * (growth - 1)).log1p()
+            self._nodes.append((z, *logs, growth, growth / (growth - 1)))
+        self._paces = []
+        for other in (self._tilt + 12 / max(wide, 0.2), self._tilt - min(12 / max(wide, 0.2), 0.97 * self._tilt)):
+            y = arb(other)
+            gap = (abs(y - arb(self._tilt)) * self._period).expm1()
+            self._paces.append((y, (self._q * y.expm1()).log1p(), (self._r * y.expm1()).log1p(), gap))
+
+    def _moments(self, ones: int, zeros: int, tilt: float) -> tuple[float, float]:
+        """Mean and standard deviation of N, tilted."""
+        odds, q, r = math.exp(tilt), float(self._q), float(self._r)
+        one, zero = q * odds / (1 - q + q * odds), r * odds / (1 - r + r * odds)
+        return ones * one + zeros * zero, math.sqrt(ones * one * (1 - one) + zeros * zero * (1 - zero))
+
+    def _divergence(self, ones: int, zeros: int) -> arb:
+        """An upper bound on D, for so many others with either coin."""
+        most = ones + zeros
+        if most == 0:
+            return self._alpha
+        mean, deviation = self._moments(ones, zeros, self._at)
+        stride = max(1, int(1e-3 * deviation))
+        low = high = min(max(math.ceil(mean), 0), most + 1)
+        at_low = at_high = self._chances(ones, zeros, low)
+        leap = stride
+        while low > 0 and not self._step(at_low) >= 0:
+            low, leap = max(0, low - leap), 2 * leap
+            at_low = self._chances(ones, zeros, low)
+        leap = stride
+        while high <= most and not self._step(at_high) <= 0:
+            high, leap = min(most + 1, high + leap), 2 * leap
+            at_high = self._chances(ones, zeros, high)
+        while high - low > stride or (high - low > 1 and not at_low.here <= at_low.before):
+            middle = (low + high) // 2
+            chances = self._chances(ones, zeros, middle)
+            if self._step(chances) >= 0:
+                low, at_low = middle, chances
+            elif self._step(chances) <= 0:
+                high = middle
+            else:
+                return self._alpha  # a step that is not told from 0, though f may still increase: nothing is claimed
+        steps = (high - low) * self._step(at_low).max(arb(0)) if high > low else arb(0)
+        return self._alpha * at_low.before - self._rise * at_low.above + steps
+
+    def _step(self, chances: _Chances) -> arb:
+        """D_(J+1) - D_J."""
+        return self._beta * chances.here - self._alpha * chances.before
+
+    def _chances(self, ones: int, zeros: int, j: int) -> _Chances:
+        """Sums over the nodes of M(z) e^(-z j) times e^z, 1 and 1 / (1 - e^-z), less copies a period apart, each at least 0."""
+        before = here = above = acb(0)
+        parts = [(ones * u + zeros * v - z * j).exp() for z, u, v, *_ in self._nodes]
+        for k, ((*_, growth, tail), part) in enumerate(zip(self._nodes[:-1], parts, strict=False)):
+            twice = 2 * part if k else part
+            before += twice * growth
+            here += twice
+            above += twice * tail
+        most_growth, most_tail = abs(self._nodes[0][3]), abs(self._nodes[0][4])
+        # |M| decreases away from the axis, as a coin's |1 - c + c e^z| does: no node left out has more than the first of them
+        lost = arb(0) if self._all else abs(parts[-1])
+        copies = sum(((ones * u + zeros * v - y * j).exp() / gap for y, u, v, gap in self._paces), arb(0))
+        copies_before = sum(((ones * u + zeros * v - y * (j - 1)).exp() / gap for y, u, v, gap in self._paces), arb(0))
+        most = ones + zeros
+
+        def settled(total: acb, factor: arb, folded: arb) -> arb:
+            slack = (-lost * factor - folded).union(lost * factor)
+            return total.real / self._period + slack
+
+        return _Chances(
+            before=settled(before, most_growth, copies_before) if 1 <= j <= most + 1 else arb(0),
+            here=settled(here, arb(1), copies) if 0 <= j <= most else arb(0),
+            above=settled(above, most_tail, copies) if j > 0 else arb(1),
+        )

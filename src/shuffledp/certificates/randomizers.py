@@ -1,0 +1,220 @@
+"""From a randomizer's document to its law, read afresh: no code is shared with the randomizers that run."""
+
+from collections.abc import Callable
+from itertools import permutations, product
+from math import prod
+from typing import Any, Final
+
+from flint import arb, fmpq, fmpz
+
+from shuffledp.certificates.law import Law, Pair, exact_pair
+from shuffledp.certificates.noise import gaussian, laplace
+from shuffledp.certificates.unverifiable import Unverifiable
+from shuffledp.errors import InvalidInput
+
+_WORD: Final = 2**64
+_TAIL, _UNIT = fmpq(1, 2**120), fmpq(1, 2**128)
+_MOST_PAIRS: Final = 4096
+_LARGEST: Final = 2**32
+Cell = tuple[fmpq, fmpq, fmpq]
+
+
+def law_of(document: object) -> Law:
+    """The law that a document describes; what is not understood to the last field is refused."""
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(kind, str) or kind not in _KINDS:
+        raise InvalidInput("the certificate is about a randomizer that is not known. Use a newer version.")
+    names, reader = _KINDS[kind]
+    found = _fields(document, names)
+    return reader(*found)
+
+
+def _fields(document: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
+    if document.keys() != {"kind", *names}:
+        raise InvalidInput("the certificate's randomizer has missing or unknown fields. It was edited.")
+    return [document[name] for name in names]
+
+
+def _wrong() -> InvalidInput:
+    return InvalidInput("the certificate's randomizer has a value that it cannot have. It was edited.")
+
+
+def _whole(value: Any, low: int, high: int) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise _wrong()
+    return value
+
+
+def _real(value: Any, low: float, high: float) -> float:
+    if type(value) not in (int, float) or not low <= value <= high:
+        raise _wrong()
+    return float(value)
+
+
+def _word(value: Any, low: int = 1) -> int:
+    """A whole number of 2^-64, as decimal text."""
+    if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20):
+        raise _wrong()
+    return _whole(int(value), low, _WORD)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list) or not value:
+        raise _wrong()
+    return value
+
+
+def _response(size: Any, threshold: Any) -> Law:
+    """With probability gamma = threshold / 2^64 a uniform one of k messages, else the true one. All pairs are alike."""
+    k, gamma = _whole(size, 2, _LARGEST), fmpq(_word(threshold), _WORD)
+    cell = gamma / k
+    most = 1 - gamma + cell
+    others = [((k - 2) * cell, (k - 2) * cell, (k - 2) * cell)] if k > 2 else []
+    pair = exact_pair([(most, cell, cell), (cell, most, cell), *others])
+    return Law(pairs=[[pair]], coins=(most, cell) if k == 2 else None)
+
+
+def _design(structure: Any, threshold: Any) -> Law:
+    """A uniform one of the messages that belong to the value (share s of all), or of all with probability gamma.
+
+    Any two values share o of all messages: docs/maths/design.md.
+    """
+    gamma = fmpq(_word(threshold), _WORD)
+    s, o = _structure(structure)
+    cells: list[Cell] = [
+        (gamma * part + (1 - gamma) * x * part / s, gamma * part + (1 - gamma) * z * part / s, gamma * part)
+        for part, x, z in ((s - o, 1, 0), (s - o, 0, 1), (o, 1, 1), (1 - 2 * s + o, 0, 0))
+        if part
+    ]
+    return Law(pairs=[[exact_pair(cells)]])
+
+
+def _structure(document: Any) -> tuple[fmpq, fmpq]:
+    """The shares of messages that belong to a value, and to two values."""
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind == "affine":
+        prime, dimension = _fields(document, ("prime", "dimension"))
+        q, d = _prime(prime, 65521), _whole(dimension, 2, 3)
+        # a point is on (q^d - 1) / (q - 1) hyperplanes of q times as many, two points on (q^(d-1) - 1) / (q - 1)
+        return fmpq(1, q), fmpq(q ** (d - 1) - 1, q * (q**d - 1))
+    if kind == "hadamard":
+        (order,) = _fields(document, ("order",))
+        if _whole(order, 4, _LARGEST) & (order - 1):
+            raise _wrong()
+        return fmpq(1, 2), fmpq(1, 4)
+    if kind == "local-hashing":
+        prime, values = _fields(document, ("prime", "range"))
+        p = _prime(prime, 2**31)
+        h = _whole(values, 2, p)
+        # (a x + b, a x' + b) is every pair of different residues once; alike = residues that leave one remainder
+        alike = [p // h + (1 if j < p % h else 0) for j in (0, h - 1)]
+        pairs = (p % h) * (p // h + 1) * (p // h) + (h - p % h) * alike[1] * (alike[1] - 1)
+        return fmpq(1, h), fmpq(pairs, p * (p - 1) * h)
+    if kind == "identity":
+        (size,) = _fields(document, ("size",))
+        return fmpq(1, _whole(size, 2, _LARGEST)), fmpq(0)
+    raise InvalidInput("the certificate is about a structure that is not known. Use a newer version.")
+
+
+def _prime(value: Any, high: int) -> int:
+    if not fmpz(_whole(value, 2, high)).is_prime():
+        raise _wrong()
+    return int(value)
+
+
+def _dummies(structure: Any, dummies: Any) -> Law:
+    """The true message and a Poisson number of uniform ones: docs/maths/dummies.md."""
+    s, o = _structure(structure)
+    rate = _fraction(_real(dummies, 1e-9, 1000.0))
+    cells = [((s - o) / s, fmpq(0), s - o), (fmpq(0), (s - o) / s, s - o), (o / s, o / s, o)]
+    # what is drawn is capped where the tail is below 2^-120, and each of its thresholds is less than 2^-128 off
+    mean, chance, below, values = arb(rate), (-arb(rate)).exp(), arb(0), 0
+    while not 1 - below < arb(_TAIL):
+        below += chance
+        values += 1
+        chance *= mean / values
+    return Law(
+        pairs=[[exact_pair(cell for cell in cells if cell[2])]],
+        dummies=rate,
+        distance=arb(_TAIL + (values + 1) * _UNIT),
+    )
+
+
+def _channel(matrix: Any) -> Law:
+    """Rows of probabilities, each divided by its exact sum."""
+    rows = [[_fraction(_real(entry, 0.0, 1.0 + 1e-9)) for entry in _list(row)] for row in _list(matrix)]
+    sums = [sum(row, fmpq(0)) for row in rows]
+    if any(abs(float(arb(total)) - 1) > 1e-9 for total in sums):
+        raise _wrong()
+    return _table([[entry / total for entry in row] for row, total in zip(rows, sums, strict=True)])
+
+
+def _lattice(counts: Any, inputs: Any, outputs: Any, label: Any) -> Law:
+    """Rows of whole numbers of 2^-64."""
+    rows = [[fmpq(_word(count, low=0), _WORD) for count in _list(row)] for row in _list(counts)]
+    named = len(_list(inputs)) == len(rows) and len(_list(outputs)) == len(rows[0]) and isinstance(label, str)
+    if not named or any(sum(row, fmpq(0)) != 1 for row in rows):
+        raise _wrong()
+    return _table(rows)
+
+
+def _table(rows: list[list[fmpq]]) -> Law:
+    if len(rows) < 2 or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        raise _wrong()
+    columns = [column for column in zip(*rows, strict=True) if max(column) > 0]
+    floor = [min(column) for column in columns]
+    kept = list(dict.fromkeys(zip(*columns, strict=True)))
+    pairs = {tuple(sorted(zip(x, z, floor, strict=True))): None for x, z in permutations(kept, 2)}
+    alike = [exact_pair(zip(x, x, floor, strict=True)) for x in kept]
+    coins = (max(columns[1]), min(columns[1])) if len(columns) == 2 and min(floor) > 0 else None
+    found = [[exact_pair(cells)] for cells in pairs] or [[alike[0]]]
+    return Law(pairs=found, agreements=alike, coins=coins)
+
+
+def _generic(epsilon0: Any) -> Law:
+    """The pair that is largest in convex order among all of all epsilon0-LDP randomizers: docs/maths/generic.md."""
+    local = arb(_real(epsilon0, 0.0, 700.0))
+    p, mass = local.exp(), 1 / (local.exp() + 1)
+    return Law(pairs=[[Pair([(p, arb(1), mass), (arb(1), p, mass)])]], epsilon0=local)
+
+
+def _mixture(weights: Any, parts: Any) -> Law:
+    """One of several questions: laws side by side, masses times weights; inputs may agree in some of them."""
+    drawn = [_whole(weight, 1, _LARGEST) for weight in _list(weights)]
+    laws = [law_of(part) for part in _list(parts)]
+    if len(laws) != len(drawn) or any(law.parts or law.dummies is not None for law in laws):
+        raise _wrong()
+    choices = [[options[0] for options in law.pairs] + list(law.agreements) for law in laws]
+    if prod(len(found) for found in choices) > _MOST_PAIRS:
+        raise Unverifiable(f"a mixture with more than {_MOST_PAIRS:,} combinations of pairs")
+    shares = [arb(fmpq(weight, sum(drawn))) for weight in drawn]
+    found = [
+        [Pair.beside(pair.times(share) for pair, share in zip(chosen, shares, strict=True))]
+        for chosen in product(*choices)
+    ]
+    return Law(pairs=found, caveat=next((law.caveat for law in laws if law.caveat), None))
+
+
+def _together(parts: Any) -> Law:
+    """All of several questions, each shuffled apart: as many releases."""
+    laws = [law_of(part) for part in _list(parts)]
+    return Law(parts=laws, caveat=next((law.caveat for law in laws if law.caveat), None))
+
+
+def _fraction(value: float) -> fmpq:
+    return fmpq(*value.as_integer_ratio())
+
+
+_KINDS: Final[dict[str, tuple[tuple[str, ...], Callable[..., Law]]]] = {
+    "response": (("size", "threshold"), _response),
+    "design": (("structure", "threshold"), _design),
+    "dummies": (("structure", "dummies"), _dummies),
+    "channel": (("matrix",), _channel),
+    "lattice": (("counts", "inputs", "outputs", "label"), _lattice),
+    "generic": (("epsilon0",), _generic),
+    "laplace": (("epsilon0",), lambda epsilon0: laplace(_real(epsilon0, 1e-9, 700.0))),
+    "gaussian": (("sigma",), lambda sigma: gaussian(_real(sigma, 0.1, 1e6))),
+    "mixture": (("weights", "parts"), _mixture),
+    "together": (("parts",), _together),
+}
+"""The fields of every kind, and who reads them."""

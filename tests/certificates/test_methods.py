@@ -1,0 +1,169 @@
+"""The methods of verification against exact sums over all outcomes and all datasets, which share nothing with them."""
+
+import itertools
+import random
+from fractions import Fraction
+from math import comb, prod
+
+import mpmath
+import pytest
+from flint import arb, ctx, fmpq
+
+from oracles.scale import full
+from shuffledp.certificates.coins import covered
+from shuffledp.certificates.positive_part import BITS, Crowd, Term, chernoff, contour_bound, enumerated, thinned
+
+POINTS = full(12, 100)
+Values = list[tuple[Fraction, Fraction]]
+
+
+def exact_expectation(law: Values, n: int) -> Fraction:
+    """E[(l_1 + ... + l_n)_+] over all outcomes, in fractions."""
+    zero = 1 - sum(mass for _, mass in law)
+    atoms = [*law, (Fraction(0), zero)]
+    total = Fraction(0)
+    for counts in itertools.product(range(n + 1), repeat=len(law)):
+        if sum(counts) <= n:
+            held = [*counts, n - sum(counts)]
+            reached = sum((c * v for c, (v, _) in zip(held, atoms, strict=True)), Fraction(0))
+            if reached > 0:
+                ways, left = 1, n
+                for c in held:
+                    ways *= comb(left, c)
+                    left -= c
+                total += ways * reached * prod((m**c for c, (_, m) in zip(held, atoms, strict=True)), start=Fraction(1))
+    return total
+
+
+def random_law(rng: random.Random) -> Values:
+    """Two or three values of mean below 0, the largest above it."""
+    k = rng.randint(2, 3)
+    weights = [rng.randint(1, 20) for _ in range(k)]
+    scale = sum(weights) + rng.randint(0, 60)
+    values = [rng.randint(1, 12), -rng.randint(8, 30), rng.randint(-6, 2)][:k]
+    return [(Fraction(v, 7), Fraction(w, scale)) for v, w in zip(values, weights, strict=True)]
+
+
+def term(law: Values) -> Term:
+    def ball(value: Fraction) -> arb:
+        return arb(fmpq(value.numerator, value.denominator))
+
+    return Term([ball(v) for v, _ in law], [ball(m) for _, m in law])
+
+
+def test_the_contour_is_above_the_exact_expectation_and_close_to_it() -> None:
+    rng = random.Random(5)
+    with ctx.workprec(BITS):
+        for _ in range(POINTS):
+            law, n = random_law(rng), rng.randint(2, 24)
+            exact = arb(fmpq(*exact_expectation(law, n).as_integer_ratio()))
+            found = contour_bound(term(law), Crowd(n), 0.005)
+            assert exact <= found <= 1.03 * exact
+            assert enumerated(term(law), Crowd(n)).overlaps(exact)
+            assert exact <= chernoff(term(law), Crowd(n))
+
+
+def test_wider_noise_is_only_looser() -> None:
+    law, n = term(random_law(random.Random(6))), 300
+    with ctx.workprec(BITS):
+        wide, narrow, narrower = (contour_bound(law, Crowd(n), fineness) for fineness in (0.1, 0.02, 0.004))
+        assert narrower < narrow < wide < 2 * narrower
+
+
+def test_a_node_left_out_and_a_missing_tail_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum is above the truth by less than one node of the contour, so that this test can fail."""
+    law = [(Fraction(2), Fraction(1, 5)), (Fraction(-3), Fraction(2, 5))]
+    exact = exact_expectation(law, 12)
+    import shuffledp.certificates.positive_part as module
+
+    real = module._rises
+
+    def without_one(*args: object) -> list[object]:
+        rises = real(*args)  # type: ignore[arg-type]
+        return [rises[0], *rises[2:]]
+
+    monkeypatch.setattr(module, "_rises", without_one)
+    with ctx.workprec(BITS):
+        found = contour_bound(term(law), Crowd(12), 0.02)
+        assert not (arb(fmpq(*exact.as_integer_ratio())) <= found <= 1.02 * arb(fmpq(*exact.as_integer_ratio())))
+
+
+def test_a_poisson_number_of_terms() -> None:
+    """Against a sum over two independent Poisson numbers, by mpmath."""
+    up, down, p, q, mean = 1.5, -2.25, 0.25, 0.5, 9.0
+    with mpmath.workdps(40):
+
+        def chance(k: int, rate: float) -> mpmath.mpf:
+            return mpmath.exp(-rate) * mpmath.mpf(rate) ** k / mpmath.factorial(k)
+
+        exact = sum(
+            chance(i, p * mean) * chance(j, q * mean) * (up * i + down * j)
+            for i in range(80)
+            for j in range(80)
+            if up * i + down * j > 0
+        )
+    with ctx.workprec(BITS):
+        law = Term([arb(up), arb(down)], [arb(p), arb(q)])
+        found = contour_bound(law, Crowd(mean=arb(mean)), 0.002)
+        assert arb(str(exact)) <= found <= 1.01 * arb(str(exact))
+
+
+def test_thinning_only_enlarges() -> None:
+    rng = random.Random(8)
+    with ctx.workprec(BITS):
+        values = sorted(rng.uniform(-8, 4) for _ in range(200))
+        law = Term([arb(v) for v in values], [arb(rng.uniform(0, 1)) / 400 for _ in values])
+        exact = contour_bound(law, Crowd(400), 0.005)
+        fewer = thinned(law, Crowd(400), exact, 1e-2)
+        assert len(fewer.values) < len(law.values) // 2
+        found = contour_bound(fewer, Crowd(400), 0.005)
+        assert exact <= found <= exact * 1.02
+        mean = [sum((v * m for v, m in zip(t.values, t.masses, strict=True)), arb(0)) for t in (law, fewer)]
+        assert abs(mean[0] - mean[1]) < 1e-40
+
+
+def worst_dataset(q: Fraction, r: Fraction, others: int, growth: Fraction) -> Fraction:
+    """The largest divergence over all numbers of others with either coin, and both directions, in fractions."""
+
+    def step(f: list[Fraction], coin: Fraction, j: int) -> Fraction:
+        return (f[j] * (1 - coin) if j < len(f) else Fraction(0)) + (f[j - 1] * coin if j else Fraction(0))
+
+    def divergence(more: Fraction, less: Fraction, ones: int) -> Fraction:
+        f = [Fraction(1)]
+        for coin in [more] * ones + [less] * (others - ones):
+            f = [step(f, coin, j) for j in range(len(f) + 1)]
+
+        gaps = (step(f, more, j) - growth * step(f, less, j) for j in range(others + 2))
+        return sum((max(gap, Fraction(0)) for gap in gaps), Fraction(0))
+
+    return max(divergence(x, y, a) for x, y in ((q, r), (1 - r, 1 - q)) for a in range(others + 1))
+
+
+def test_the_cover_of_all_datasets_is_exact_where_it_can_be() -> None:
+    rng = random.Random(7)
+    with ctx.workprec(BITS):
+        for _ in range(POINTS):
+            r, q = sorted(Fraction(rng.randint(1, 99), 100) for _ in range(2))
+            if q - r < Fraction(1, 50):
+                continue
+            others, growth = rng.randint(1, 9), 1 + Fraction(rng.randint(0, 60), 100)
+            exact = worst_dataset(q, r, others, growth)
+            if exact < Fraction(1, 10**7):
+                continue
+            coins = fmpq(*q.as_integer_ratio()), fmpq(*r.as_integer_ratio())
+            target, a = arb(fmpq(*exact.as_integer_ratio())), arb(fmpq(*growth.as_integer_ratio()))
+            assert covered(coins, others, a, target * (1 + arb(1e-9)), lambda: None)
+            assert not covered(coins, others, a, target * (1 - arb(1e-9)), lambda: None)
+
+
+@pytest.mark.parametrize("others", [50_000, 10**9])
+def test_the_cover_of_large_crowds_holds_near_the_worst_dataset(others: int) -> None:
+    """A little above the divergence of a homogeneous dataset, by the normal approximation, and not below it."""
+    from shuffledp import RandomizedResponse, account
+
+    coin = RandomizedResponse.of_threshold(size=2, threshold=1 << 62)
+    found = account(coin, n=others + 1, delta=1e-6)
+    coins = fmpq(7, 8), fmpq(1, 8)
+    with ctx.workprec(BITS):
+        assert covered(coins, others, arb(found.epsilon).exp(), arb(1e-6), lambda: None)
+        assert not covered(coins, others, arb(found.epsilon * 0.998).exp(), arb(1e-6), lambda: None)

@@ -1,0 +1,75 @@
+"""Random claims about every kind of randomizer, as the accountant makes them, for those who check certificates."""
+
+import random
+
+from shuffledp import Channel, Gaussian, Generic, Guarantee, Laplace, LatticeChannel, RandomizedResponse, account
+from shuffledp.certificates.certificate import Certificate
+from shuffledp.core.randomizer import LocalRandomizer
+from shuffledp.errors import NoClaim
+from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.identity import Identity
+from shuffledp.randomizers.local_hashing import LocalHashing
+from shuffledp.randomizers.mixture import Mixture
+from shuffledp.randomizers.structure import Structure
+from shuffledp.randomizers.structures import AffineSpace
+
+KINDS = ("response", "coin", "laplace", "gaussian", "channel", "lattice", "generic", "design", "mixture", "dummies")
+
+
+def random_randomizer(kind: str, rng: random.Random) -> LocalRandomizer:
+    """One of a kind; `coin` is randomized response on two values, or a channel with two messages."""
+    local = 10 ** rng.uniform(-1, 0.9)
+    if kind == "coin":
+        if rng.random() < 0.5:
+            return RandomizedResponse(size=2, epsilon0=local).as_run()
+        return Channel([[p, 1 - p] for p in (rng.uniform(0.02, 0.98) for _ in range(rng.randint(2, 4)))])
+    if kind == "response":
+        return RandomizedResponse(size=rng.choice([3, 4, 10, 100, 5000]), epsilon0=local).as_run()
+    if kind == "laplace":
+        return Laplace(epsilon0=local)
+    if kind == "gaussian":
+        return Gaussian(sigma=10 ** rng.uniform(-0.3, 1))
+    if kind == "generic":
+        return Generic(epsilon0=local)
+    if kind in ("channel", "lattice"):
+        columns = rng.randint(3, 5)
+        rows = [[rng.uniform(0.05, 1) for _ in range(columns)] for _ in range(rng.randint(2, 4))]
+        channel = Channel([[entry / sum(row) for entry in row] for row in rows])
+        return channel if kind == "channel" else LatticeChannel.of(channel)
+    if kind == "dummies":
+        return Dummies(structure=_structure(rng), dummies=10 ** rng.uniform(-1.5, 1))
+    if kind == "design":
+        return DesignResponse.private(_structure(rng), gamma=10 ** rng.uniform(-2, -0.1))
+    parts = tuple(
+        part
+        for part in (random_randomizer(rng.choice(["response", "design"]), rng) for _ in range(rng.randint(1, 3)))
+        if isinstance(part, RandomizedResponse | DesignResponse)
+    )
+    return Mixture(weights=tuple(rng.randint(1, 5) for _ in parts), parts=parts)
+
+
+def _structure(rng: random.Random) -> Structure:
+    return rng.choice(
+        [
+            AffineSpace(prime=rng.choice([2, 3, 7, 101])),
+            AffineSpace(prime=rng.choice([2, 5]), dimension=3),
+            Hadamard(order=rng.choice([4, 64])),
+            LocalHashing(prime=rng.choice([5, 101]), range=rng.choice([2, 4])),
+            Identity(size=rng.choice([2, 10, 1000])),
+        ]
+    )
+
+
+def random_certificate(kind: str, rng: random.Random) -> Certificate:
+    """A claim with a positive epsilon, solved for epsilon by the accountant."""
+    while True:
+        randomizer = random_randomizer(kind, rng)
+        n, delta = int(10 ** rng.uniform(0, 9)), 10 ** rng.uniform(-10, -2)
+        try:
+            found: Guarantee = account(randomizer, n=n, delta=delta)
+        except NoClaim:
+            continue
+        if found.epsilon > 0:
+            return Certificate.of(randomizer, found, reports=n + rng.randint(0, n))
