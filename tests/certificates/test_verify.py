@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from oracles.claims import KINDS, random_certificate
+from oracles.process import called
 from oracles.scale import full
 from shuffledp import Certificate, Channel, Gaussian, Generic, Guarantee, Laplace, RandomizedResponse, account, verify
 from shuffledp.cli import cli
@@ -265,3 +266,14 @@ def test_certificates_follow_their_schema() -> None:
     assert set(RANDOMIZERS) == set(
         schema["properties"]["claim"]["properties"]["randomizer"]["properties"]["kind"]["enum"]
     )
+
+
+def test_a_claim_that_nothing_can_check_gets_no_certificate(tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text(".7 .2 .1\n.1 .3 .6\n.4 .3 .3")
+    asked = "account --randomizer channel --matrix rows.txt --n 1e6 --delta 1e-6 --certificate c.json"
+    refused = called(asked, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "Add --bound numeric" in refused.stderr
+    assert not (tmp_path / "c.json").exists()
+    assert called(f"{asked} --bound numeric", cwd=tmp_path).returncode == 0
+    assert called("verify c.json", cwd=tmp_path).returncode == 0

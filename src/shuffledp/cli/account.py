@@ -10,6 +10,7 @@ import click
 
 from shuffledp import __version__
 from shuffledp.accounting.bound import Bound
+from shuffledp.accounting.cushion import Cushion
 from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem, Quantity, Solution
 from shuffledp.certificates.certificate import Certificate
@@ -151,6 +152,10 @@ def account(
 
 def _certificate(request: Request, point: Given, solution: Solution) -> Certificate:
     """The claim that was found, about the randomizer that runs with its parameters."""
+    if solution.claim is not None and solution.claim.upper_by == Cushion().name:
+        raise InvalidInput(
+            "this is proved by the cushion bound, which no second method checks yet. Add --bound numeric for a certificate."
+        )
     found = point | {solution.unknown: solution.value or 0}
     reports = int(found["n"])
     guarantee = Guarantee(
