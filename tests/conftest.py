@@ -11,6 +11,7 @@ from hypothesis import settings
 from oracles.postgres import PostgresServer
 from oracles.server import Place
 from oracles.spark import local_session
+from shuffledp.engines.registry import ENGINES
 from shuffledp.stores.registry import BACKENDS
 
 settings.register_profile("pinned", derandomize=True, deadline=None)
@@ -46,6 +47,17 @@ def spark() -> Iterator[Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             session.stop()
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.xdist_group("spark")] * (name == "spark")) for name in ENGINES]
+)
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """Every engine."""
+    found: str = request.param
+    if found == "spark":
+        request.getfixturevalue("spark")
+    return found
 
 
 @pytest.fixture(params=sorted(BACKENDS))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from oracles.claims import KINDS, random_certificate
+from oracles.claims import KINDS, bound_for, random_certificate
 from oracles.process import called
 from oracles.scale import full
 from shuffledp import Certificate, Channel, Gaussian, Generic, Guarantee, Laplace, RandomizedResponse, account, verify
@@ -61,7 +61,7 @@ def test_every_kind_of_randomizer_is_known() -> None:
     """Some example of each is confirmed, or said to be beyond this."""
     for kind, randomizer in RANDOMIZERS.items():
         example = randomizer.examples()[1 if kind == "lattice" else 0]  # the first leaves a message uncovered
-        epsilon = 1.0 if kind == "together" else account(example, n=100_000, delta=1e-4).epsilon
+        epsilon = 1.0 if kind == "together" else account(example, n=100_000, delta=1e-4, bound=bound_for(kind)).epsilon
         claim = Guarantee(epsilon=epsilon, delta=1e-4, n=100_000, bound="best", reference="")
         found = verify(Certificate.of(example, claim).document())
         assert found.verdict == ("cannot be verified" if kind == "together" else "confirmed"), kind

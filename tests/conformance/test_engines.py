@@ -221,17 +221,9 @@ CHECKS: list[Callable[[Engine, Path], None]] = [
 ]  # fmt: skip
 
 
-GROUPED = [pytest.param(name, marks=[pytest.mark.xdist_group("spark")] * (name == "spark")) for name in ENGINES]
-
-
-@pytest.mark.parametrize("name", GROUPED)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_every_engine(
-    tmp_path: Path, name: str, check: Callable[[Engine, Path], None], request: pytest.FixtureRequest
-) -> None:
-    if name == "spark":
-        request.getfixturevalue("spark")
-    check(engine_named(name), tmp_path)
+def test_every_engine(tmp_path: Path, engine_name: str, check: Callable[[Engine, Path], None]) -> None:
+    check(engine_named(engine_name), tmp_path)
 
 
 def test_an_unknown_engine_is_refused() -> None:

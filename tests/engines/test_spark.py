@@ -116,6 +116,8 @@ def test_queries_people_and_policies_are_those_of_the_other_engines(spark: Any) 
     options = {"query": "age % 3 = 0", "row_id": "id"}
     expected = tally_source(asked, FrameRows(people, **options), WORDS)
     assert same(tally_source(asked, SparkRows(table, **options), WORDS, engine="spark"), expected)
+    refused(asked, table, "the query fails on a row. Test", column=None, query="CAST(x AS DOUBLE)")
+    refused(asked, table, "the query does not work", column=None, query="age || 31337 + DATE '2020-01-01'")
     refused(asked, table, "a user appears again", column="age", user="who")
     nobody = people.set_column(3, "who", pa.array([None, *range(1499)]))
     refused(asked, spark.createDataFrame(nobody), "does not say who", column="age", user="who")

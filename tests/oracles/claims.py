@@ -50,7 +50,7 @@ def random_randomizer(kind: str, rng: random.Random) -> LocalRandomizer:
     return Mixture(weights=tuple(rng.randint(1, 5) for _ in parts), parts=parts)
 
 
-def _bound(kind: str) -> str:
+def bound_for(kind: str) -> str:
     """For channels `best` may take the cushion bound, which no second method checks."""
     return "numeric" if kind in ("channel", "lattice") else "best"
 
@@ -73,7 +73,7 @@ def random_certificate(kind: str, rng: random.Random) -> Certificate:
         randomizer = random_randomizer(kind, rng)
         n, delta = int(10 ** rng.uniform(0, 9)), 10 ** rng.uniform(-10, -2)
         try:
-            found: Guarantee = account(randomizer, n=n, delta=delta, bound=_bound(kind))
+            found: Guarantee = account(randomizer, n=n, delta=delta, bound=bound_for(kind))
         except NoClaim:
             continue
         if found.epsilon > 0:

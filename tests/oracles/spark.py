@@ -1,10 +1,14 @@
 """Spark for tests: one session on this machine that also answers Connect."""
 
 import os
+import re
+import signal
+import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -41,5 +45,94 @@ def local_session() -> Any:
 
 def connect_url(session: Any) -> str:
     """Where the same Spark answers Connect."""
-    port = session.sparkContext._jvm.org.apache.spark.sql.connect.service.SparkConnectService.localPort()
-    return f"sc://127.0.0.1:{port}"
+    service = "org.apache.spark.sql.connect.service.SparkConnectService$"
+    running = session.sparkContext._jvm.java.lang.Class.forName(service).getField("MODULE$").get(None)
+    return f"sc://127.0.0.1:{running.localPort()}"
+
+
+class Cluster:
+    """A master and two workers, each a process of its own, on this machine; stopped by process id."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._running = folder, list["subprocess.Popen[bytes]"]()
+        self.url = ""
+        folder.mkdir()
+
+    def __enter__(self) -> Self:
+        try:
+            master = self._started("master.Master", "--port", "0", "--webui-port", "0")
+            self.url = self._said(master, r"Starting Spark master at (spark://\S+)")
+            for _ in range(2):
+                worker = self._started("worker.Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0", self.url)
+                self._said(worker, "Successfully registered with master")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self._running):
+            process.terminate()  # a worker ends its executors
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def kill_worker_of(self, executor: int) -> None:
+        """Kill an executor and the worker that started it."""
+        parent = int(Path(f"/proc/{executor}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        (worker,) = (process for process in self._running if process.pid == parent)
+        worker.kill()
+        worker.wait()
+        os.kill(executor, signal.SIGKILL)
+
+    def _started(self, name: str, *arguments: str) -> int:
+        import pyspark
+
+        home = Path(pyspark.__file__).parent
+        java = Path(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else "java"
+        options = [
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-Xmx300m",
+            f"-Dlog4j2.configurationFile={_log(self._folder)}",
+        ]
+        command = [
+            str(java),
+            *options,
+            "-cp",
+            f"{home}/jars/*",
+            f"org.apache.spark.deploy.{name}",
+            "--host",
+            "127.0.0.1",
+        ]
+        environment = os.environ | {
+            "SPARK_HOME": str(home), "SPARK_SCALA_VERSION": "2.13", "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_WORKER_DIR": str(self._folder), "SPARK_LOCAL_DIRS": str(self._folder),
+            "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable,
+        }  # fmt: skip
+        number = len(self._running)
+        with (self._folder / f"{number}.log").open("wb") as log:
+            self._running.append(subprocess.Popen([*command, *arguments], stdout=log, stderr=log, env=environment))
+        return number
+
+    def _said(self, number: int, what: str) -> str:
+        """Once a process said something: that."""
+        while True:
+            log = (self._folder / f"{number}.log").read_text(errors="replace")
+            found = re.search(what, log)
+            if found:
+                return found[1] if found.groups() else found[0]
+            assert self._running[number].poll() is None, log
+            time.sleep(0.05)
+
+
+def _log(folder: Path) -> Path:
+    """Log everything to standard error."""
+    path = folder / "log4j2.properties"
+    path.write_text(
+        "rootLogger.level = info\nrootLogger.appenderRef.out.ref = out\nappender.out.type = Console\nappender.out.name = out\n"
+        "appender.out.target = SYSTEM_ERR\nappender.out.layout.type = PatternLayout\nappender.out.layout.pattern = %m%n%ex\n"
+    )
+    return path

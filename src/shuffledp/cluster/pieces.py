@@ -1,12 +1,12 @@
 """Pieces of work that the driver sends to tasks of Spark, each an array of bytes with a number."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
+from shuffledp.cluster.session import quiet
 from shuffledp.cluster.sums import Done, Found, Noted, Sums, guarded, sums, told
 from shuffledp.errors import InvalidInput
 
@@ -27,8 +27,7 @@ def answers(session: Any, pieces: Sequence[bytes], work: Callable[[bytes], bytes
     """What `work` makes of each piece, in their order."""
     failure = ""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about versions of pandas, which is not used
+        with quiet():
             table = _table(session, pieces)
             found = table.mapInArrow(partial(guarded, partial(_answered, work)), table.schema).toArrow()
     except Exception as error:
@@ -46,8 +45,7 @@ def answers(session: Any, pieces: Sequence[bytes], work: Callable[[bytes], bytes
 def _table(session: Any, pieces: Sequence[bytes]) -> Any:
     import pyarrow as pa
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         return session.createDataFrame(
             pa.table({"number": pa.array(range(len(pieces)), pa.int64()), "piece": pa.array(pieces, pa.binary())})
         )

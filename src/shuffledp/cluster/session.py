@@ -23,28 +23,57 @@ _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 _SECURED: Final = ("spark.network.crypto.enabled", "spark.ssl.rpc.enabled")
+_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.logging")
 _HERE: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def current_session() -> Any:
     """The session that is active, or a new one as Spark is configured: on this machine if nothing is."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return _spark().SparkSession.getActiveSession() or _started(None, None)
+    spark = _spark()
+    with quiet():
+        return spark.SparkSession.getActiveSession() or _started(None, None)
 
 
 @contextmanager
 def session(*, master: str | None = None, remote: str | None = None) -> Iterator[Any]:
-    """A session on a cluster (`master`), through Spark Connect (`remote`), or as Spark is configured; stopped afterwards."""
+    """A session on a cluster (`master`), through Spark Connect (`remote`), or as Spark is configured; stopped afterwards.
+
+    One that is there already is used if nothing else is asked for, and goes on.
+    """
     if master is not None and remote is not None:
         raise InvalidInput("Spark is reached by its master or through Connect. Give one of --master, --remote.")
+    spark = _spark()
+    with quiet():
+        before = spark.SparkSession.getActiveSession()
+    if before is not None:
+        if (master, remote) != (None, None):
+            raise InvalidInput("there is a session of Spark already. Stop it, or leave out --master and --remote.")
+        yield before
+        return
     found = _started(master, remote)
     try:
         yield found
     finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             found.stop()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hear neither warnings about versions of pandas, which is not used, nor logged errors, which may quote a value."""
+    from pyspark.logger import PySparkLogger
+
+    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for logger in loggers:
+            logger.disabled = True
+        try:
+            yield
+        finally:
+            for logger, disabled in zip(loggers, before, strict=True):
+                logger.disabled = disabled
 
 
 def check_carries_secrets(spark: Any) -> None:
@@ -95,8 +124,7 @@ def _started(master: str | None, remote: str | None) -> Any:
             builder = builder.master(master)
     failure = ""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about versions of pandas, which is not used
+        with quiet():
             return builder.getOrCreate()
     except Exception as error:
         failure = getattr(error, "getCondition", lambda: None)() or type(error).__name__

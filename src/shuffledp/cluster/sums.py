@@ -14,7 +14,6 @@ Sums are made where the data are. What comes to the driver is one number for eac
 
 import hashlib
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -23,6 +22,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.cluster.session import quiet
 from shuffledp.core.words import KeyedWords, Words
 from shuffledp.errors import InvalidInput
 
@@ -103,8 +103,7 @@ def sums(table: Any, work: Work, size: int, *, partitions: int = 1) -> Sums:
     added = F.when(kind.isin(_COUNT, _NOTE, _MARK, _DONE), value).otherwise(F.lit(0))
     failure = ""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about versions of pandas, which is not used
+        with quiet():
             rows = table.mapInArrow(task, SCHEMA).repartition(buckets, "bucket")
             by_key = rows.groupBy("bucket", "kind", "key", "text").agg(
                 F.sum(added).alias("total"), F.bit_or(value).alias("bits")

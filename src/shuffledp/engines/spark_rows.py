@@ -1,13 +1,15 @@
 """Tables of Spark: rows that stay where they are, each with a number of its own."""
 
+import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.cluster.session import setting
+from shuffledp.cluster.session import quiet, setting
 from shuffledp.core.words import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.addresses import addresses_of
@@ -34,9 +36,10 @@ def spark_table(spark: Any, name: str) -> Any:
     """A table by its name."""
     failure = ""
     try:
-        found = spark.table(name)
-        found.columns  # noqa: B018 - Connect looks it up only when it is asked about
-        return found
+        with quiet():
+            found = spark.table(name)
+            found.columns  # noqa: B018 - Connect looks it up only when it is asked about
+            return found
     except Exception as error:
         failure = getattr(error, "getCondition", lambda: None)() or type(error).__name__
     raise InvalidInput(f"Spark has no table {name!r} that can be read ({failure}). Check the name and the catalog.")
@@ -163,7 +166,8 @@ class Reader:
             if row == 0 and expression is not None:
                 expression.check(named, texts=False)
             leave_out = NOBODY if self.user is None else self._surplus(batch.column(len(self.own)).to_numpy())
-            return RowsRead(reading.raw(named, row), addresses_of(named.column(self.row_id), self.row_id), leave_out)
+            raw = _answered(partial(reading.raw, named, row)) if expression is not None else reading.raw(named, row)
+            return RowsRead(raw, addresses_of(named.column(self.row_id), self.row_id), leave_out)
 
         return read
 
@@ -177,6 +181,13 @@ class Reader:
         if self.limit is None and len(beyond):
             raise InvalidInput("a user appears again. Keep one row per person, or use --max-rows-per-user.")
         return beyond
+
+
+def _answered(ask: Callable[[], Any]) -> Any:
+    """What a query says of rows. The place of a row in its task means nothing to anybody."""
+    with contextlib.suppress(InvalidInput):
+        return ask()
+    raise InvalidInput("the query fails on a row. Test it on made-up rows, and use TRY_CAST or CASE.")
 
 
 @dataclass(frozen=True, slots=True)
