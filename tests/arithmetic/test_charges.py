@@ -240,6 +240,15 @@ def test_aliases_are_at_most_what_is_charged(name: str, deviations: float) -> No
     assert near(kernel._aliases(found, period), total * (1 + mp.mpf(10) ** -9), 1e-8)
 
 
+@pytest.mark.parametrize("top", [1.0, 0.01, 50.0])
+def test_no_tilt_is_steeper_than_doubles_can_hold(top: float) -> None:
+    """Where the saddle point is beyond that, theta stops at the limit, and the bound is still finite and true."""
+    law = Law(np.array([top, -top / 1000]), np.array([1e-300, 0.5]), np.array([top, top]))
+    found = at_saddle(law, 3)
+    assert 599 < found.theta * top <= 600.0001
+    assert math.isfinite(chernoff(law, 3))
+
+
 def test_a_tilt_too_steep_bounds_no_alias() -> None:
     law, n = law_of("two atoms")
     found = at_saddle(law, n)

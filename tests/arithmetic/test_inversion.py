@@ -1,9 +1,12 @@
 import math
+from collections.abc import Callable
+from typing import Literal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.arithmetic.inversion import first_double, first_integer, last_double
+from shuffledp.arithmetic.inversion import Search, first_double, first_integer, last_double, search
 
 
 @given(st.floats(1e-300, 1e300))
@@ -30,3 +33,46 @@ def test_at_most_sixty_four_evaluations() -> None:
 
     first_double(holds, 0.0, 1e300)
     assert 50 < len(calls) <= 64
+
+
+@pytest.mark.parametrize("towards", ["larger", "smaller"])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("start", [1.0, 4.9, 5.1, 700.0, 0.0])
+def test_a_step_and_a_slope_are_found_in_few_evaluations(
+    towards: Literal["larger", "smaller"], whole: bool, start: float
+) -> None:
+    """Whatever the condition's shape: at the returned point it holds, and within the precision before it it does not."""
+    axis, sign = Search(low=1.0, high=1000.0, towards=towards, whole=whole), 1 if towards == "larger" else -1
+
+    def step(x: float) -> float:
+        return math.copysign(1.0, sign * (5.25 - x))
+
+    def slope(x: float) -> float:
+        return sign * (math.log(5.25) - math.log(x))
+
+    for margin in (step, slope):
+        seen = list[float]()
+
+        def noted(x: float, margin: Callable[[float], float] = margin, seen: list[float] = seen) -> float:
+            seen.append(x)
+            return margin(x)
+
+        found = search(noted, axis, start, 1e-3)
+        assert found is not None
+        assert found in seen
+        assert margin(found) <= 0
+        if whole:
+            assert found == (6 if towards == "larger" else 5)
+        else:
+            assert abs(found - 5.25) <= 1.001e-3 * 5.25
+        assert len(seen) < 30
+
+
+def test_where_it_holds_everywhere_or_nowhere() -> None:
+    axis = Search(low=1.0, high=100.0, towards="larger")
+    assert search(lambda _: -1.0, axis, 7.0, 1e-3) == 1.0
+    assert search(lambda _: 1.0, axis, 7.0, 1e-3) is None
+    assert search(lambda _: -1.0, axis.mirrored(), 7.0, 1e-3) == 100.0
+    assert search(lambda _: 1.0, axis.mirrored(), 7.0, 1e-3) is None
+    assert search(lambda _: -1.0, Search(low=0.0, high=100.0, towards="larger"), 7.0, 1e-3) == 0.0
+    assert axis.mirrored().mirrored() == axis

@@ -43,6 +43,13 @@ def test_what_is_too_large_for_a_size_is_told_what_to_do() -> None:
         checks.size(2**32 + 1)
 
 
+def test_what_is_too_small_for_an_epsilon_is_told_the_least() -> None:
+    with pytest.raises(InvalidInput, match=r"epsilon must be at least 1e-9 and at most 700; got 0\.0"):
+        checks.epsilon(0.0, positive=True)
+    with pytest.raises(InvalidInput, match=r"epsilon must be at least 0 and at most 700; got -1\.0"):
+        checks.epsilon(-1.0)
+
+
 @pytest.mark.parametrize("size", [2, 255, 256, 257, 65_536, 65_537, 2**32])
 def test_symbols_end_below_the_size_and_have_the_least_type(size: int) -> None:
     last = np.array([0, size - 1])

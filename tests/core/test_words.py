@@ -12,13 +12,18 @@ from shuffledp.core.words import (
     PART,
     RESPONSE,
     ROUNDING,
+    EncodingWords,
     KeyedWords,
     Lane,
+    NoWords,
+    QuestionWords,
     RowWords,
     SystemWords,
+    choose_below,
     rows_from,
     uniform_below,
     words_each,
+    words_of,
 )
 
 
@@ -154,6 +159,96 @@ def test_several_rows_for_each_row() -> None:
     assert words.stream(3, 6, RESPONSE).tolist() == expected
     with pytest.raises(InvalidInput, match="Use smaller ones"):
         words_each(RowWords(source, np.array([2**63], dtype=np.uint64), 0), 3)
+
+
+class Asked:
+    """Notes the addresses that are asked for."""
+
+    private = True
+
+    def __init__(self) -> None:
+        self.addresses = list[tuple[int, ...]]()
+
+    def stream(self, first_row: int, count: int, lane: Lane) -> NDArray[np.uint8]:
+        self.addresses.append((first_row, count, lane))
+        return np.zeros(count, dtype=np.uint8)
+
+    def blocks(self, rows: NDArray[np.uint64], draw: int) -> NDArray[np.uint64]:
+        self.addresses.append((*rows.tolist(), draw))
+        return np.zeros((len(rows), 2), dtype=np.uint64)
+
+
+def test_encoders_and_questions_have_parts_of_the_addresses_that_nobody_else_has() -> None:
+    """Up to their ends: 2^33 draws of an encoder, 2^40 draws of each of 2^16 questions."""
+    source = Asked()
+    encoder, last = EncodingWords(source), QuestionWords(source, 2**16 - 1)
+    encoder.stream(3, 4, RESPONSE)
+    last.stream(3, 4, PART)
+    words_of(2, encoder).stream(3, 4, CHOICE)
+    words_of(2, source).stream(3, 4, CHOICE)
+    assert source.addresses == [(3, 4, 1), (3, 4, 3 + 8 * 65_535), (3, 4, 1 + 16), (3, 4, 2 + 16)]
+    source.addresses.clear()
+    for draw in (0, 7, 2**32 + 7, 2**33 - 1):
+        encoder.blocks(rows_from(5, 2), draw)
+    assert source.addresses == [(5, 6, 2**32), (5, 6, 2**32 + 7), (5, 6, 2**32 + 7), (5, 6, 2**33 - 1)]
+    source.addresses.clear()
+    for draw in (0, 2**40 - 1):
+        last.blocks(rows_from(5, 2), draw)
+    words_of(2, encoder).blocks(rows_from(5, 2), 7)
+    assert source.addresses == [(5, 6, 65_535 * 2**40), (5, 6, 2**56 - 1), (5, 6, 2 * 2**40 + 2**32 + 7)]
+    for wrong in (-1, 2**33):
+        with pytest.raises(InvalidInput, match="below 2"):
+            encoder.blocks(rows_from(5, 2), wrong)
+    for wrong in (-1, 2**40):
+        with pytest.raises(InvalidInput, match="below 2"):
+            last.blocks(rows_from(5, 2), wrong)
+    for wrong in (-1, 2**16):
+        with pytest.raises(InvalidInput, match="at most 65,536 questions"):
+            QuestionWords(source, wrong)
+    assert encoder.private
+    assert last.private
+    assert not EncodingWords(KeyedWords.seeded(1)).private
+    assert not QuestionWords(KeyedWords.seeded(1), 1).private
+
+
+def test_what_must_not_depend_on_chance_gets_no_words() -> None:
+    assert not NoWords().private
+    with pytest.raises(InvalidInput, match="depends on chance"):
+        NoWords().stream(0, 1, RESPONSE)
+    with pytest.raises(InvalidInput, match="depends on chance"):
+        NoWords().blocks(rows_from(0, 1), 0)
+
+
+@pytest.mark.parametrize("lane", [CHOICE, PART])
+def test_a_choice_that_is_rejected_goes_on_to_blocks_of_its_own(lane: Lane) -> None:
+    """Of 2^32 words, 2^32 mod bound are rejected; here almost half are."""
+    source, bound = KeyedWords.seeded(7), 2**31 + 1
+    chosen = choose_below(bound, 200, source, first_row=9, lane=lane).tolist()
+    assert max(chosen) < bound
+    first = {CHOICE: 2**33, PART: 2**34}[lane]
+    for row, found in enumerate(chosen, start=9):
+        word = int.from_bytes(source.stream(4 * row, 4, lane).tobytes(), "little")
+        draw = first
+        while word * bound % 2**32 < 2**32 % bound:
+            word = int(source.blocks(np.array([row], dtype=np.uint64), draw)[0, 1]) % 2**32
+            draw += 1
+        assert found == word * bound >> 32
+
+
+@pytest.mark.parametrize("bound", [0, -1, 2**32 + 1])
+def test_nothing_is_drawn_below_what_32_bits_cannot_reach(bound: int) -> None:
+    source = KeyedWords.seeded(7)
+    with pytest.raises(InvalidInput, match="drawn below 1 to 2"):
+        choose_below(bound, 3, source, first_row=0)
+    assert choose_below(1, 3, source, first_row=0).tolist() == [0, 0, 0]
+    assert len(set(choose_below(2**32, 100, source, first_row=0).tolist())) > 90
+
+
+@pytest.mark.parametrize("row", [-1, 2**62])
+def test_row_numbers_end_at_2_to_the_62(row: int) -> None:
+    with pytest.raises(InvalidInput, match="row numbers"):
+        rows_from(row, 1)
+    assert rows_from(2**62 - 1, 1).tolist() == [2**62 - 1]
 
 
 def test_streams_are_different() -> None:
