@@ -161,6 +161,7 @@ CLAIMS = (
             "test_never_below_all_sequences_of_datasets",
             "test_rounds_of_gaussian_noise_are_one_with_less_noise",
             "test_rounds_of_coins_are_a_binomial_number",
+            "test_rounds_of_one_user_cost_what_prv_accountant_says",
             "test_neighbours_are_symmetric_so_that_delta_below_zero_follows_from_delta_above",
         ),
     ),

@@ -1,6 +1,6 @@
-"""Others say the same: Google's dp_accounting, closed forms, and the clones' formula, written anew from the papers.
+"""Others say the same: dp_accounting, prv_accountant, closed forms, and the clones' formula, written anew from the papers.
 
-No package that accounts for a shuffler could be found on PyPI, so tools for one user, or for an explicit pair of laws, are asked.
+No package that accounts for a shuffler could be found on PyPI, so those for one user, or for an explicit pair of laws, are asked.
 """
 
 import math
@@ -101,3 +101,30 @@ def test_the_generic_bound_is_the_clones_formula(epsilon0: float, n: int) -> Non
             total += float(weight[c]) * float(np.maximum(first - math.exp(epsilon) * second, 0).sum())
         claim = bound_named("generic").claim(Generic(epsilon0=epsilon0).blanket(), n=n, epsilon=epsilon).log_delta.upper
         assert total * (1 - 1e-9) <= math.exp(claim) <= total * (1 + 2e-3) + 1e-15
+
+
+RECORDED = [
+    (Laplace(epsilon0=0.5), 20, 1e-3, 7.36719, 7.38720),
+    (Laplace(epsilon0=0.5), 20, 1e-6, 9.66350, 9.68385),
+    (Gaussian(sigma=3.0), 9, 1e-3, 3.12867, 3.14868),
+    (Gaussian(sigma=3.0), 9, 1e-6, 4.87634, 4.89677),
+]
+"""Ends of epsilon by Microsoft's prv_accountant 0.2.0 (eps_error = 0.01, delta_error = 1e-9), rounded outwards."""
+
+
+@pytest.mark.parametrize(("randomizer", "rounds", "delta", "low", "high"), RECORDED, ids=str)
+def test_rounds_of_one_user_cost_what_prv_accountant_says(
+    randomizer: HasBlanket, rounds: int, delta: float, low: float, high: float
+) -> None:
+    blanket = randomizer.blanket()
+    together = compose([Collection(blanket=blanket, n=1, rounds=rounds, bound=bound_named("best"))])
+    assert low <= together.epsilon(delta) <= high
+
+
+def test_rounds_of_laplace_noise_are_not_below_what_dp_accounting_is_sure_of() -> None:
+    """Its own law of one round, its losses rounded down."""
+    theirs = pld.from_laplace_mechanism(2.0, pessimistic_estimate=False).self_compose(20)
+    blanket = Laplace(epsilon0=0.5).blanket()
+    together = compose([Collection(blanket=blanket, n=1, rounds=20, bound=bound_named("best"))])
+    for delta in (1e-3, 1e-6):
+        assert theirs.get_epsilon_for_delta(delta) <= together.epsilon(delta)

@@ -22,13 +22,12 @@ def test_every_registered_bound_is_claimed() -> None:
 
 
 def test_the_page_is_what_claims_and_figures_say() -> None:
-    """If not: `make soundness`, or `python tools/soundness.py --render` if only words have changed."""
+    """If not: `make soundness`, or `python tools/soundness.py --render`, which says "not run" of tests that are new."""
     figures = json.loads(soundness.FIGURES.read_text(encoding="utf-8"))
     assert soundness.PAGE.read_text(encoding="utf-8") == soundness.rendered(figures)
     assert sum(kind["points"] for kind in figures["truth"].values()) >= 500
     assert all(kind["outside"] == 0 for kind in figures["truth"].values())
     assert all(one["failed"] == 0 for one in figures["tests"].values())
-    assert {test for claim in CLAIMS for test in claim.tests} <= set(figures["tests"])
 
 
 def test_a_failure_is_shown() -> None:
