@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import click
+from flint import arb
 
 from shuffledp import __version__
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named, bounds
@@ -26,6 +27,7 @@ from shuffledp.cli.randomizer import (
     refuse_strays,
 )
 from shuffledp.cli.tables import aligned, comma_separated
+from shuffledp.core.blanket import Blanket
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
 from shuffledp.errors import InvalidInput
@@ -141,12 +143,29 @@ def account(
     elif as_csv:
         click.echo(_csv(unknown, request.sweep, runs))
     else:
-        click.echo(_table(unknown, inputs, request.sweep, runs))
+        click.echo(_table(unknown, inputs, request.sweep, runs) + _limit(request, runs))
     solutions = [solution for _, results in runs for solution in results]
     if all(solution.value is None and solution.lower is None for solution in solutions):
         for solution in solutions if as_csv else ():
             click.echo(f"shuffledp: {solution.bound}: {solution.regime}", err=True)
         sys.exit(NO_CLAIM)
+
+
+def _limit(request: Request, runs: Runs) -> str:
+    """Where the truth is, if an enclosure is wide and that is known."""
+    wide = [point for point, solutions in runs if any(_is_wide(solution) for solution in solutions)]
+    blankets = [request.problem(point).randomizer for point in wide[:1]]
+    known = [isinstance(blanket, Blanket) and blanket.chi_squared() for blanket in blankets]
+    if request.rounds > 1 or not any(isinstance(chi, arb) and chi.is_finite() for chi in known):
+        return ""
+    return "\n\nAs the number of users grows the truth approaches the lower bound; `shuffledp index` shows the limit."
+
+
+def _is_wide(solution: Solution) -> bool:
+    """Whether its ends are more than 1 % apart."""
+    if solution.lower is None or solution.upper is None or solution.unknown not in ("epsilon", "delta", "n"):
+        return False
+    return solution.upper > 1.01 * solution.lower > 0
 
 
 def _json(unknown: str, inputs: dict[str, object], sweep: str | None, runs: Runs) -> str:
