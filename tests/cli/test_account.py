@@ -30,7 +30,7 @@ def test_json_has_the_promised_shape() -> None:
     assert answer["adjacency"] == "replace-one"
     assert answer["n_is_public"] is True
     by_name = {row["bound"]: row for row in answer["results"]}
-    assert set(by_name) == FORMULAS | {"best", "numeric", "generic", "witness", "binary"}
+    assert set(by_name) == FORMULAS | {"best", "numeric", "generic", "witness", "binary", "cushion"}
     for name, row in by_name.items():
         assert {"bound", "value", "lower", "upper", "regime", "reference"} <= set(row)
         assert row["value"] == row["upper"]
@@ -233,3 +233,11 @@ def test_what_dummies_hide_must_be_said_once(given: str, why: str) -> None:
     done = run(f"account --randomizer dummies {given} --dummies 0.5 --n 1e4 --delta 1e-6")
     assert done.returncode == 2
     assert why in done.stderr
+
+
+def test_wide_enclosures_say_where_the_truth_is() -> None:
+    told = "the truth approaches the lower bound"
+    assert told in run("account --randomizer laplace --epsilon0 2 --n 1e3,1e4 --delta 1e-6").stdout
+    assert told not in run(RR).stdout  # narrow
+    assert told not in run("account --randomizer generic --epsilon0 2 --n 1e4 --delta 1e-6").stdout  # not known
+    assert told not in run("account --randomizer laplace --epsilon0 2 --n 1e4 --delta 1e-6 --bound bennett").stdout

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import click
+from flint import arb
 
 from shuffledp import __version__
 from shuffledp.accounting.bound import Bound
@@ -21,6 +22,7 @@ from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import aligned, comma_separated
+from shuffledp.core.blanket import Blanket
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING, Guarantee
 from shuffledp.core.honest import honest_reports
@@ -142,7 +144,7 @@ def account(
     elif as_csv:
         click.echo(_csv(unknown, request.sweep, runs))
     else:
-        click.echo(_table(unknown, inputs, request.sweep, runs))
+        click.echo(_table(unknown, inputs, request.sweep, runs) + _limit(request, runs))
     solutions = [solution for _, results in runs for solution in results]
     if all(solution.value is None and solution.lower is None for solution in solutions):
         for solution in solutions if as_csv else ():
@@ -164,6 +166,23 @@ def _certificate(request: Request, point: Given, solution: Solution) -> Certific
     )  # fmt: skip
     randomizer = request.kind.that_runs(found, request.local)
     return Certificate.of(randomizer, guarantee, reports=reports, rounds=request.rounds)
+
+
+def _limit(request: Request, runs: Runs) -> str:
+    """Where the truth is, if an enclosure is wide and that is known."""
+    wide = [point for point, solutions in runs if any(_is_wide(solution) for solution in solutions)]
+    blankets = [request.problem(point).randomizer for point in wide[:1]]
+    known = [isinstance(blanket, Blanket) and blanket.chi_squared() for blanket in blankets]
+    if request.rounds > 1 or not any(isinstance(chi, arb) and chi.is_finite() for chi in known):
+        return ""
+    return "\n\nAs the number of users grows the truth approaches the lower bound; `shuffledp index` shows the limit."
+
+
+def _is_wide(solution: Solution) -> bool:
+    """Whether its ends are more than 1 % apart."""
+    if solution.lower is None or solution.upper is None or solution.unknown not in ("epsilon", "delta", "n"):
+        return False
+    return solution.upper > 1.01 * solution.lower > 0
 
 
 def _json(unknown: str, inputs: dict[str, object], sweep: str | None, runs: Runs) -> str:

@@ -17,6 +17,7 @@ from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.core.document import Document, fields, number, several
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.errors import InvalidInput, NotDefined
+from shuffledp.randomizers.hull import corners
 
 _ROW_SUM_TOLERANCE = 1e-9
 _SMALLEST = 1e-300
@@ -82,7 +83,7 @@ class ChannelBlanket(Blanket):
                 mean=mean, lower=arb.neg_inf(), upper=arb.pos_inf(), second_moment=arb.pos_inf()
             )
             return [unbounded]
-        gamma, ratios, products = _forms(self.rows, ctx.prec)
+        gamma, ratios, products = _forms(_corners(self.rows), ctx.prec)
         laws = []
         for x, over_x in enumerate(ratios):
             for z, over_z in enumerate(ratios):
@@ -101,15 +102,16 @@ class ChannelBlanket(Blanket):
 
     def chi_squared(self) -> arb:
         """The largest over all triples of inputs."""
-        return _chi_squared(self.rows)
+        return _chi_squared(_corners(self.rows))
 
     def pairs(self) -> Sequence[Sequence[Pair]]:
-        """Every ordered pair of inputs, with the largest measure below all inputs."""
-        return _channel_pairs(self.rows)
+        """Every ordered pair of inputs that are no mixtures of others, with the largest measure below all inputs."""
+        return _channel_pairs(_corners(self.rows))
 
     def crowds(self) -> Sequence[Sequence[Pair]]:
-        """Every ordered pair relative to every input, if all can send every message and there are few of them."""
-        return _crowds(self.rows) if len(self.rows) <= _MOST_CROWDS and self.bounded else ()
+        """Every ordered pair relative to every input, if all can send every message and few are no mixtures of others."""
+        rows = _corners(self.rows)
+        return _crowds(rows) if len(rows) <= _MOST_CROWDS and self.bounded else ()
 
     def witnesses(self) -> Sequence[Pair]:
         """Ordered triples (x, x', x'') of inputs: all, or those whose l varies most."""
@@ -122,6 +124,13 @@ class ChannelBlanket(Blanket):
 
     def _floor(self) -> list[fmpq]:
         return [min(column) for column in zip(*self.rows, strict=True)]
+
+
+@lru_cache(maxsize=8)
+def _corners(rows: tuple[tuple[fmpq, ...], ...]) -> tuple[tuple[fmpq, ...], ...]:
+    """The rows that are no mixtures of others; two at least."""
+    left = corners(rows)
+    return left if len(left) > 1 else rows[:2]
 
 
 @lru_cache(maxsize=8)
