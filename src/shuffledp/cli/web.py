@@ -50,7 +50,7 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
     if opened:
         webbrowser.open(url)
     config = uvicorn.Config(
-        app(names=names), log_level="warning", access_log=False, server_header=False, ws="none", lifespan="off",
+        app(names=names), log_level="critical", access_log=False, server_header=False, ws="none", lifespan="off",
         proxy_headers=False, timeout_graceful_shutdown=1,
     )  # fmt: skip
     with contextlib.suppress(KeyboardInterrupt):

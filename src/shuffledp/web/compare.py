@@ -36,9 +36,8 @@ def _fields() -> list[Field]:
 def _answer(typed: Typed) -> Iterator[Block]:
     asked = read_question(typed)
     n, epsilon, delta = typed.whole("n"), typed.real("epsilon"), typed.real("delta")
-    families = registry.families(asked.name)
-    # our own first: they are what people come for
-    names = list(dict.fromkeys(f.name for f in sorted(families, key=lambda family: family.accounted_by != "best")))
+    families = [*registry.planned(asked.name), *registry.families(asked.name)]  # our own first
+    names = list(dict.fromkeys(family.name for family in families))
     numbers_: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **asked.options}
     rows, slow = dict[str, Candidate](), list[str]()
     for j, name in enumerate(names):
