@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from shuffledp.accounting.accuracy import summation_error_floor
     from shuffledp.accounting.composition import Collection, compose, to_pld
     from shuffledp.accounting.solve import Solution
-    from shuffledp.auditing.audit import audit, audit_command
+    from shuffledp.auditing.audit import audit, audit_command, audit_service
     from shuffledp.auditing.finding import Finding
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
@@ -64,6 +64,7 @@ _HOME = {
     "account": "accounting.account",
     "audit": "auditing.audit",
     "audit_command": "auditing.audit",
+    "audit_service": "auditing.audit",
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
     "compare": "planning.compare",
@@ -106,6 +107,7 @@ __all__ = [
     "account",
     "audit",
     "audit_command",
+    "audit_service",
     "bounds",
     "calibrate",
     "compare",
