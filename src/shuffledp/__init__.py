@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shuffledp.accounting.composition import Collection, compose, to_pld
     from shuffledp.accounting.index import ShuffleIndex, shuffle_index
     from shuffledp.accounting.solve import Solution
-    from shuffledp.auditing.audit import audit, audit_command
+    from shuffledp.auditing.audit import audit, audit_command, audit_service
     from shuffledp.auditing.finding import Finding
     from shuffledp.certificates.certificate import Certificate
     from shuffledp.certificates.verify import Verification, verify
@@ -70,6 +70,7 @@ _HOME = {
     "account": "accounting.account",
     "audit": "auditing.audit",
     "audit_command": "auditing.audit",
+    "audit_service": "auditing.audit",
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
     "compare": "planning.compare",
@@ -117,6 +118,7 @@ __all__ = [
     "account",
     "audit",
     "audit_command",
+    "audit_service",
     "bounds",
     "calibrate",
     "compare",

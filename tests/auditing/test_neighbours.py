@@ -102,7 +102,7 @@ def test_the_best_event_is_the_best_of_all() -> None:
         atoms, settings = Atoms(scores, p, q), {"delta": 0.01, "confidence": 0.99}
         best = best_event(atoms, 5000, **settings)
         every = [Event(float(t), reverse) for t in scores for reverse in (False, True)]
-        truth = max(expected_of(event, atoms, 5000, **settings)[0].epsilon for event in every)
+        truth = max(expected_of(event, atoms, 5000, **settings).epsilon for event in every)
         assert best.epsilon == pytest.approx(truth, rel=0.02, abs=1e-3)
 
 

@@ -66,6 +66,7 @@ def test_every_randomizer_that_runs(tmp_path: Path, kind: str) -> None:
         ("audit --randomizer dummies --size 3 --dummies 2 --trials 100 --view local", "no local guarantee"),
         ("audit --command cat --trials 100", "--epsilon"),
         ("audit --protocol none.json --trials 100", "none.json"),
+        (f"{RR} --service", "carries out a plan"),
         (f"{RR} --report audit.txt", "audit.txt"),
         (f"{RR} --plot nowhere/audit.png", "no folder"),
         ("audit --command cat --epsilon 1 --size 3 --trials 100", "options of a randomizer"),

@@ -9,6 +9,7 @@ from shuffledp.auditing.conduct import CONFIDENCE, Watch, check_budget, conduct
 from shuffledp.auditing.crowd import Crowd
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.inputs import of_protocol, of_randomizer, runnable
+from shuffledp.auditing.service import Service
 from shuffledp.auditing.subject import Claimed, View
 from shuffledp.core import checks
 from shuffledp.core.randomizer import LocalRandomizer
@@ -81,6 +82,21 @@ def audit_command(
         raise InvalidInput("the shuffled view needs more than one user. Give n, or use the local view.")
     crowd = Crowd(of_command(line, symbols, view), n=n, claimed=claimed, view=view, known=known)
     return conduct(crowd, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
+
+
+def audit_service(
+    plan: Plan, *, trials: int | None = None, seconds: float | None = None, confidence: float = CONFIDENCE,
+    enough: float = 0.5, words: WordSource | None = None, watch: Watch | None = None,
+) -> Finding:  # fmt: skip
+    """The same for a plan as a service in this process: a batch for each trial, from the clients to what an analyzer sees.
+
+    A trial seals and opens every report, so plans for few users are audited best.
+    """
+    seconds = SECONDS if trials is None and seconds is None else seconds
+    check_budget(trials, seconds, confidence)
+    claimed = claim_of(plan, view="shuffled", n=plan.guarantee.n, delta=plan.guarantee.delta, epsilon=None)
+    service = Service(plan, claimed=claimed, words=words)
+    return conduct(service, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
 
 
 def _delta(delta: float, view: View) -> float:

@@ -23,9 +23,10 @@ FEWEST: Final = 20
 """Trials below which nothing is shown of anything."""
 _PILOT: Final = 0.2
 """Trials that choose the event, as a share of those that test it."""
+_FEWEST_PILOT: Final = 60
 _LEARNING: Final = 0.1
-_SURPRISE: Final = 3.0
-"""Standard deviations by which a learned event must look better than what the law promises: then what runs is something else."""
+_SURPRISE: Final = 0.99
+"""The confidence with which a learned event must show more than the law promises: then what runs is something else."""
 _TASTE: Final = 0.08
 """The share of the seconds that goes into finding out how long a trial takes."""
 _MOST_PILOT: Final = 2_000_000
@@ -51,7 +52,7 @@ def conduct(
         run.done = subject.learn(max(FEWEST, int(_LEARNING * trials)))
     delta, law = subject.claimed.delta, subject.foreseen()
     reach = best_event(law or subject.claimed.using_it_up(), trials, delta=delta, confidence=confidence)
-    size = min(max(FEWEST, int(_PILOT * trials)), _MOST_PILOT)
+    size = min(max(_FEWEST_PILOT, int(_PILOT * trials)), _MOST_PILOT)
     pilot = run.sample(size, share=size / (size + trials))
     half = [
         Atoms.of_samples(first, second)
@@ -59,8 +60,9 @@ def conduct(
     ]
     # one half chooses, the other says what to expect: what chose would flatter its choice
     learned = best_event(half[0], trials, delta=delta, confidence=confidence).event
-    chosen, deviation = expected_of(learned, half[1], trials, delta=delta, confidence=confidence)
-    if law is not None and chosen.epsilon <= reach.epsilon + _SURPRISE * deviation:
+    chosen = expected_of(learned, half[1], trials, delta=delta, confidence=confidence)
+    certain = expected_of(learned, half[1], half[1].sampled or 0, delta=delta, confidence=_SURPRISE).epsilon
+    if law is not None and certain <= reach.epsilon:
         chosen = reach
     event = chosen.event
     counted = run.counted(lambda scores: int(np.count_nonzero(event.holds(scores))), trials)

@@ -82,16 +82,13 @@ def best_event(atoms: Atoms, trials: int, *, delta: float, confidence: float) ->
     return max(found, key=lambda one: one.epsilon)
 
 
-def expected_of(event: Event, atoms: Atoms, trials: int, *, delta: float, confidence: float) -> tuple[Expected, float]:
-    """What so many trials will show with an event, by these atoms; and the standard deviation of that, if they are a sample."""
+def expected_of(event: Event, atoms: Atoms, trials: int, *, delta: float, confidence: float) -> Expected:
+    """What so many trials will show with an event, by these atoms."""
     inside = event.holds(atoms.scores)
     rates = [float(law[inside].sum()) for law in (atoms.first, atoms.second)]
     first, second = rates[::-1] if event.reversed else rates
     hits = round(first * trials), round(second * trials)
-    epsilon = shown(*hits, trials, delta=delta, confidence=confidence)
-    if atoms.sampled is None:
-        return Expected(event, epsilon), 0.0
-    return Expected(event, epsilon), math.sqrt(sum(1 / max(rate * atoms.sampled, 0.5) for rate in (first, second)))
+    return Expected(event, shown(*hits, trials, delta=delta, confidence=confidence))
 
 
 def _best(atoms: Atoms, trials: int, delta: float, confidence: float, *, reverse: bool) -> Expected:

@@ -86,13 +86,15 @@ class Finding:
         """In words."""
         claim, delta = rounded_up(self.claimed.epsilon), self.claimed.delta
         at = "" if delta == 0 else f" at delta = {rounded_up(delta)}"
+        lower = self.claimed.lower
+        truth = "" if lower is None else f"; no claim below {rounded_down(lower)} could hold"
         low, high = self.rates
         seen = "the shuffled messages" if self.view == "shuffled" else "the messages of one user"
         return "\n".join(
             [
                 f"{self.name}, {self.view} view: the attacker sees {seen}",
                 f"worlds: {self.worlds}",
-                f"claimed: epsilon = {claim}{at} ({self.claimed.by})",
+                f"claimed: epsilon = {claim}{at} ({self.claimed.by}{truth})",
                 f"in advance: {self.trials:,} trials can show epsilon >= {rounded_down(self.reach, 4)} of such a mechanism, "
                 f"{100 * self.power:.0f} % of the claim",
                 f"seen: an event with a probability of at least {rounded_down(low, 4)} in one world and at most "

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shuffledp.auditing.audit import audit, audit_command
+from shuffledp.auditing.audit import audit, audit_command, audit_service
 from shuffledp.auditing.conduct import CONFIDENCE
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.subject import View
@@ -40,6 +40,7 @@ _STEPS = 1000
 @click.option("--protocol", type=_FILE, help="JSON document of any protocol, those that are compared with included.")
 @click.option("--command", help="A program that reads a value per line and writes a message per line: docs/audit.md.")
 @click.option("--symbols", default="0,1", show_default=True, help="Values for --command, separated by commas.")
+@click.option("--service", is_flag=True, help="Audit PLAN as a service: clients, sealing, shuffler, released batch.")
 @click.option(
     "--view",
     type=click.Choice(["shuffled", "local"]),
@@ -64,7 +65,7 @@ _STEPS = 1000
 @click.option("--plot", type=_FILE, help="Draw scores and epsilon: a .png, .svg or .pdf file.")
 @click.option("--report", type=_FILE, help="Write a page: an .html file.")
 def audit_cli(
-    plan: Path | None, protocol: Path | None, command: str | None, symbols: str, view: View | None,
+    plan: Path | None, protocol: Path | None, command: str | None, symbols: str, service: bool, view: View | None,
     n: int | None, delta: float | None, epsilon: float | None, known: int, trials: int | None, seconds: float | None,
     confidence: float, enough: float, learn: bool, seed: int | None, as_json: bool, plot: Path | None,
     report: Path | None, randomizer: str | None, **more: Any,
@@ -84,6 +85,8 @@ def audit_cli(
         if path is not None:
             check(path)
             check_place(path)
+    if service and plan is None:
+        raise InvalidInput("a service carries out a plan. Give a PLAN with --service.")
     words = None if seed is None else KeyedWords.seeded(seed)
     budget: dict[str, Any] = {"trials": trials, "seconds": seconds, "confidence": confidence, "enough": enough}
     with progress(_STEPS, "Auditing") as bar:
@@ -101,6 +104,10 @@ def audit_cli(
                 command, symbols=symbols.split(","), epsilon=epsilon, delta=delta or 0.0, n=n or 1, view=view or "local",
                 known=known, watch=watch, **budget,
             )  # fmt: skip
+        elif service and plan is not None:
+            if (n, delta, epsilon, view, known, learn) != (None, None, None, None, 0, False):
+                raise InvalidInput("a service is audited at its plan's own guarantee. Leave out the other options.")
+            found = audit_service(read_plan(plan), words=words, watch=watch, **budget)
         else:
             found = audit(
                 _subject(plan, protocol, randomizer, more), n=n, delta=delta, view=view or "shuffled", epsilon=epsilon,

@@ -114,3 +114,8 @@ def true_message(randomizer: Dummies, symbol: int) -> Reals:
 def questions(randomizer: Together) -> NDArray[np.int64]:
     """The part that each message is of."""
     return np.repeat(np.arange(len(randomizer.parts)), [part.messages for part in randomizer.parts])
+
+
+def samples_of(protocol: ShuffleProtocol) -> list[Any]:
+    """The raw values that `exposed` is about: nobody's."""
+    return protocol.domain.samples()

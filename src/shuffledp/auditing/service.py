@@ -1,0 +1,203 @@
+"""A running service: clients, sealing, shuffler, released batch, and an analyzer who looks at all that it gets.
+
+Every trial is a batch: the clients randomize and seal, one of them sends its report twice, as after a lost answer, the shuffler
+opens, deduplicates, keeps, closes and releases, and the analyzer opens what is released. It sees the messages, their order,
+and the key that each was sealed to. Beside the likelihood ratio of the counts it tries what would give a user away if something
+were wrong: the message at each of several places, and the message under a key of its own.
+"""
+
+import tempfile
+import weakref
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.auditing.event import Atoms, best_event
+from shuffledp.auditing.inputs import of_protocol
+from shuffledp.auditing.neighbours import Neighbours, promising
+from shuffledp.auditing.subject import Claimed, Subject
+from shuffledp.core.outcome import Outcome
+from shuffledp.core.words import SystemWords, WordSource
+from shuffledp.errors import InvalidInput
+from shuffledp.esa.client import Announcement, Client, messages_of
+from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.opening import open_here
+from shuffledp.esa.released import Released
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.task import Task
+from shuffledp.esa.wire import decode_message
+from shuffledp.planning.plan import Plan
+from shuffledp.protocols.exposed import samples_of
+from shuffledp.stores.batch import Batch
+from shuffledp.stores.registry import open_store
+
+Reals = NDArray[np.float64]
+_PLACES: Final = 8
+"""At the beginning of a batch, and as many at its end, whose message is looked at."""
+_FEWEST: Final = 30
+"""Trials from which to learn what to look at."""
+_WINDOW: Final = 3600
+
+
+class Seen(NamedTuple):
+    """What the analyzer sees of a batch, record by record in the order of the release."""
+
+    messages: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+
+class Service(Subject):
+    """A plan as a service in this process, a batch for each trial. Override what a user or a shuffler does to audit another."""
+
+    def __init__(self, plan: Plan, *, claimed: Claimed, words: WordSource | None = None) -> None:
+        self.task = Task(
+            plan=plan, window=_WINDOW, max_age=2 * _WINDOW, shufflers=("the shuffler",), analyzer="the analyzer",
+            honest_fraction=1.0,
+        )  # fmt: skip
+        self.name, self.view, self.claimed = f"the service of {plan.protocol.kind}", "shuffled", claimed
+        self.n, self.learned = self.task.release_size, True
+        self.words = words or SystemWords()
+        inputs = of_protocol(plan.protocol)
+        if inputs.laws is None or inputs.messages is None:
+            raise InvalidInput(
+                "the laws of this plan's messages are not known in closed form. Audit another as a service."
+            )
+        self._pair = x, z, w = promising(list(inputs.laws), self.n, 1)[0]
+        self._labels, self._values = inputs.labels, samples_of(plan.protocol)
+        others = inputs.laws[w]
+        if inputs.dummies:
+            others = (self.n - 1) * others + self.n * inputs.dummies / len(others)
+        self._counts = Neighbours(inputs.laws[x], inputs.laws[z], others, inputs.question)
+        self._single = Neighbours(inputs.laws[x], inputs.laws[z], (inputs.laws[x] + inputs.laws[z]) / 2)
+        self._look, self._size = 0, inputs.messages
+        self.shuffler_ring, self.analyzer_ring = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+        self._shufflers: list[Shuffler] = []
+        folder = tempfile.TemporaryDirectory(prefix="shuffledp-audit-")
+        self._folder = Path(folder.name)
+        weakref.finalize(self, folder.cleanup)
+
+    @property
+    def worlds(self) -> str:
+        """Who holds what, and what gave most away."""
+        x, z, w = (self._labels[j] for j in self._pair)
+        looked = self._looks()[self._look]
+        return f"one user holds {x} or {z}, {self.n - 1:,} others hold {w}; the attacker looks at {looked}"
+
+    # What users and the shuffler do
+
+    def sent_by_user(self, value: Any, announced: Announcement, folder: Path) -> Sequence[bytes]:
+        """What the one user sends: its report, and the same again, because the first answer was lost."""
+        client = Client(task=self.task, analyzer=self.analyzer_ring.public(), folder=folder, words=self.words)
+        first = client.report(value, announced)
+        return [upload for upload in (first, client.report(value, announced)) if upload is not None]
+
+    def sent_by_another(self, value: Any, announced: Announcement) -> bytes:
+        """What one of the others sends, whose disk is not of interest."""
+        messages = messages_of(self.task, value, self.words)
+        inner = announced.sealed(messages, self.task, [self.analyzer_ring.public()])
+        return announced.wrapped(inner, self.task)
+
+    def shuffler(self) -> Shuffler:
+        """A shuffler that begins to serve the task."""
+        made = Shuffler(store=open_store(":memory:"), ring=self.shuffler_ring, clock=lambda: 0.0)
+        made.serve(self.task, self.analyzer_ring.public())
+        return made
+
+    # What the attacker sees
+
+    def learn(self, trials: int) -> int:
+        """Which look shows most."""
+        some = max(_FEWEST, trials)
+        first, second = self._watched(0, some)
+        shown = [
+            best_event(Atoms.of_samples(a, b), 10 * some, delta=self.claimed.delta, confidence=0.9).epsilon
+            for a, b in zip(first.T, second.T, strict=True)
+        ]
+        self._look = int(np.argmax(shown))
+        return some
+
+    def foreseen(self) -> Atoms | None:
+        """If counts are all that there is to see, and every user sends one message."""
+        if self._look or self.task.plan.protocol.most_messages > 1:
+            return None
+        return self._counts.foreseen(self.n, np.random.default_rng(1), 10_000_000, 100_000)
+
+    def scores(self, first: int, trials: int) -> tuple[Reals, Reals]:
+        """Of the look that was learned."""
+        one, other = self._watched(first, trials)
+        return one[:, self._look], other[:, self._look]
+
+    def _watched(self, first: int, trials: int) -> tuple[Reals, Reals]:
+        """What every look scores in each trial, in both worlds."""
+        if not self._shufflers:
+            self._shufflers = [self.shuffler(), self.shuffler()]
+        found: list[list[Reals]] = [[], []]
+        for trial in range(first, first + trials):
+            x, z, w = (self._values[j] for j in self._pair)
+            said = _announced(self._shufflers[0], self.task)
+            others = [self.sent_by_another(w, said) for _ in range(self.n - 1)]
+            for world, value in enumerate((x, z)):
+                seen = self._collected(world, value, others, self._folder / f"{trial}-{world}")
+                found[world].append(self._scored(seen))
+        return np.stack(found[0]), np.stack(found[1])
+
+    def _collected(self, world: int, value: Any, others: Sequence[bytes], folder: Path) -> Seen:
+        """One batch, from the reports to what the analyzer sees. The user reports first."""
+        shuffler = self._shufflers[world]
+        outcomes: Counter[Outcome] = Counter()
+        for upload in (*self.sent_by_user(value, _announced(shuffler, self.task), folder), *others):
+            answer = shuffler.accept(self.task.id, [upload])
+            outcomes.update(answer if isinstance(answer, list) else [])
+        batch = shuffler.close(self.task.id, whatever_the_window=True)
+        if not isinstance(batch, Batch):
+            raise InvalidInput(
+                f"the shuffler released nothing ({batch}): it took {outcomes[Outcome.ACCEPTED]:,} reports."
+            )
+        released = Released.of(b"".join(shuffler.fetch(batch.id) or ()))
+        records = released.reports(self.task.plan.protocol.most_messages).messages
+        opened = open_here([record.tobytes() for record in records], self.analyzer_ring, self.task.id, 1)
+        plain = [decode_message(one, self._size) if isinstance(one, bytes) else None for one in opened]
+        return Seen(
+            np.array([-1 if message is None else message for message in plain], dtype=np.int64),
+            records[:, 0].astype(np.int64),
+        )
+
+    def _looks(self) -> list[str]:
+        return [
+            "the counts",
+            *(f"the message at place {j + 1}" for j in range(_PLACES)),
+            *(f"the message at place {j + 1} from the end" for j in range(_PLACES)),
+            "the messages under the rarest key",
+        ]
+
+    def _scored(self, seen: Seen) -> Reals:
+        """What each look says: counts; places; the rarest key, if there are several."""
+        good = seen.messages >= 0
+        messages = seen.messages[good]
+        looks = [messages, *(messages[j : j + 1] for j in range(_PLACES))]
+        looks += [messages[len(messages) - 1 - j :][:1] for j in range(_PLACES)]
+        often = Counter(seen.keys[good].tolist())
+        rarest = min(often, key=lambda key: often[key]) if len(often) > 1 else None
+        looks.append(messages[seen.keys[good] == rarest])
+        laws = [self._counts, *(self._single,) * (len(looks) - 1)]
+        return np.array(
+            [
+                law.scores(law.counts(look, np.zeros(len(look), dtype=np.int64), 1))[0] if len(look) else 0.0
+                for law, look in zip(laws, looks, strict=True)
+            ]
+        )
+
+
+def _announced(shuffler: Shuffler, task: Task) -> Announcement:
+    """What the shuffler says to everybody."""
+    batch = shuffler.current(task.id)
+    key = None if batch is None else shuffler.announced(batch)
+    if batch is None or key is None:
+        raise InvalidInput("the shuffler has no open batch. Serve the task again.")
+    return Announcement(
+        window=batch.window, keys=shuffler.ring.public(), key_id=key.id, next_keys=shuffler.next_keys(task.id)
+    )
