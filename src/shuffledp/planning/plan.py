@@ -169,7 +169,11 @@ class Plan:
                 raise not_a_plan
             plan = cls(
                 protocol=protocol,
-                guarantee=Guarantee(**promise, reference=bound_named(promise["bound"]).reference),
+                guarantee=Guarantee(
+                    **promise,
+                    reference=bound_named(promise["bound"]).reference,
+                    caveat=protocol.randomizer.blanket().caveat,
+                ),
                 min_batch=body["min_batch"],
                 over_time=OverTime.from_document(body["over_time"]) if "over_time" in body else None,
             )
@@ -319,6 +323,7 @@ def certified(question: Question, protocol: Deployable) -> Plan:
             n=question.honest,
             bound=bound.name,
             reference=bound.reference,
+            caveat=protocol.randomizer.blanket().caveat,
         ),
         min_batch=question.n,
     )
