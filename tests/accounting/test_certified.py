@@ -225,7 +225,7 @@ def test_gaussian_of_one_user_is_the_exact_mechanism(sigma: float) -> None:
 def test_gaussian_enclosure(sigma: float, n: int) -> None:
     lower, upper = ends(best(Gaussian(sigma=sigma), n=n))
     assert 0.5 * upper < lower <= upper
-    assert best(Gaussian(sigma=sigma), n=n).note is not None
+    assert best(Gaussian(sigma=sigma), n=n).caveat is not None
 
 
 @pytest.mark.parametrize(("sigma", "epsilon"), [(0.5, 0.5), (1.0, 0.2), (2.0, 0.1)])

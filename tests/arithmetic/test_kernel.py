@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -133,17 +134,50 @@ def test_nothing_positive_is_zero() -> None:
     assert log_expected_positive_part(law_of([-1.0, -2.0], [0.5, 0.2]), 7).log.upper == -math.inf
 
 
+def off(value: complex, truth: Any) -> float:
+    """How far a value is from the truth, in units in the last place of the truth's size."""
+    size = abs(truth)
+    return float(abs(mp.mpmathify(value) - truth) / (mp.mpf(2) ** -52 * size + mp.mpf(10) ** -300))
+
+
 def test_elementary_functions_are_as_accurate_as_assumed() -> None:
     """The ledger assumes 4 units in the last place of numpy's functions, here and on this machine."""
     rng = np.random.default_rng(5)
     x = np.concatenate([rng.uniform(-30, 30, 3000), rng.uniform(-1, 1, 3000) * 10.0 ** rng.uniform(-12, 0, 3000)])
     angles = np.concatenate([x, rng.uniform(0, 1e6, 2000)])
+    above = np.concatenate([np.abs(x), -rng.uniform(0, 1 - 1e-9, 1000)])
+    cases = (
+        ("exp", x), ("expm1", x), ("sin", angles), ("cos", angles), ("log1p", above), ("log", np.abs(x)),
+        ("sqrt", np.abs(x)),
+    )  # fmt: skip
     with mp.workdps(40):
-        for name, points in (("exp", x), ("expm1", x), ("sin", angles), ("log1p", np.abs(x))):
+        for name, points in cases:
             ours = getattr(np, name)(points)
-            for point, value in zip(points.tolist(), ours.tolist(), strict=True):
-                truth = getattr(mp, name)(mp.mpf(point))
-                assert abs(mp.mpf(value) - truth) <= 4 * mp.mpf(2) ** -52 * abs(truth) + mp.mpf(10) ** -300
+            worst = max(
+                off(v, getattr(mp, name)(mp.mpf(p))) for p, v in zip(points.tolist(), ours.tolist(), strict=True)
+            )
+            assert worst <= 4, name
+        y = rng.permutation(x)
+        angle = np.arctan2(y, x).tolist()
+        assert max(off(v, mp.atan2(b, a)) for a, b, v in zip(x.tolist(), y.tolist(), angle, strict=True)) <= 4
+        together = np.logaddexp(x, y).tolist()
+        for a, b, v in zip(x.tolist(), y.tolist(), together, strict=True):
+            # where the two nearly cancel the error is one of the larger of them: what is charged is 8 units of 1 + both sizes
+            assert abs(mp.mpf(v) - mp.log(mp.exp(a) + mp.exp(b))) <= 8 * mp.mpf(2) ** -53 * (1 + abs(v) + abs(b))
+
+
+def test_functions_of_complex_numbers_are_as_accurate_as_assumed() -> None:
+    """Relative to the modulus: the kernel and the cover of two messages sum such terms."""
+    rng = np.random.default_rng(6)
+    real = np.concatenate([rng.uniform(-700, 1, 2000), rng.uniform(-1, 1, 2000) * 10.0 ** rng.uniform(-12, 0, 2000)])
+    imaginary = np.concatenate([rng.uniform(-1e6, 1e6, 2000), rng.uniform(-4, 4, 2000)])
+    z = real + 1j * imaginary
+    small = np.concatenate([z[2000:], rng.uniform(1e-9, 3, 1000) + 1j * rng.uniform(0, np.pi, 1000)])
+    with mp.workdps(60):
+        assert max(off(v, mp.exp(mp.mpmathify(p))) for p, v in zip(z.tolist(), np.exp(z).tolist(), strict=True)) <= 4
+        ours = np.expm1(small).tolist()
+        assert max(off(v, mp.expm1(mp.mpmathify(p))) for p, v in zip(small.tolist(), ours, strict=True)) <= 4
+        assert max(off(v, abs(mp.mpmathify(p))) for p, v in zip(z.tolist(), np.abs(z).tolist(), strict=True)) <= 4
 
 
 @given(st.floats(1e-30, 0.4), st.integers(2, 12))

@@ -73,6 +73,7 @@ def account(
         n=int(known["n"] or 0),
         bound=solution.bound,
         reference=solution.reference,
+        caveat=solution.caveat,
     )
 
 

@@ -131,6 +131,11 @@ class Composition:
         return _product(laws) if len(laws) == len(each) else None
 
     @property
+    def caveats(self) -> list[str]:
+        """What the collections assume without a complete proof."""
+        return list(dict.fromkeys(part.blanket.caveat for part in self.collections if part.blanket.caveat is not None))
+
+    @property
     def rounds(self) -> int:
         """Of all collections."""
         return sum(part.rounds for part in self.collections)

@@ -15,12 +15,13 @@ MOST_POINTS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """What a bound proves about delta at an epsilon; None where it says nothing."""
+    """What a bound proves about delta at an epsilon, None where it says nothing; and what it assumes without a complete proof."""
 
     epsilon: float
     bound: str
     lower: float | None
     upper: float | None
+    caveat: str | None = None
 
 
 def privacy_curve(
@@ -46,7 +47,9 @@ def privacy_curve(
     for epsilon in np.linspace(0.0, epsilon_max, points).tolist():
         for bound in bounds:
             found = solve(bound, Problem(randomizer=blanket, n=n, epsilon=epsilon))
-            curve.append(Point(epsilon=epsilon, bound=bound.name, lower=found.lower, upper=found.upper))
+            curve.append(
+                Point(epsilon=epsilon, bound=bound.name, lower=found.lower, upper=found.upper, caveat=found.caveat)
+            )
         if progress is not None:
             progress()
     return curve

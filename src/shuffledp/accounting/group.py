@@ -55,4 +55,5 @@ def group(randomizer: HasBlanket, *, n: int, delta: float, rows: int, bound: str
     return Guarantee(
         epsilon=epsilon, delta=delta, n=n, bound=f"{judge.name}, group of {rows}" if rows > 1 else judge.name,
         reference=judge.reference, adjacency=f"replace one person's rows, at most {rows}" if rows > 1 else "replace-one",
+        caveat=randomizer.blanket().caveat,
     )  # fmt: skip

@@ -52,4 +52,5 @@ def _composed(bound: Bound, problem: Problem, rounds: int) -> Solution:
     return Solution(
         unknown=problem.unknown, value=value, lower=lower, upper=value, regime=regime, bound=bound.name,
         reference=f"{bound.reference}; composed exactly",
+        caveat=blanket.caveat,
     )  # fmt: skip

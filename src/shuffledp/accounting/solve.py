@@ -84,6 +84,7 @@ class Solution:
         bound: the bound's name.
         reference: where it is stated.
         note: a remark for the reader, or None.
+        caveat: what the values assume without a complete proof; None if nothing.
         claim: the bound's claim at the value, with who gave each side and the error ledger.
     """
 
@@ -95,11 +96,12 @@ class Solution:
     bound: str
     reference: str
     note: str | None = None
+    caveat: str | None = None
     claim: Claim | None = None
 
     def _repr_html_(self) -> str:
         cells = [self.bound, *("-" if end is None else f"{end:,.7g}" for end in (self.value, self.lower, self.upper))]
-        remarks = [text for text in (self.regime, self.note) if text]
+        remarks = [text for text in (self.regime, self.note, self.caveat) if text]
         return (
             table(["bound", f"{self.unknown}, safe to claim", "lower end", "upper end"], [cells])
             + span(self.lower, self.upper, f"between which numbers {self.unknown} is")
@@ -123,6 +125,7 @@ class Solution:
                 "reference": self.reference,
             }
             | ({"note": self.note} if self.note else {})
+            | ({"caveat": self.caveat} if self.caveat else {})
             | ({"certificate": certificate} if certificate else {})
         )
 
@@ -158,17 +161,19 @@ def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Sol
         bound=bound.name,
         reference=bound.reference,
         note=_note(problem, value),
+        caveat=_caveat(problem),
         claim=None
         if value is None and other is None
         else problem.claim(bound, value if value is not None else other or 1, "upper" if safe_end_only else "both"),
     )
 
 
-def _note(problem: Problem, value: float | None) -> str | None:
+def _caveat(problem: Problem) -> str | None:
     family = problem.randomizer
-    caveat = family.blanket(family.high).caveat if isinstance(family, RandomizerFamily) else family.caveat
-    if caveat is not None:
-        return caveat
+    return family.blanket(family.high).caveat if isinstance(family, RandomizerFamily) else family.caveat
+
+
+def _note(problem: Problem, value: float | None) -> str | None:
     if value is None or problem.unknown not in ("epsilon", "epsilon0"):
         return None
     if isinstance(problem.randomizer, RandomizerFamily):
@@ -201,7 +206,7 @@ def _solve_delta(bound: Bound, problem: Problem) -> Solution:
         regime=claim.regime,
         bound=bound.name,
         reference=bound.reference,
-        note=blanket.caveat,
+        caveat=blanket.caveat,
         claim=claim,
     )
 

@@ -202,9 +202,9 @@ def _json(unknown: str, inputs: dict[str, object], sweep: str | None, runs: Runs
 
 
 def _csv(unknown: str, sweep: str | None, runs: Runs) -> str:
-    header = [*([sweep] if sweep else []), "bound", unknown, "lower", "upper", "regime", "reference"]
+    header = [*([sweep] if sweep else []), "bound", unknown, "lower", "upper", "regime", "reference", "caveat"]
     rows = [
-        [*([point[sweep]] if sweep else []), s.bound, s.value, s.lower, s.upper, s.regime, s.reference]
+        [*([point[sweep]] if sweep else []), s.bound, s.value, s.lower, s.upper, s.regime, s.reference, s.caveat]
         for point, solutions in runs
         for s in solutions
     ]
@@ -239,7 +239,14 @@ def _table(unknown: Quantity, inputs: dict[str, object], sweep: str | None, runs
         ]
         body = aligned(["bound", unknown, other, "reference"], rows)
     notes = "".join(f"\n{name}: {reason}" for name, reason in reasons.items())
+    caveats = dict.fromkeys(f"{s.bound} {s.caveat}" for _, solutions in runs for s in solutions if _assumes(s))
+    notes += "".join(f"\nnote: {caveat}" for caveat in caveats)
     return f"{title}\n{body}" + (f"\n{notes}" if notes else "")
+
+
+def _assumes(solution: Solution) -> bool:
+    """Whether there is a value that rests on a caveat."""
+    return solution.caveat is not None and solution.value is not None
 
 
 def _cell(solution: Solution, unknown: Quantity) -> str:

@@ -54,6 +54,7 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
             "inputs": {"files": [str(f) for f in files], "rounds": total, given: known},
             "adjacency": ADJACENCY,
             "n_is_public": True,
+            "caveats": together.caveats,
             "results": [{"bound": "composition", "value": value, "lower": least, "upper": value, "regime": None}],
         }
         click.echo(json.dumps(result, indent=2, allow_nan=False))
@@ -61,6 +62,8 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
         click.echo(f"{total} rounds in {len(parts)} collections, {SETTING}")
         at_least = "" if least is None else f", and at least {rounded_down(least)}"
         click.echo(f"{given} = {known:g}: {solved} = {rounded_up(value)}{at_least}")
+        for caveat in together.caveats:
+            click.echo(f"note: one of the bounds {caveat}")
 
 
 def _read(file: Path) -> dict[str, Any]:

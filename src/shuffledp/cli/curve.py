@@ -54,13 +54,17 @@ def curve_command(
     if plot is not None:
         from shuffledp.figures.curves import draw_curves
 
-        draw_curves(curve, plot, title=f"{blanket.label}, n = {n:,}")
+        draw_curves(
+            curve, plot, title="\n".join([f"{blanket.label}, n = {n:,}", *([blanket.caveat] if blanket.caveat else [])])
+        )
     rows = [asdict(point) for point in curve]
     if as_json:
         inputs = {"randomizer": randomizer, "n": n, **values}
         document = {"inputs": inputs, "adjacency": ADJACENCY, "n_is_public": True, "curve": rows}
         click.echo(json.dumps(document, indent=2, allow_nan=False))
     else:
-        click.echo(comma_separated(["epsilon", "bound", "lower", "upper"], [list(row.values()) for row in rows]))
+        click.echo(
+            comma_separated(["epsilon", "bound", "lower", "upper", "caveat"], [list(row.values()) for row in rows])
+        )
     if all(point.lower is None and point.upper is None for point in curve):
         sys.exit(NO_CLAIM)

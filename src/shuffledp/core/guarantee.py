@@ -36,6 +36,7 @@ class Guarantee:
         bound: name of the bound that proves it.
         reference: where the bound is stated.
         adjacency: which datasets are neighbours.
+        caveat: what it assumes without a complete proof; None if nothing.
     """
 
     epsilon: float
@@ -44,11 +45,13 @@ class Guarantee:
     bound: str
     reference: str
     adjacency: str = ADJACENCY
+    caveat: str | None = None
 
     def __str__(self) -> str:
+        caveat = "" if self.caveat is None else f", which {self.caveat}"
         return (
             f"{claim(self.epsilon, self.delta)} after shuffling {counted(self.n, 'report')} "
-            f"({self.adjacency} neighbours, number of users public; proved by the {self.bound} bound)"
+            f"({self.adjacency} neighbours, number of users public; proved by the {self.bound} bound{caveat})"
         )
 
     @property

@@ -183,7 +183,11 @@ class Plan:
                 raise not_a_plan
             plan = cls(
                 protocol=protocol,
-                guarantee=Guarantee(**promise, reference=bound_named(promise["bound"]).reference),
+                guarantee=Guarantee(
+                    **promise,
+                    reference=bound_named(promise["bound"]).reference,
+                    caveat=protocol.randomizer.blanket().caveat,
+                ),
                 min_batch=body["min_batch"],
                 over_time=OverTime.from_document(body["over_time"]) if "over_time" in body else None,
                 wording=Wording.from_document(body.get("wording", {})),
@@ -336,6 +340,7 @@ def certified(question: Question, protocol: Deployable) -> Plan:
             n=question.honest,
             bound=bound.name,
             reference=bound.reference,
+            caveat=protocol.randomizer.blanket().caveat,
         ),
         min_batch=question.n,
     )

@@ -17,8 +17,9 @@ _DRAW = 1 << 32
 def to_grid(
     values: Reals, words: WordSource, *, low: float, high: float, steps: int, first_row: int
 ) -> NDArray[np.unsignedinteger]:
-    """Grid points 0 ... steps of [low, high], rounded up with the probability that keeps the mean, to within 2^-136.
+    """Grid points 0 ... steps of [low, high], rounded up with the probability that keeps the mean.
 
+    The draw is right to within 2^-136, and the probability, which is computed in doubles, to within steps * 2^-51.
     A value outside the range is refused.
     """
     array = checks.numbers(values)

@@ -77,7 +77,7 @@ class Summation(Summing, OneMessage):
         return f"each user rounds the value at random to a grid of {self.precision:,} steps, then {self.randomizer.sentence()}"
 
     def encode(self, values: Reals, words: WordSource, *, first_row: int) -> Symbols:
-        """Grid points, rounded up with the probability that keeps the mean, to within 2^-136.
+        """Grid points, rounded up with the probability that keeps the mean, as exactly as doubles can say it.
 
         A value outside the range is refused.
         """

@@ -48,6 +48,11 @@ class TogetherBlanket(Blanket):
         """The formulas are about one message per person."""
         return False
 
+    @property
+    def caveat(self) -> str | None:
+        """What any of the parts assumes."""
+        return next((part.caveat for part in self.parts if part.caveat), None)
+
     def releases(self) -> Sequence[Blanket]:
         """The parts: what composes."""
         return self.parts
