@@ -88,6 +88,15 @@ def test_a_release_is_on_disk_with_its_name_before_it_counts_as_booked(
         assert json.loads(synced[0].splitlines()[-1])["batch"] == name
 
 
+def test_where_no_turn_can_be_taken_nothing_is_booked(tmp_path: Path) -> None:
+    """Two releases at once could both fit."""
+    path = tmp_path / "ledger.jsonl"
+    path.with_name("ledger.jsonl.lock").mkdir()
+    with pytest.raises(InvalidInput, match=r"cannot write the ledger .*\. Nothing is opened"):
+        Ledger(path, epsilon=budget_for(3), delta=1e-6).book(release("one"))
+    assert not path.exists()
+
+
 def test_an_altered_ledger_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     ledger = Ledger(path, epsilon=budget_for(3), delta=1e-6)

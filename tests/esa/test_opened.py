@@ -75,6 +75,13 @@ def test_a_damaged_memory_is_refused(tmp_path: Path, content: bytes) -> None:
         remembered.among(ids([b"a" * 16]), "another")
 
 
+def test_where_no_turn_can_be_taken_nothing_is_opened(tmp_path: Path) -> None:
+    """Two analyses at once could both open a report."""
+    (tmp_path / "task" / "lock").mkdir(parents=True)
+    with pytest.raises(InvalidInput, match="cannot remember"), OpenedBefore(tmp_path).of("task"):
+        pytest.fail("there is no turn")
+
+
 def test_where_nothing_can_be_remembered_nothing_is_opened(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
