@@ -156,7 +156,7 @@ def rendered(run: dict[str, Any]) -> str:
         f"- **{passed:,} cases of {len(tests)} tests passed, {failed} failed**, for {len(CLAIMS)} claims.",
         f"- **{len(open_gaps())} gaps** are open; they are listed below.", "",
         "## Truth and claim", "",
-        "Upper end of `best` over the true delta: 1 is exact, and larger is safe but loose. For Laplace and Gaussian noise the truth is itself between two numbers, of which the smaller one is taken.", "",
+        "Upper end of `best` over the true delta: 1 is exact, and larger is safe but loose. Of Laplace and Gaussian noise the datasets are those of the values 0, 1/2 and 1, and the truth is itself between two numbers, of which the smaller one is taken; of `generic`, some randomizers stand for all.", "",
         *rows("randomizer | points | outside | median | largest", [f"| {kind} | {one['points']} | {one['outside']} | {one['median']} | {one['largest']} |" for kind, one in truth.items()]),
     ]  # fmt: skip
     for area in dict.fromkeys(claim.area for claim in CLAIMS):

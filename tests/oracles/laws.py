@@ -159,7 +159,7 @@ def _dummies(randomizer: Any) -> Laws:
 
 
 INPUTS = (Fraction(0), Fraction(1, 2), Fraction(1))
-"""Of those with real values."""
+"""Of those with real values: datasets of these only, so that the truth over all real ones is at least as large."""
 
 
 def _laplace(randomizer: Any, cells: int) -> Laws:
