@@ -32,6 +32,8 @@ from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair
 from shuffledp.references import cite
 
+_FEWEST: Final = 1000
+"""Users below which it never wins."""
 _LARGEST_BLOCK: Final = 8192
 _SHARES: Final = np.geomspace(1e-6, 0.6, 60)
 """Of all users, those who may be left for the cushion."""
@@ -76,7 +78,7 @@ class Cushion:
 
     def promises(self, blanket: Blanket, *, n: int, epsilon: float) -> bool:
         """Whether it is worth evaluating: it is likely to be below the numeric bound."""
-        if not blanket.crowds() or out_of_range(blanket.crowds(), epsilon) is not None:
+        if n < _FEWEST or not blanket.crowds() or out_of_range(blanket.crowds(), epsilon) is not None:
             return False
         profile = _profile(blanket)
         split, lost = _best_split(profile, n, epsilon)
