@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -130,11 +130,12 @@ class Table(Tabular):
         if max(sizes, default=0) > _LARGE:
             return None
         parts, groups, names = list[TablePart](), list[int](), list(dict.fromkeys(columns))
+        table = replace(self, path=self.path.absolute())  # whoever reads a part may be in another folder
         for j, _ in enumerate(sizes):
             groups.append(j)
             rows = sum(sizes[i] for i in groups)
             if rows >= ROWS or j == len(sizes) - 1:
-                parts.append(TablePart(rows, partial(self._part, names, groups, found)))
+                parts.append(TablePart(rows, partial(table._part, names, groups, found)))
                 groups = []
         return parts
 
