@@ -21,7 +21,7 @@ _BITS = 160
 _FIRST_CELLS = 24
 _MOST_DATASETS = 6000
 _PERIODS, _CUT = 26.0, 9.0
-"""Nodes are so close that copies are 26 standard deviations of N apart, and go 9 reciprocal ones out."""
+"""Nodes are so close that copies are 26 standard deviations of N apart and fade, and go 9 reciprocal ones out."""
 _STEEPEST = 60.0
 
 
@@ -85,7 +85,7 @@ class _Direction:
             bound(self._moments(ones, self._others - ones, self._tilt)[1] for ones in (0, self._others))
             for bound in (max, min)
         )
-        self._period = 2 * math.ceil(max(_PERIODS * max(wide, 1 / self._tilt), 40.0) / 2) + 1
+        self._period = 2 * math.ceil(max(_PERIODS * wide + 40 / self._tilt, 40.0) / 2) + 1
         last = min(math.ceil(_CUT / max(narrow, 1e-9) * self._period / (2 * math.pi)), (self._period - 1) // 2)
         self._all = 2 * last + 1 >= self._period
         step = 2 * arb.pi() / self._period

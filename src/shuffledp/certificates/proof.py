@@ -20,7 +20,7 @@ METHODS: Final = {
 }
 _UNCOVERED: Final = 1e-5
 """The part of delta that messages outside a measure may cost, where there is a choice."""
-_LOSS, _ROUGH_LOSS = 1e-5, 3e-3
+_LOSS, _ROUGH_LOSS = 1e-5, 1e-3
 """By how much delta may grow, relatively, so that there are fewer values: in a proof, and in looking for a good measure."""
 Tick = Callable[[], None]
 
@@ -114,7 +114,7 @@ def _best_measure(options: Sequence[Pair], crowd: Crowd, growth: arb, target: ar
             term = thinned(term, crowd, rest * crowd.expected(), _ROUGH_LOSS)
         return _log(contour_bound(term, crowd, _FINENESS[1]) / crowd.expected() + pair.uncovered(growth))
 
-    low, high = (_first_below(options, growth, share * target) for share in (1.0, 1e-3))
+    low, high = (_first_below(options, growth, share * target) for share in (1.0, _UNCOVERED))
     while low < high:
         middle = (low + high) // 2
         if bound(options[middle]) <= bound(options[middle + 1]):
