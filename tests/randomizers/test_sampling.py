@@ -1,15 +1,16 @@
 """Thresholds and the corners of sampling; tests/conformance/test_randomizers.py has what holds for every randomizer."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import chisquare
+from scipy.stats import chisquare, laplace
 
-from shuffledp import Channel, KeyedWords, LatticeChannel, RandomizedResponse, SystemWords
+from shuffledp import Channel, InvalidInput, KeyedWords, Laplace, LatticeChannel, RandomizedResponse, SystemWords
 from shuffledp.core.words import RESPONSE, coins, rows_from
 
 SIGNIFICANCE = 1e-9
@@ -108,3 +109,42 @@ def test_impossible_messages_are_never_sent() -> None:
     lattice = LatticeChannel.of(Channel([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
     messages = lattice.randomize(np.zeros(100_000, dtype=np.int64), KeyedWords.seeded(5), first_row=0)
     assert set(messages.tolist()) == {0, 1}
+
+
+def test_a_lattice_reaches_as_far_as_it_says_and_has_the_cells_of_its_law() -> None:
+    lattice = Laplace(epsilon0=2.0).lattice(inputs=5, outputs=33, reach=2.0)
+    assert lattice.inputs == (0.0, 0.25, 0.5, 0.75, 1.0)
+    assert lattice.outputs == pytest.approx(np.linspace(-2.0, 3.0, 33))
+    edges = (np.linspace(-2.0, 3.0, 33)[1:] + np.linspace(-2.0, 3.0, 33)[:-1]) / 2
+    for symbol, value in enumerate(lattice.inputs):
+        below = np.concatenate([[0.0], laplace.cdf(edges, loc=value, scale=0.5), [1.0]])
+        assert lattice.probability(np.arange(33), symbol) == pytest.approx(np.diff(below), rel=1e-9)
+
+
+def test_cells_of_a_lattice_are_whole_and_possible_ones_at_least_one() -> None:
+    """A probability far below 2^-64 becomes that, and what is owed is taken from the largest."""
+    lattice = LatticeChannel.of(Channel([[1e-30, 1 - 1e-30, 0.0], [0.5, 0.25, 0.25]]))
+    assert lattice.counts == ((1, 2**64 - 1, 0), (2**63, 2**62, 2**62))
+    assert lattice.outputs == (0.0, 1.0, 2.0)
+    assert lattice.inputs == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "reach"), [(1, 5, 1.0), (5, 1, 1.0), (5, 5, 0.0), (5, 5, 1e12), (5, 5, -1.0)]
+)
+def test_what_is_no_lattice_is_refused(inputs: int, outputs: int, reach: float) -> None:
+    with pytest.raises(InvalidInput):
+        Laplace(epsilon0=2.0).lattice(inputs=inputs, outputs=outputs, reach=reach)
+
+
+@pytest.mark.parametrize(
+    ("counts", "inputs", "outputs"),
+    [
+        (((2**64,),), (0.0,), (0.0,)), (((2**64, 0), (1, 2**64 - 1)), (0.0,), (0.0, 1.0)),
+        (((2**64, 1), (1, 2**64 - 1)), (0.0, 1.0), (0.0, 1.0)), (((2**64 + 1, -1), (1, 2**64 - 1)), (0.0, 1.0), (0.0, 1.0)),
+        (((2**64, 0), (2**64,)), (0.0, 1.0), (0.0, 1.0)), (((2.0**64, 0), (1, 2**64 - 1)), (0.0, 1.0), (0.0, 1.0)),
+    ],
+)  # fmt: skip
+def test_counts_that_are_no_channel_are_refused(counts: Any, inputs: Any, outputs: Any) -> None:
+    with pytest.raises(InvalidInput, match="row"):
+        LatticeChannel(counts=counts, inputs=inputs, outputs=outputs, label="wrong")
