@@ -192,6 +192,14 @@ def test_there_is_no_lower_end_where_no_pair_of_datasets_is_known() -> None:
         assert compose([collection(RR4, 1000, 1), one]).least_delta(0.1) is None
 
 
+def test_rounds_of_what_says_nothing_cost_nothing() -> None:
+    for nothing in (RandomizedResponse(size=3, gamma=1.0), Generic(epsilon0=0.0)):
+        together = compose([collection(nothing, 10, 1000)])
+        assert together.epsilon(1e-9) < 1e-6
+        assert together.delta(0.01) < 1e-12
+        assert (together.least_epsilon(1e-9) or 0.0) <= together.epsilon(1e-9)
+
+
 def test_bad_rounds() -> None:
     with pytest.raises(InvalidInput, match="rounds"):
         collection(RandomizedResponse(size=4, epsilon0=1.0), 1000, 0)

@@ -78,6 +78,7 @@ def test_a_table_says_nothing_of_rejected_or_adjusted_values(tmp_path: Path, mea
     stated = json.loads(parquet.read_schema(tmp_path / "table.parquet").metadata[b"shuffledp"])
     assert set(stated) == {"version", "plan", "guarantee", "users", "rows_per_person", "people_checked", "sha256"}
     assert stated["users"] == len(NUMBERS) + 1
+    assert set(stated["guarantee"]) == {"epsilon", "delta", "n", "bound", "reference", "adjacency"}  # as ever
     assert read_export(tmp_path / "table.parquet").rejected == {}
 
 

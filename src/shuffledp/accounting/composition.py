@@ -71,8 +71,8 @@ class Collection:
     def grid(self, depth: int = 0) -> LossGrid:
         """Where the curve is evaluated."""
         epsilon0 = self.blanket.epsilon0()
-        end = math.inf if epsilon0 is None else round_up(epsilon0)
-        return loss_grid(self.delta_up, depth, guess=self._guess(depth), end=end)
+        end = None if epsilon0 is None else round_up(epsilon0)
+        return loss_grid(self.delta_up, depth, guess=self._guess(depth), end=end or math.inf)
 
     def _guess(self, depth: int) -> float:
         return first_guess(Problem(randomizer=self.blanket, n=self.n, delta=negligible(depth)))
@@ -102,8 +102,9 @@ def to_pld(collection: Collection) -> "PrivacyLossDistribution":
         raise InvalidInput("dp_accounting is not installed. Install the package dp-accounting.") from None
     law = collection.law()
     unit = 2.0**-law.bits
-    masses = np.array([float(int(mass)) * unit for mass in law.masses])
-    pmf = pld_pmf.DensePLDPmf(law.step, law.first, masses, law.infinite * unit, pessimistic_estimate=True)
+    masses = np.array([*(int(mass) * unit for mass in law.masses), law.infinite * unit])
+    masses = np.where(masses > 0, np.nextafter(masses, 1.0), 0.0)
+    pmf = pld_pmf.DensePLDPmf(law.step, law.first, masses[:-1], float(masses[-1]), pessimistic_estimate=True)
     return privacy_loss_distribution.PrivacyLossDistribution(pmf)
 
 

@@ -75,7 +75,7 @@ def loss_grid(delta_up: Callable[[float], float], depth: int, *, guess: float, e
 
 def reach(delta_up: Callable[[float], float], depth: int, guess: float) -> float:
     """An epsilon at which delta is negligible, or falls no further; not much larger than the least such."""
-    little, high = negligible(depth), min(guess, _FARTHEST) / 3
+    little, high = negligible(depth), max(_NEAREST, min(guess, _FARTHEST) / 3)
     while high > _NEAREST and delta_up(high) <= little:
         high /= 4
     least, at = 1.0, high

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document
 from shuffledp.core.files import drafted
+from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.memory import check_memory
 from shuffledp.core.words import KeyedWords, rows_from
 from shuffledp.engines.run import promised, result_of
@@ -45,7 +46,7 @@ def export(plan: Plan, found: Tally, source: Source, path: Path) -> None:
         raise InvalidInput("the messages of this protocol are more than their counts. Use run.")
     messages = _permuted(often)
     stated: Document = {
-        "version": _VERSION, "plan": plan.document(), "guarantee": asdict(promised(plan, users, source.rows_per_person)),
+        "version": _VERSION, "plan": plan.document(), "guarantee": _stated(promised(plan, users, source.rows_per_person)),
         "users": users, "rows_per_person": source.rows_per_person, "people_checked": source.knows_people,
     }  # fmt: skip
     stated["sha256"] = _digest(stated, messages)
@@ -75,9 +76,14 @@ def read_export(path: Path, candidates: Sequence[str] | None = None) -> Result:
     counts = plan.protocol.tallied(Counts.of(messages, plan.protocol.alphabet).values, users)
     tally = Tally(rows=users, counts=counts)
     result = result_of(plan.about(candidates), tally, rows=rows, checked=checked is True, private=True)
-    if result.guarantee is None or stated.get("guarantee") != asdict(result.guarantee):
+    if result.guarantee is None or stated.get("guarantee") != _stated(result.guarantee):
         raise edited
     return result
+
+
+def _stated(promise: Guarantee) -> dict[str, Any]:
+    """As it is written; a caveat only if there is one, so that tables of before are read."""
+    return {name: value for name, value in asdict(promise).items() if name != "caveat" or value is not None}
 
 
 def _permuted(often: NDArray[np.int64]) -> Messages:
