@@ -120,7 +120,7 @@ def test_a_sampler_that_does_something_else_is_noticed_behind_the_shuffler() -> 
 
 def test_false_alarms_are_no_more_frequent_than_the_confidence_says() -> None:
     """Claims that are exactly true, audited many times with little confidence; who trusts rates as they are is often wrong."""
-    audits, confidence, alarms, naive = examples(150), 0.8, 0, 0
+    audits, confidence, alarms, naive = examples(120), 0.8, 0, 0
     coin = RandomizedResponse(size=2, epsilon0=1.0)
     for seed in range(audits):
         found = audit(coin, view="local", epsilon=1.0, trials=300, confidence=confidence, words=seeded(seed))
