@@ -44,6 +44,8 @@ def conduct(
     The number of trials is settled, and the event chosen, before the first trial that counts.
     """
     check_budget(trials, seconds, confidence)
+    if not 0 <= enough <= 1:
+        raise InvalidInput(f"enough is a share of the claim, from 0 to 1; got {enough}. A usual choice is 0.5.")
     run = _Run(subject, watch)
     started = time.perf_counter()
     if trials is None:

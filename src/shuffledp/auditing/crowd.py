@@ -16,6 +16,7 @@ from shuffledp.errors import InvalidInput
 Reals = NDArray[np.float64]
 _TOGETHER: Final = 1 << 18
 """Messages that are drawn at once."""
+_MOST_USERS: Final = 10_000_000
 _TRIPLES: Final = 4
 """Of values, of which the best is looked for by its power."""
 _ROUGHLY: Final = 1_000_000
@@ -43,6 +44,8 @@ class Crowd(Subject):
     ) -> None:  # fmt: skip
         if not 0 <= known < n:
             raise InvalidInput(f"of {n:,} users an attacker knows at most {n - 1:,}; got {known:,}. Use fewer.")
+        if view == "shuffled" and n - known > _MOST_USERS:
+            raise InvalidInput(f"{n:,} users are too many to sample again and again. Audit at most {_MOST_USERS:,}.")
         self.name, self.view, self.claimed = inputs.name, view, claimed
         self.n = 1 if view == "local" else n - known
         self._known, self._words = known, words or KeyedWords.fresh()

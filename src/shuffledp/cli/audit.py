@@ -98,6 +98,8 @@ def audit_cli(
             state[0] = step
 
         if command is not None:
+            if seed is not None:
+                raise InvalidInput("a program has coins of its own, which --seed does not reach. Leave it out.")
             if epsilon is None:
                 raise InvalidInput("a program claims nothing by itself. State what it should keep with --epsilon.")
             found = audit_command(

@@ -1,0 +1,31 @@
+"""The picture and the page of an audit."""
+
+from dataclasses import replace
+
+from shuffledp import KeyedWords, RandomizedResponse, audit
+from shuffledp.figures.audit import page, picture
+
+FOUND = audit(RandomizedResponse(size=2, epsilon0=1.0), view="local", trials=2000, words=KeyedWords.seeded(1))
+
+
+def test_the_page_states_the_verdict_and_loads_nothing() -> None:
+    text = page(FOUND.document())
+    assert "consistent" in text
+    assert "2,000" in text
+    assert "default-src 'none'" in text
+    assert 'src="data:image/svg+xml' in text
+
+
+def test_names_are_escaped() -> None:
+    """The name of a program is somebody else's text."""
+    text = page(replace(FOUND, name="<script>alert(1)</script>").document())
+    assert "<script>" not in text
+
+
+def test_every_verdict_and_direction_has_a_picture() -> None:
+    for claimed, enough in ((0.1, 0.5), (1.0, 0.5), (1.0, 1.0)):
+        found = replace(FOUND, claimed=replace(FOUND.claimed, epsilon=claimed), enough=enough)
+        for turned in (False, True):
+            event = replace(found.event, reversed=turned)
+            assert picture(replace(found, event=event).document(), "png").startswith(b"\x89PNG")
+    assert len(FOUND.plot().axes) == 2
