@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from oracles.server import Place
 from oracles.shuffling import ANALYZER, RING, TASK, Clock, made, messages, reports
 from shuffledp import InvalidInput
-from shuffledp.esa.crypto import seal_message, unseal
+from shuffledp.esa.crypto import seal_inner, seal_message, unseal, wrap
 from shuffledp.esa.release import release
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.wire import report_id
-from shuffledp.stores.batch import Batch
+from shuffledp.stores.batch import Batch, NextKey
 from shuffledp.stores.sqlite.store import SQLiteStore
 from shuffledp.stores.store import Store, StoreUnavailable
 
@@ -103,6 +103,21 @@ def test_the_store_is_asked_for_the_whole_minimum(
     shuffler.accept(TASK.id, reports(50))
     assert isinstance(shuffler.close(TASK.id, whatever_the_window=True), Batch)
     assert asked == [TASK.release_size] == [50]
+
+
+def test_a_key_that_is_not_in_use_yet_is_never_announced(tmp_path: Path, clock: Clock) -> None:
+    """Nor is a report that is sealed to it kept: it would tell its sender from everybody else."""
+    shuffler = made(tmp_path / "store.db", clock)
+    soon = ANALYZER.introduced().public()
+    shuffler.seal_to(TASK.id, soon)
+    (pending,) = [key for key in soon.keys if key.state == "PENDING"]
+    batch = shuffler.store.open_batch(TASK.id)
+    assert shuffler.announced(batch) == batch.key
+    early = NextKey(id=pending.key_id, fingerprint=soon.fingerprint(pending))
+    assert shuffler.announced(replace(batch, key=early)) is None
+    sealed = wrap(seal_inner(3, TASK, soon, pending), TASK, [RING.public()])
+    assert shuffler.accept(TASK.id, [sealed]) == ["outdated_key"]
+    assert shuffler.store.open_batch(TASK.id).count == 0
 
 
 def test_a7_malformed_records_fail_by_themselves(tmp_path: Path, clock: Clock, place: Place) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -149,6 +150,23 @@ def test_a_law_ten_percent_off_is_caught(structure: Structure, wrong: str) -> No
     for blanket, accepted in ((right, True), (spoilt, False)):
         found = math.exp(bound_named("numeric").claim(blanket, n=1, epsilon=0.3, side="upper").log_delta.upper)
         assert (abs(found / truth - 1) < 2e-3) == accepted
+
+
+@given(st.floats(0.01, 20.0), st.sampled_from(STRUCTURES))
+def test_the_law_of_an_epsilon0_is_that_of_its_gamma(epsilon0: float, structure: Structure) -> None:
+    """gamma = 1 / (1 + s (e^eps0 - 1)): by either parameter the same blanket, variable and pairs."""
+    by_epsilon0 = DesignResponse.law(structure, epsilon0=epsilon0)
+    gamma = 1 / (1 + float(structure.share) * math.expm1(epsilon0))
+    assert float(by_epsilon0.gamma()) == pytest.approx(gamma, rel=1e-12)
+    by_gamma = DesignResponse.law(structure, gamma=gamma)
+    assert float(by_gamma.epsilon0()) == pytest.approx(epsilon0, rel=1e-9)
+    for one, other in zip(by_epsilon0.amplification(arb(0.3)), by_gamma.amplification(arb(0.3)), strict=True):
+        for name in ("mean", "lower", "upper", "second_moment"):
+            assert float(getattr(one, name)) == pytest.approx(float(getattr(other, name)), rel=1e-6)
+    for options, others in zip(by_epsilon0.pairs(), by_gamma.pairs(), strict=True):
+        for one_pair, other_pair in zip(options, others, strict=True):
+            for name in ("difference", "second", "masses"):
+                assert getattr(one_pair, name) == pytest.approx(getattr(other_pair, name), rel=1e-6)
 
 
 @given(st.floats(1e-6, 0.999), st.floats(0.01, 30.0), st.sampled_from(STRUCTURES))
