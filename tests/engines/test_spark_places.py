@@ -131,8 +131,8 @@ def test_the_command_reads_files_and_tables(spark: Any, folder: Path) -> None:
         ("people0.parquet --master local[2]", "say where Spark is. Use --engine spark"),
         ("people0.parquet --engine spark --master a --remote b", "Give one of --master, --remote"),
         ("--table people", "Use --engine spark"),
-        ("people0.parquet --table people --engine spark", "Give DATA, --files or --table"),
-        ("", "Give DATA, --files or --table"),
+        ("people0.parquet --table people --engine spark", "Give DATA or --files, or --table"),
+        ("", "Give DATA or --files, or --table"),
         ("--table people --engine spark --separator ;", "is not a CSV file"),
     ],
 )
