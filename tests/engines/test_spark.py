@@ -1,6 +1,5 @@
 """The engine spark beyond what every engine does: tables of Spark, work that is repeated, errors that show nothing."""
 
-import os
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from oracles.scale import full
 from oracles.spark_tasks import Interrupted, Unsent, dies_at_first, fails_with_a_value
 from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, SystemWords, plan, run, run_file
@@ -25,8 +25,7 @@ from shuffledp.engines.tally import Tally
 from shuffledp.engines.values import Values
 
 pytestmark = pytest.mark.xdist_group("spark")
-SCALE = float(os.environ.get("SHUFFLEDP_TEST_SCALE", "1"))
-ROWS = 1_000_000 if SCALE > 1 else 12_000
+ROWS = full(12_000, 1_000_000)
 WORDS = KeyedWords.seeded(5)
 COLOURS = ["red", "green", "blue"]
 

@@ -18,6 +18,7 @@ import pytest
 from pyarrow import parquet
 
 from oracles.process import called
+from oracles.scale import full
 from oracles.spark import Cluster, connect_url
 from shuffledp import KeyedWords, Plan, run_file
 
@@ -101,6 +102,7 @@ def test_connect_gives_the_same(spark: Any, histogram: Plan, folder: Path) -> No
     check_tallied(python(TALLIED, str(folder), connect_url(spark), "remote"), histogram, folder)
 
 
+@pytest.mark.skipif(not full(0, 1), reason="six processes of Java: in make test-all")
 def test_a_worker_killed_in_the_middle_changes_nothing(histogram: Plan, folder: Path) -> None:
     with Cluster(folder / "cluster") as cluster:
         process = python(TALLIED, str(folder), cluster.url, "master")
