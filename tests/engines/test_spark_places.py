@@ -18,6 +18,7 @@ import pytest
 from pyarrow import parquet
 
 from oracles.process import called
+from oracles.scale import full
 from oracles.spark import Cluster, connect_url
 from shuffledp import KeyedWords, Plan, run_file
 
@@ -101,6 +102,7 @@ def test_connect_gives_the_same(spark: Any, histogram: Plan, folder: Path) -> No
     check_tallied(python(TALLIED, str(folder), connect_url(spark), "remote"), histogram, folder)
 
 
+@pytest.mark.skipif(not full(0, 1), reason="six processes of Java: in make test-all")
 def test_a_worker_killed_in_the_middle_changes_nothing(histogram: Plan, folder: Path) -> None:
     with Cluster(folder / "cluster") as cluster:
         process = python(TALLIED, str(folder), cluster.url, "master")
@@ -131,8 +133,8 @@ def test_the_command_reads_files_and_tables(spark: Any, folder: Path) -> None:
         ("people0.parquet --master local[2]", "say where Spark is. Use --engine spark"),
         ("people0.parquet --engine spark --master a --remote b", "Give one of --master, --remote"),
         ("--table people", "Use --engine spark"),
-        ("people0.parquet --table people --engine spark", "Give DATA, --files or --table"),
-        ("", "Give DATA, --files or --table"),
+        ("people0.parquet --table people --engine spark", "Give DATA or --files, or --table"),
+        ("", "Give DATA or --files, or --table"),
         ("--table people --engine spark --separator ;", "is not a CSV file"),
     ],
 )

@@ -1,6 +1,5 @@
 """Sealed reports on Spark: opened, kept once, released in a secret order, opened again and counted, as without it."""
 
-import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from oracles.parties import ANALYZER, EIGHT, SHUFFLER, sealed
+from oracles.scale import full
 from shuffledp import InvalidInput
 from shuffledp.cluster import session as sessions
 from shuffledp.esa.analyzer import analyze
@@ -23,9 +23,7 @@ from shuffledp.esa.spark_opening import SparkOpeners, _secrets
 from shuffledp.stores.registry import open_store
 
 pytestmark = pytest.mark.xdist_group("spark")
-SCALE = float(os.environ.get("SHUFFLEDP_TEST_SCALE", "1"))
-REPORTS = 200_000 if SCALE > 1 else 1_500
-"""Each of a few different ones sealed anew."""
+REPORTS = full(1_500, 200_000)
 GARBAGE = [b"", b"x" * 126, bytes(126)]
 
 

@@ -96,7 +96,7 @@ def chosen_rows(
     if sum(one is not None for one in (data, files, table)) != 1:
         raise InvalidInput(
             "the rows come from one file, from all files like a pattern, or from a table of Spark. "
-            "Give DATA, --files or --table."
+            "Give DATA or --files, or --table."
         )
     written: dict[str, Any] = {"multiline": multiline, "separator": separator, "decimal": decimal}
     if table is None:
