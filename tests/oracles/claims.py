@@ -71,7 +71,7 @@ def random_certificate(kind: str, rng: random.Random) -> Certificate:
     """A claim with a positive epsilon, solved for epsilon by the accountant."""
     while True:
         randomizer = random_randomizer(kind, rng)
-        n, delta = int(10 ** rng.uniform(0, 9)), 10 ** rng.uniform(-10, -2)
+        n, delta = int(10 ** rng.uniform(2 if kind == "gaussian" else 0, 9)), 10 ** rng.uniform(-10, -2)
         try:
             found: Guarantee = account(randomizer, n=n, delta=delta, bound=bound_for(kind))
         except NoClaim:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
-from importlib.metadata import version
+from importlib import import_module
 from typing import Any, Final, Protocol, Self
 
 from shuffledp.core.canonical import digest
@@ -69,7 +69,7 @@ class Certificate:
     rounds: int = 1
     assumes: Sequence[str] = ()
     bound: str = "best"
-    made_with: str = field(default_factory=lambda: version("shuffledp"))
+    made_with: str = field(default_factory=lambda: str(import_module("shuffledp").__version__))
 
     @classmethod
     def of(cls, randomizer: _Documented, guarantee: _Promise, *, reports: int | None = None, rounds: int = 1) -> Self:

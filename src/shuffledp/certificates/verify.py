@@ -50,8 +50,8 @@ class Verification:
 def verify(document: object, tick: Callable[[], None] = lambda: None) -> Verification:
     """Prove the claim of a certificate in ball arithmetic, with none of the code that made it.
 
-    Nothing is raised: a document that is no certificate, or was edited, is refused. A file that carries a certificate, such as a
-    plan, is as good as the certificate. `tick` is called now and then, for a progress bar.
+    Nothing is raised: a document that is no certificate, or was edited, is refused. A document with a certificate in its field
+    "certificate" is as good as the certificate. `tick` is called now and then, for a progress bar.
 
     >>> verify({"kind": "something else"}).verdict
     'refused'

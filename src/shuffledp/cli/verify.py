@@ -19,11 +19,11 @@ from shuffledp.core.files import read_json
 def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
     """Prove the claims of certificates again, in ball arithmetic, with none of the code that made them.
 
-    Each FILE is a certificate (`shuffledp account --certificate`), or a plan or result that carries one.
+    Each FILE is a certificate (`shuffledp account --certificate`), or JSON with one in its field "certificate".
     """
     found = []
     for file in files:
-        document = read_json(file, "JSON", "Give a certificate, a plan or a result.")
+        document = read_json(file, "JSON", "Give a certificate.")
         found.append((file, _watched(file, document)))
     words = "\n".join(_words(file, verification) for file, verification in found)
     result = {"results": [{"file": str(file)} | verification.document() for file, verification in found]}
