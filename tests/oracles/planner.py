@@ -82,6 +82,8 @@ class Visitor:
     def number(self, label: str) -> str:
         """What is shown under a label."""
         item = self.page.locator(".numbers > div", has=self.page.locator("dt", has_text=re.compile(f"^{label}")))
+        if not item.count():
+            raise AssertionError(f"no {label} in: {self.page.locator('#answer').inner_text()}; {self.problems}")
         return item.locator("dd").first.inner_text()
 
     def message(self, name: str) -> str:

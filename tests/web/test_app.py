@@ -2,28 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+import os
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from shuffledp.errors import NoClaim
+from oracles.tabs import KNOWN
 from shuffledp.web.app import app
-from shuffledp.web.form import Field, Tab, Typed
 
 BASE = "http://127.0.0.1:8017"
-
-
-def answering(steps: Any) -> Tab:
-    """A tab whose answer comes in these steps."""
-
-    def answer(typed: Typed) -> Iterator[dict[str, Any]]:
-        yield from steps(typed)
-
-    return Tab(
-        name="test", title="Test", lead="", asks=lambda: [Field(name="n", label="Number", kind="whole")], answer=answer
-    )
 
 
 def asked(method: str, path: str, *, tabs: Any = None, **more: Any) -> httpx.Response:
@@ -97,59 +86,43 @@ def test_what_is_no_question_is_refused() -> None:
 
 
 def test_an_error_says_what_is_wrong_and_shows_no_traceback() -> None:
-    def refused(_: Typed) -> Iterator[dict[str, Any]]:
-        yield {"id": "a", "kind": "words"}
-        raise NoClaim("not with so few. Ask more people.")
-
-    def broken(_: Typed) -> Iterator[dict[str, Any]]:
-        raise RuntimeError("secret")
-        yield {}
-
-    found = blocks(asked("POST", "/answer/test", json={}, tabs={"test": answering(refused)}))
+    found = blocks(asked("POST", "/answer/refused", json={}, tabs=KNOWN))
     assert [one["kind"] for one in found] == ["words", "end"]
     assert found[-1]["message"] == "not with so few. Ask more people."
-    (end,) = blocks(asked("POST", "/answer/test", json={}, tabs={"test": answering(broken)}))
+    (end,) = blocks(asked("POST", "/answer/broken", json={}, tabs=KNOWN))
     assert "secret" not in end["message"]
     assert "RuntimeError" in end["message"]
 
 
-def test_the_same_question_is_answered_once() -> None:
-    times = 0
+def test_a_process_that_dies_leaves_an_answer_without_an_end() -> None:
+    """The page says so then: there is nothing that could be taken for an answer."""
+    assert [one["kind"] for one in blocks(asked("POST", "/answer/killed", json={}, tabs=KNOWN))] == ["words"]
 
-    def counted(typed: Typed) -> Iterator[dict[str, Any]]:
-        nonlocal times
-        times += 1
-        yield {"id": "a", "kind": "words", "n": typed.whole("n"), "long": "x" * (1 << 21)}
 
+def test_the_same_question_is_answered_once(tmp_path: Path) -> None:
     async def ask() -> list[str]:
-        transport = httpx.ASGITransport(app=app(tabs={"test": answering(counted)}))
+        transport = httpx.ASGITransport(app=app(tabs=KNOWN))
         async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
-            numbers = [*map(str, [1, 1, 2, *range(3, 12), 1])]
-            return [(await client.post("/answer/test", json={"n": n})).text for n in numbers]
+            given = [{"n": str(n), "file": str(tmp_path / "asked")} for n in (1, 1, 2, *range(3, 12), 1)]
+            return [(await client.post("/answer/counted", json=one)).text for one in given]
 
     said = asyncio.run(ask())
     assert said[0] == said[1]
     assert json.loads(said[2].splitlines()[0])["n"] == 2
-    assert times == 12  # eleven different ones, and the first again: what is kept is bounded
+    computed = (tmp_path / "asked").read_text().split()
+    assert computed == [*map(str, range(1, 12)), "1"]  # the first one again: what is kept is bounded
 
 
-def test_a_newer_question_ends_the_older_one() -> None:
-    """Somebody hangs up after the first block: the second one is never computed."""
-    reached = list[int]()
-
-    def long(typed: Typed) -> Iterator[dict[str, Any]]:
-        for step in range(1000):
-            reached.append(typed.whole("n"))
-            yield {"id": str(step), "kind": "words"}
+def test_a_newer_question_ends_the_older_one(tmp_path: Path) -> None:
+    """Somebody hangs up after the first block: the process that would go on for ever is gone."""
+    body = json.dumps({"file": str(tmp_path / "pid")}).encode()
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {
+        "type": "http", "method": "POST", "path": "/answer/endless", "headers": headers, "query_string": b"",
+        "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "scheme": "http",
+    }  # fmt: skip
 
     async def ask() -> None:
-        served = app(tabs={"test": answering(long)})
-        body = json.dumps({"n": "7"}).encode()
-        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-        scope = {
-            "type": "http", "method": "POST", "path": "/answer/test", "headers": headers, "query_string": b"",
-            "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "scheme": "http",
-        }  # fmt: skip
         gone = asyncio.Event()
         told = iter([{"type": "http.request", "body": body, "more_body": False}])
 
@@ -163,7 +136,8 @@ def test_a_newer_question_ends_the_older_one() -> None:
             if message["type"] == "http.response.body" and message.get("body"):
                 gone.set()
 
-        await served(scope, receive, send)
+        await app(tabs=KNOWN)(scope, receive, send)
 
     asyncio.run(ask())
-    assert 1 <= len(reached) <= 3
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

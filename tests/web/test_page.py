@@ -169,22 +169,23 @@ def test_what_is_wrong_with_a_plan_is_said_next_to_the_field(browser: Browser, u
 
 def test_compare_says_what_the_command_says(browser: Browser, url: str) -> None:
     with visitor(browser, url) as user:
-        user.goes_to("#compare?size=3&n=1000")
+        user.page.goto(f"{url}/#compare?size=3&n=1000")
+        expect(user.page.locator("#answer-lines")).to_be_visible()  # the picture may follow
         shown = user.rows("Side by side")
         printed = called(command_line(user)).stdout.splitlines()
         assert shown == [re.split(r"  +", line) for line in printed[1 : len(shown) + 1]]
         assert len(shown) > 15
         assert user.number("least error, people trust the curator") == shown[0][5]
+        user.chooses("question", "distribution")
         user.page.get_by_text("Table", exact=True).click()
         rows = user.rows("Error against the number of people")
         assert [row[0] for row in rows] == [f"{10**j:,}" for j in range(3, 10)]
         csv = user.downloads(user.page.get_by_role("button", name="CSV: Error against"))
         header, thousand, *_ = csv_rows(csv)
-        drawn = dict(zip(header, thousand, strict=True))
-        (ours,) = [
-            row for row in compare("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3) if row.name == "shuffledp"
-        ]
-        assert float(drawn["shuffledp (the shuffler)"]) == ours.rmse
+        drawn = dict(zip(header[1:], map(float, thousand[1:]), strict=True))
+        found = compare("distribution", n=1000, epsilon=1.0, delta=1e-6, low=0.0, high=100.0, resolution=100)
+        assert drawn == {f"{row.name} ({row.trust})": row.rmse for row in found}
+        assert len(drawn) >= 2
 
 
 def csv_rows(text: str) -> Iterator[list[str]]:
@@ -288,7 +289,7 @@ def test_what_is_wrong_is_said_next_to_the_field(browser: Browser, url: str) -> 
         assert user.message("matrix").startswith("a channel needs at least 2 rows")
 
 
-@pytest.mark.parametrize("tab", ["plan", "account", "compare?size=3&n=1000", "blanket", "crowd"])
+@pytest.mark.parametrize("tab", ["plan", "account", "compare?question=distribution", "blanket", "crowd"])
 def test_a_tab_can_be_read_on_any_screen(browser: Browser, url: str, tab: str) -> None:
     for theme, viewport in (("light", {"width": 1280, "height": 900}), ("dark", PHONE)):
         with visitor(browser, url, color_scheme=theme, viewport=viewport) as user:

@@ -3,8 +3,6 @@
 import contextlib
 import socket
 import webbrowser
-from importlib import import_module
-from threading import Thread
 
 import click
 
@@ -29,6 +27,9 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
     It works offline, keeps nothing, and answers this machine only. Ctrl-C ends it.
     """
     try:
+        from shuffledp.web.work import Workers
+
+        Workers.warm()
         import uvicorn
 
         from shuffledp.web.app import app
@@ -46,7 +47,6 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listening.getsockname()[1]}"
     click.echo(f"the planner is at {url} (Ctrl-C ends it)")
-    Thread(target=_warm, daemon=True).start()
     if opened:
         webbrowser.open(url)
     config = uvicorn.Config(
@@ -55,12 +55,6 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
     )  # fmt: skip
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
-
-
-def _warm() -> None:
-    """Import what is slow to import and soon needed."""
-    with contextlib.suppress(ImportError):
-        import_module("dp_accounting.pld.privacy_loss_distribution")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,23 +1,22 @@
 """The page and its answers over HTTP: nothing is kept but a small cache of answers, and nobody but this page may ask."""
 
-import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from functools import cache
 from importlib import resources
-from typing import Any, Final
+from typing import Final
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shuffledp.errors import ShuffledpError
-from shuffledp.web.form import FieldError, Tab
+from shuffledp.web.form import Tab
 from shuffledp.web.tabs import TABS
+from shuffledp.web.work import Workers
 
 _CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -42,15 +41,14 @@ _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
 
 class Answers:
-    """Answers as lines of JSON. One step of one answer is computed at a time: the arithmetic's precision is global."""
+    """Answers as lines of JSON, the last ones kept."""
 
     def __init__(self, tabs: Mapping[str, Tab]) -> None:
-        self._tabs = tabs
-        self._turn = asyncio.Lock()
+        self._workers = Workers(tabs)
         self._kept: OrderedDict[str, list[bytes]] = OrderedDict()
         self._bytes = 0
 
-    async def lines(self, request: Request, tab: str, given: dict[str, str]) -> AsyncIterator[bytes]:
+    async def lines(self, request: Request, tab: str, given: dict[str, str]) -> AsyncGenerator[bytes]:
         """The blocks of an answer, then its end. Whoever no longer listens is no longer worked for."""
         key = json.dumps([tab, sorted(given.items())])
         if key in self._kept:
@@ -58,34 +56,13 @@ class Answers:
             for line in self._kept[key]:
                 yield line
             return
-        steps, said = self._steps(self._tabs[tab], given), list[bytes]()
-        while True:
-            async with self._turn:
-                if await request.is_disconnected():
-                    return
-                line = await run_in_threadpool(lambda: next(steps, b""))
-            if not line:
-                break
-            said.append(line)
-            yield line
-        self._keep(key, said)
-
-    @staticmethod
-    def _steps(tab: Tab, given: dict[str, str]) -> Iterator[bytes]:
-        end: dict[str, Any] = {"kind": "end"}
-        try:
-            for block in tab.asked(given):
-                yield _line(block)
-        except FieldError as wrong:
-            end |= {"field": wrong.name, "message": wrong.message}
-        except ShuffledpError as refused:
-            end |= {"field": "", "message": str(refused)}
-        except Exception as error:
-            end |= {
-                "field": "",
-                "message": f"something unexpected went wrong ({type(error).__name__}). Please report it.",
-            }
-        yield _line(end)
+        said = list[bytes]()
+        async with aclosing(self._workers.lines(tab, given, request.is_disconnected)) as found:
+            async for line in found:
+                said.append(line)
+                yield line
+        if said and b'"kind":"end"' in said[-1]:
+            self._keep(key, said)
 
     def _keep(self, key: str, said: list[bytes]) -> None:
         self._kept[key] = said
@@ -98,8 +75,22 @@ def _size(key: str, said: list[bytes]) -> int:
     return len(key) + sum(map(len, said))
 
 
-def _line(document: Mapping[str, Any]) -> bytes:
-    return json.dumps(document, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+class _Lines(Response):
+    """Lines that are sent as they come. They are closed in any case, so that what computes them ends."""
+
+    media_type = "application/x-ndjson"
+
+    def __init__(self, lines: AsyncGenerator[bytes]) -> None:
+        super().__init__()
+        self._lines = lines
+        del self.headers["content-length"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async with aclosing(self._lines) as lines:
+            async for line in lines:
+                await send({"type": "http.response.body", "body": line, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class _Guard:
@@ -147,8 +138,7 @@ def app(*, names: Sequence[str] = (), tabs: Mapping[str, Tab] = TABS) -> ASGIApp
             return Response(status_code=400)
         if given is None:
             return PlainTextResponse("what was asked is not a JSON object of texts, or too long.\n", 400)
-        lines = answers.lines(request, request.path_params["tab"], given)
-        return StreamingResponse(lines, media_type="application/x-ndjson")
+        return _Lines(answers.lines(request, request.path_params["tab"], given))
 
     async def page(request: Request) -> Response:
         name = request.path_params.get("name", "index.html")

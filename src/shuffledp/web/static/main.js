@@ -61,11 +61,14 @@ async function ask() {
       method: "POST", signal: mine.signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(form.asked()),
     });
     if (!response.ok) throw new Error(await response.text());
+    let ended = false;
     for await (const block of lines(response.body)) {
       if (mine.signal.aborted) return;
-      if (block.kind === "end") finish(block, seen);
+      ended = block.kind === "end";
+      if (ended) finish(block, seen);
       else place(block, seen);
     }
+    if (!ended && !mine.signal.aborted) throw new Error("it stopped half-way");
   } catch (error) {
     if (mine.signal.aborted) return;
     answer.replaceChildren(html("div", { class: "card", role: "alert" }, html("p", {}, `The planner does not answer (${error.message.trim()}). Start it again with shuffledp web.`)));
