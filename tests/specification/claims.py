@@ -89,6 +89,17 @@ CLAIMS = (
     ),
     Claim(
         BOUNDS,
+        "`cushion`: mixed crowds of few inputs, over all datasets",
+        ("docs/maths/cushion.md",),
+        (
+            "test_the_theorem_holds_for_small_crowds_and_thin_cushions",
+            "test_no_random_mixed_crowd_is_above_the_claim",
+            "test_claims_are_above_crowds_of_thousands",
+        ),
+        ("cushion",),
+    ),
+    Claim(
+        BOUNDS,
         "`witness`: a dataset with at least this delta exists",
         ("docs/maths/witness.md",),
         ("test_the_best_homogeneous_dataset_is_found", *TRUTH),

@@ -39,7 +39,7 @@ def test_a_failure_is_shown() -> None:
 
 def test_whatever_is_installed_with_it_has_a_known_licence() -> None:
     ours = installed_with()
-    assert {"python-flint", "numpy", "cryptography", "psycopg", "pyarrow", "dp-accounting"} <= ours <= set(locked())
+    assert {"python-flint", "numpy", "cryptography", "psycopg", "pyarrow"} <= ours <= set(locked())
     assert [name for name in ours if not known(licence(name))] == []
     assert "LGPL" in (licence("python-flint") or "")
     assert not known(None)
