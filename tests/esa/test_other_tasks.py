@@ -18,6 +18,7 @@ from oracles.parties import (
 )
 from shuffledp import InvalidInput, RandomizedResponse
 from shuffledp.core.guarantee import Guarantee
+from shuffledp.core.wording import Wording
 from shuffledp.domains.labels import Labels
 from shuffledp.esa.analyzer import open_batch, result_of
 from shuffledp.esa.crypto import seal_inner
@@ -63,6 +64,7 @@ def other_tasks() -> Iterator[Any]:
         yield pytest.param(task, with_plan(task, protocol=protocol), id=f"protocol {name}")
     yield pytest.param(EIGHT, with_plan(EIGHT, min_batch=49), id="plan min_batch")
     yield pytest.param(EIGHT, with_plan(EIGHT, over_time=ONCE), id="plan over_time")
+    yield pytest.param(EIGHT, with_plan(EIGHT, wording=Wording(question="Really?")), id="plan wording")
     for name, value in ROUNDS_CHANGES.items():
         task = with_plan(EIGHT, over_time=ONCE)
         yield pytest.param(task, with_plan(task, over_time=replace(ONCE, **{name: value})), id=f"over_time {name}")
@@ -89,12 +91,12 @@ def test_a13_a_party_with_another_task_opens_nothing(task: Task, other: Task) ->
 
 def test_a13_no_field_is_left_out() -> None:
     assert {field.name for field in fields(Task) if field.init} == {*TASK_CHANGES, "plan"}  # its id is made of them
-    assert {field.name for field in fields(Plan)} == {"protocol", "min_batch", "guarantee", "over_time"}
+    assert {field.name for field in fields(Plan)} == {"protocol", "min_batch", "guarantee", "over_time", "wording"}
     assert {field.name for field in fields(OverTime)} == {*ROUNDS_CHANGES}
     shape = {field.name for field in (*fields(_MEAN), *fields(_EIGHT))}
     assert shape == {"randomizer", "low", "high", "total", "listed"}  # the randomizer is its size and threshold
-    # where a bound is stated follows from its name
-    assert {field.name for field in fields(Guarantee)} == {*GUARANTEE_CHANGES, "reference"}
+    # where a bound is stated follows from its name, and what it assumes from the randomizer
+    assert {field.name for field in fields(Guarantee)} == {*GUARANTEE_CHANGES, "reference", "caveat"}
 
 
 @pytest.mark.parametrize("task", [EIGHT, MEAN], ids=["histogram", "mean"])

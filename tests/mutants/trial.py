@@ -177,8 +177,12 @@ class _First:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def pytest_load_initial_conftests(self) -> None:
+        """Before pytest's own import hook, which loads what belongs to a plugin, as this package does."""
+        hook.install()
+
     def pytest_sessionstart(self) -> None:
-        """Before pytest's own import hook, which loads the modules whose doctests are run."""
+        """The same for modules whose doctests are run."""
         hook.install()
 
     def pytest_runtest_logreport(self, report: Any) -> None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
@@ -73,16 +74,18 @@ def test_rounds_of_gaussian_noise_are_one_with_less_noise(rounds: int) -> None:
         assert exact <= together.delta(epsilon) <= exact * 1.1 + 1e-9
 
 
+@mpmath.workdps(40)  # type: ignore[untyped-decorator]
 def test_rounds_of_coins_are_a_binomial_number() -> None:
     """One user who answers k times: the number of true answers says it all."""
     epsilon0, rounds = 0.5, 20
-    q = math.exp(epsilon0) / (1 + math.exp(epsilon0))
-    k = np.arange(rounds + 1)
-    first, second = binom.pmf(k, rounds, q), binom.pmf(k, rounds, 1 - q)
+    q = mpmath.exp(epsilon0) / (1 + mpmath.exp(epsilon0))
+    chances = [
+        [mpmath.binomial(rounds, k) * p**k * (1 - p) ** (rounds - k) for k in range(rounds + 1)] for p in (q, 1 - q)
+    ]
     blanket = RandomizedResponse(size=2, epsilon0=epsilon0).blanket()
     together = compose([Collection(blanket=blanket, n=1, rounds=rounds, bound=bound_named("best"))])
     for epsilon in (0.5, 2.0, 5.0):
-        exact = float(np.maximum(first - math.exp(epsilon) * second, 0).sum())
+        exact = sum(max(0, p - mpmath.exp(epsilon) * p2) for p, p2 in zip(*chances, strict=True))
         assert exact <= together.delta(epsilon) <= exact * 1.01
 
 

@@ -46,7 +46,7 @@ def upper_limit(hits: int, trials: int, error: float) -> float:
     """The upper limit: below the probability with a chance of at most `error`. Rounding: up.
 
     >>> round(upper_limit(0, 1000, 0.001), 6)
-    0.006885
+    0.006884
     """
     if 2 * hits > trials:
         return min(1.0, math.nextafter(1 - lower_limit(trials - hits, trials, error), 2.0))
