@@ -200,7 +200,7 @@ class Numbered(Cut):
 def check_addresses(engine: Engine, folder: Path) -> None:
     """A row that has a number of its own has the messages of that number, wherever it stands."""
     order = np.random.default_rng(4).permutation(ROWS).tolist()
-    for case, protocol in enumerate(EXAMPLES):
+    for case, protocol in enumerate(EXAMPLES[:: 3 if engine.name in SLOW else 1]):
         rows = mixed(protocol)
         in_order = Numbered(rows, list(range(ROWS)), 40)
         for source in forms(engine, case, [in_order, Numbered([rows[j] for j in order], order, 40)]):
