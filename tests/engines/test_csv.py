@@ -1,11 +1,14 @@
 """CSV files as people write them: other separators, decimal commas, and errors that name the row and never its cells."""
 
+import gc
 import gzip
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from oracles.process import called
@@ -14,6 +17,7 @@ from shuffledp.core.words import KeyedWords
 from shuffledp.engines import csv_file
 from shuffledp.engines.dialect import Dialect
 from shuffledp.engines.population import read_population
+from shuffledp.engines.table import Table
 
 WORDS = KeyedWords.seeded(1)
 NUMBERS = np.round(np.random.default_rng(5).uniform(0, 10, 1200), 3)
@@ -216,3 +220,32 @@ def test_the_commands_take_separators(tmp_path: Path, mean: Plan, monkeypatch: p
     refused = called(f"{line} --separator , --decimal ,", cwd=tmp_path)
     assert refused.returncode == 2
     assert "both between cells" in refused.stderr
+
+
+def test_no_file_is_closed_that_is_still_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its number would be the next file's, whose bytes the reader that was given up would take. And none stays open."""
+    path = tmp_path / "people.csv"
+    path.write_text("number,x\n" + "5,1\n" * 10_000)
+    opened = list[Any]()
+    real = pa.OSFile
+
+    def spy(name: str) -> Any:
+        opened.append(real(name))
+        return opened[-1]
+
+    monkeypatch.setattr(csv_file, "_BLOCK", 64)
+    monkeypatch.setattr(pa, "OSFile", spy)
+    descriptors = Path("/proc/self/fd")
+    before = sum(1 for _ in descriptors.iterdir())
+    for _ in range(20):
+        assert Table(path=path).columns() == ["number", "x"]  # reads one batch and no more
+    assert len(opened) == 20
+    assert not any(file.closed for file in opened)
+    opened.clear()
+    for _ in range(6000):  # until the last block that is read ahead has arrived
+        gc.collect()
+        if sum(1 for _ in descriptors.iterdir()) <= before + 2:
+            break
+        time.sleep(0.01)
+    else:
+        pytest.fail("files stay open")

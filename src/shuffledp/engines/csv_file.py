@@ -45,12 +45,11 @@ class CsvFile:
 
         Texts, if columns are named. Guessing their type would let one cell change what all others mean.
         """
-        rows = 0
-        with arrow().OSFile(str(self.path)) as file:
-            size = file.size()
-            for batch in self._reader(file, columns, lonely=lonely, threads=True):
-                rows += batch.num_rows
-                yield batch, min(1.0, file.tell() / size)
+        rows, file = 0, self._file()
+        size = file.size()
+        for batch in self._reader(file, columns, lonely=lonely, threads=True):
+            rows += batch.num_rows
+            yield batch, min(1.0, file.tell() / size)
         if columns is not None and not self.multiline and rows + 1 != self._lines(count_empty=lonely):
             broken = self._first_with_break()
             where = "" if broken is None else f" (data row {broken:,})"
@@ -62,12 +61,11 @@ class CsvFile:
     def trouble(self, columns: list[str] | None, *, lonely: bool) -> str:
         """Why it cannot be read, and in which row: what Arrow says of that is taken apart, because it quotes the row."""
         pa, found = arrow(), None
-        with pa.OSFile(str(self.path)) as file:
-            try:  # one thread: several do not number rows
-                for _ in self._reader(file, columns, lonely=lonely, threads=False):
-                    pass
-            except pa.ArrowException as error:
-                found = _ROW.search(str(error))
+        try:  # one thread: several do not number rows
+            for _ in self._reader(self._file(), columns, lonely=lonely, threads=False):
+                pass
+        except pa.ArrowException as error:
+            found = _ROW.search(str(error))
         if found is None:
             return f"{self.path.name} cannot be read as csv: damaged, not in UTF-8, or rows of different lengths. Check it."
         row, wanted, got = int(found[1]) - 1, found[2], found[3]
@@ -81,6 +79,14 @@ class CsvFile:
         with self._bytes() as file:
             header = file.readline(_LONGEST_HEADER).decode(errors="replace")
         return self.dialect.hint(header)
+
+    def _file(self) -> Any:
+        """The file, which Arrow closes with its last reader.
+
+        A reader that is given up still reads ahead: whoever closed the file under its hands would let it read from the next
+        one that is opened, which has the same number.
+        """
+        return arrow().OSFile(str(self.path))
 
     def _reader(self, file: Any, columns: list[str] | None, *, lonely: bool, threads: bool) -> Any:
         import pyarrow as pa
