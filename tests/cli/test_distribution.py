@@ -46,7 +46,8 @@ def test_quartiles_are_shown_unless_others_are_asked_for(home: Path) -> None:
 
 
 def test_the_curve_its_ranges_and_its_consistent_form(home: Path) -> None:
-    document = answer(home, "--cdf --range 0..4 --range 4..10 --project --simultaneous --truth --report page.html")
+    sure = "--simultaneous --confidence 0.999999999"  # the coins are secret
+    document = answer(home, f"--cdf --range 0..4 --range 4..10 --project {sure} --truth --report page.html")
     estimate, found = document["estimate"], document["derived"]
     assert estimate["names"][:2] == ["below 0.25", "below 0.5"]
     assert len(found["curve"]["edges"]) == 41
@@ -59,7 +60,7 @@ def test_the_curve_its_ranges_and_its_consistent_form(home: Path) -> None:
     assert min(consistent["histogram"]) >= 0
     assert sum(consistent["histogram"]) == pytest.approx(2000)
     inside = [low <= true <= high for (low, high), true in zip(estimate["interval"], document["truth"], strict=True)]
-    assert sum(inside) >= 38
+    assert all(inside)
     page = (home / "page.html").read_text()
     assert "Nearest curve that never falls (biased)" in page
     assert "All 39 edges" in page
