@@ -13,10 +13,9 @@ from shuffledp.cli.output import json_option, show
 from shuffledp.cli.tables import aligned
 
 _GIVES: Final = {
-    "": "account, curve, plan",
-    "audit": "audits of programs under test",
+    "": "account, curve, compose, plan, verify, audit",
+    "all": "everything but Spark and the demo's data",
     "compare": "the curator's noise in compare",
-    "composition": "several rounds and collections",
     "demo": "the data of make demo",
     "figures": "pictures and pages: --plot, --report, figures",
     "postgres": "the shuffler's store in PostgreSQL",
