@@ -1,6 +1,7 @@
 """What the PostgreSQL store promises beyond any store: connections, passwords, what is left in its files."""
 
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -103,7 +104,7 @@ def test_ids_are_kept_although_somebody_else_changes_the_batch_while_it_is_erase
 class Pretending:
     """A connection to a server that keeps nothing, in a process of this machine."""
 
-    info = type("Info", (), {"dsn": "postgresql:///x", "host": "/run"})
+    info = type("Info", (), {"dsn": "postgresql:///x", "host": "/run", "hostaddr": ""})
     pgconn = type("Raw", (), {"ssl_in_use": False})
 
     def execute(self, *_: object) -> Any:
@@ -168,6 +169,34 @@ def test_a26_a_store_that_is_replaced_acknowledges_nothing(
     for job in (store.check, lambda: store.add_reports("t", reports(2), keys=KEYS)):
         with pytest.raises(StoreUnavailable, match="was replaced while in use"):
             job()
+
+
+def test_a_server_that_may_have_forgotten_a_release_is_refused_until_its_store_is_restored(tmp_path: Path) -> None:
+    """A standby that lags when it is promoted has released batches open: to release them again would show who came later."""
+    server = PostgresServer()
+    try:
+        url, new = server.place("old"), server.place("new")
+        with closing(open_store(url)) as store:
+            started(store).add_reports("t", reports(1, 2), keys=KEYS)
+            os.kill(server.process.pid, signal.SIGINT)
+            server.process.wait(60)
+            (server.data / "standby.signal").touch()
+            server.start()
+            with pytest.raises(StoreUnavailable, match="read-only"):
+                store.check()
+            server.run("SELECT pg_promote()")
+            for job in (store.check, lambda: store.add_reports("t", reports(3), keys=KEYS), lambda: closed(store)):
+                with pytest.raises(StoreUnavailable, match="standby that was promoted"):
+                    job()
+        with pytest.raises(InvalidInput, match="restore that as a new store"):
+            open_store(url)
+        assert called(["shuffler", "backup", url, str(tmp_path / "copy.db")]).returncode == 0
+        assert called(["shuffler", "restore", str(tmp_path / "copy.db"), new]).returncode == 0
+        with closing(open_store(new)) as store:
+            assert store.add_reports("t", reports(1, 3), keys=KEYS) == ["report_replayed", "accepted"]
+            assert store.open_batch("t").count == 1
+    finally:
+        server.stop()
 
 
 def test_a_table_that_somebody_reads_is_dropped_later(store: PostgresStore, url: str) -> None:
@@ -268,9 +297,12 @@ def test_messages_say_what_really_happened(postgres: PostgresServer, url: str, t
         open_store(url)
 
 
-def test_nothing_is_sent_in_clear_to_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("host", "address"), [("db.example", ""), ("db.example", "192.0.2.1"), ("localhost", "192.0.2.1")]
+)
+def test_nothing_is_sent_in_clear_to_another_machine(host: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Far(Pretending):
-        info = type("Info", (), {"dsn": "postgresql://db.example/x", "host": "db.example"})
+        info = type("Info", (), {"dsn": "postgresql://db.example/x", "host": host, "hostaddr": address})
 
     monkeypatch.setattr(psycopg, "connect", lambda *_, **__: Far())
     with pytest.raises(InvalidInput, match="not encrypted"):

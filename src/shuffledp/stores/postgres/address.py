@@ -43,7 +43,10 @@ def shown(url: str) -> str:
 def check_privacy(connection: psycopg.Connection) -> None:
     """Refuse to send reports in clear to another machine, unless that was asked for."""
     asked = parameters(connection.info.dsn).get("sslmode", os.environ.get("PGSSLMODE", ""))
-    if not connection.pgconn.ssl_in_use and asked != "disable" and not _is_here(connection.info.host):
+    where = (
+        connection.info.hostaddr or connection.info.host
+    )  # the address in use, whatever the host is called; none for a socket
+    if not connection.pgconn.ssl_in_use and asked != "disable" and not _is_here(where):
         raise InvalidInput(
             "the connection to the database is not encrypted, and would show when each report arrives. Add "
             "?sslmode=verify-full to its URL, or sslmode=disable if something else encrypts it."

@@ -12,7 +12,7 @@ from psycopg import errors
 from shuffledp.errors import InvalidInput
 from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.postgres.address import check_privacy, parameters, shown
-from shuffledp.stores.postgres.schema import LEFT, SCHEMA, TABLES, why
+from shuffledp.stores.postgres.schema import HISTORY, LEFT, SCHEMA, TABLES, why
 from shuffledp.stores.store import StoreUnavailable
 
 T = TypeVar("T")
@@ -20,6 +20,10 @@ _ATTEMPTS: Final = 5
 """How often a transaction is tried that others are in the way of."""
 _TIDY: Final = 60.0
 """Seconds after which what another process left is looked for."""
+_WENT_BACK: Final = (
+    "is on another server than it was made on, or on a standby that was promoted, or was recovered to a point in time: batches "
+    "that were released may be open again. Back it up with shuffledp shuffler backup, and restore that as a new store."
+)
 _SESSION: Final = """
 SET default_transaction_isolation = 'read committed';
 SET lock_timeout = '5s';
@@ -119,8 +123,14 @@ class Database:
         version, identity = self._run("SELECT schema, identity FROM shuffledp")[0]
         if version != SCHEMA:
             raise InvalidInput(f"{self._name} is of another version (schema {version}). Use that version.")
+        if self._went_back():
+            raise InvalidInput(f"{self._name} {_WENT_BACK}")
         found: UUID = identity
         return found
+
+    def _went_back(self) -> bool:
+        """Whether the server may have forgotten what it wrote. To read, for a backup, is harmless."""
+        return not self._read_only and self._run(f"SELECT history <> {HISTORY} FROM shuffledp") == [(True,)]  # noqa: S608
 
     def twin(self) -> Self:
         """The same store for another thread."""
@@ -199,6 +209,8 @@ class Database:
                 raise StoreUnavailable(
                     f"the store {self._name} was replaced while in use. Start again with the one that is there."
                 )
+            if self._went_back():
+                raise StoreUnavailable(f"the store {self._name} {_WENT_BACK}")
         return job()
 
     def _read(self, sql: str, *values: object) -> list[Any]:

@@ -11,7 +11,12 @@ import psycopg
 
 from shuffledp.stores.batch import BatchState
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
+HISTORY: Final = """(
+    SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
+    FROM pg_control_system() WHERE NOT pg_is_in_recovery()
+)"""
+"""Which server this is, and its timeline: a new one begins when a standby is promoted, and with a recovery to a point in time."""
 TABLES: Final = f"""
 CREATE TABLE task (
     id text PRIMARY KEY, document text NOT NULL, hop integer NOT NULL CHECK (hop >= 1), number integer NOT NULL UNIQUE,
@@ -29,8 +34,8 @@ CREATE UNIQUE INDEX one_open_batch ON batch (task, key, fingerprint) WHERE state
 CREATE INDEX live_batch ON batch (task) WHERE NOT erased;
 CREATE TABLE report (task integer NOT NULL, id bytea NOT NULL, PRIMARY KEY (task, id));
 CREATE TABLE spent (task integer NOT NULL, id bytea NOT NULL, PRIMARY KEY (task, id));
-CREATE TABLE shuffledp (schema integer NOT NULL, identity uuid NOT NULL);
-INSERT INTO shuffledp VALUES ({SCHEMA}, gen_random_uuid());
+CREATE TABLE shuffledp (schema integer NOT NULL, identity uuid NOT NULL, history text NOT NULL);
+INSERT INTO shuffledp VALUES ({SCHEMA}, gen_random_uuid(), {HISTORY});
 """  # noqa: S608
 _BRIEF: Final = "WITH (autovacuum_enabled = false)"
 """Of tables that are only added to and then dropped: no sample of their rows is kept as a statistic."""
