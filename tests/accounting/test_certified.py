@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from oracles.enumeration import true_delta
+from oracles.enumeration import divergence, true_delta, view
 from oracles.scale import full
 from shuffledp import Channel, Gaussian, Generic, Laplace, RandomizedResponse, account
 from shuffledp.accounting.account import bound_named
@@ -161,6 +161,15 @@ def test_a_channel_with_messages_only_some_can_send() -> None:
             assert truth <= math.exp(claim.log_delta.upper) * (1 + 1e-9)
             if n == 1:
                 assert math.exp(claim.log_delta.upper) <= truth * (1 + 1e-6) + 1e-12
+
+
+def test_a_witness_may_lack_messages_that_neither_of_the_two_sends() -> None:
+    """All others hold one of the two, whose laws are 0 where only the third is not: the lower end knows such crowds, too."""
+    rows, n, epsilon = [[0.5, 0.5, 0.0], [0.1, 0.9, 0.0], [0.3, 0.7 - 1e-6, 1e-6]], 4, 0.1
+    lower = math.exp(bound_named("witness").claim(Channel(rows).blanket(), n=n, epsilon=epsilon).log_delta.lower)
+    for x, z in ((0, 1), (1, 0)):
+        for others in ([0] * (n - 1), [1] * (n - 1), [2] * (n - 1)):
+            assert divergence(view(rows, [x, *others]), view(rows, [z, *others]), epsilon) <= lower * (1 + 1e-3)
 
 
 def test_the_channel_of_a_response_is_that_response() -> None:

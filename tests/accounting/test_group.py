@@ -1,6 +1,8 @@
 """A person with several reports: group privacy (tests/specification/test_claims.py has the truth)."""
 
+import importlib
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -37,3 +39,12 @@ def test_the_groups_delta_has_every_factor(n: int, rows: int) -> None:
 
     assert grown(claim.epsilon / rows) <= delta * (1 + 1e-9)
     assert grown(claim.epsilon / rows * 0.997) > delta
+
+
+def test_the_product_is_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("shuffledp.accounting.group")
+    for one in (0.1, 0.3, 1 / 3, 0.7000000000000001):
+        monkeypatch.setattr(module, "first_real", lambda *_, one=one, **__: one)
+        for rows in (1, 3, 7, 10):
+            found = group(RandomizedResponse(size=5, epsilon0=2.0), n=10**4, delta=1e-6, rows=rows).epsilon
+            assert Fraction(one) * rows <= Fraction(found) <= Fraction(one) * rows * (1 + Fraction(1, 2**51))

@@ -2,7 +2,10 @@
 
 import json
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
+import mpmath as mp
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -10,7 +13,10 @@ from click.testing import CliRunner
 from oracles.enumeration import divergence, expected_positive_part, response_rows, view
 from shuffledp import Channel, Gaussian, Generic, Laplace, LatticeChannel, NotDefined, RandomizedResponse, shuffle_index
 from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.index import ShuffleIndex, index_of
+from shuffledp.arithmetic.law import ULP
 from shuffledp.cli import cli
+from shuffledp.core.pair import Pair
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 
@@ -103,6 +109,45 @@ def _sums(amounts: dict[float, float], shifts: list[float], row: list[float]) ->
         for shift, share in zip(shifts, row, strict=True):
             found[s + shift / share] = found.get(s + shift / share, 0.0) + mass * share
     return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_index_that_is_not_known_is_enclosed(seed: int) -> None:
+    """By the witnesses from below and the blanket from above, whatever the last digits of either are."""
+    generator, off = np.random.default_rng(seed), mp.mpf(1e6) * mp.mpf(ULP)
+    pairs = [
+        Pair(generator.normal(size=5), np.ones(5), generator.dirichlet(np.ones(6))[:5], ulps=1e6) for _ in range(4)
+    ]
+    blanket = SimpleNamespace(
+        releases=lambda: (), summands=lambda n: n, chi_squared=lambda: None,
+        witnesses=lambda: pairs[:2], pairs=lambda: [pairs[2:3], [pairs[3], pairs[0]]],
+    )  # fmt: skip
+    with mp.workdps(40):
+        squares = [
+            mp.fsum(
+                mp.mpf(d) ** 2 * mp.mpf(m) for d, m in zip(pair.difference.tolist(), pair.masses.tolist(), strict=True)
+            )
+            for pair in pairs
+        ]
+        found = index_of(blanket)  # type: ignore[arg-type]
+        low, high = (mp.sqrt(max(some)) for some in (squares[:2], squares[2:]))
+        # all differences and masses at the worst of what they may be
+        assert low * mp.sqrt(1 - off) * (1 - 4 * off) <= found.lower <= low * mp.sqrt(1 - off) * (1 - off)
+        assert high * mp.sqrt(1 + off) * (1 + off) <= found.upper <= high * mp.sqrt(1 + off) * (1 + 4 * off)
+        assert found.blanket == found.upper
+    blanket.witnesses = list
+    assert index_of(blanket).lower == 0  # type: ignore[arg-type]
+    some_only = Pair(np.ones(1), np.ones(1), np.ones(1), bare_first=np.array([0.1]), bare_second=np.array([0.0]))
+    for bare in (some_only, replace(some_only, bare_first=np.array([0.0]), bare_second=np.array([0.1]))):
+        blanket.witnesses, blanket.pairs = lambda one=bare: [one], lambda one=bare: [[one]]
+        uncovered = index_of(blanket)  # type: ignore[arg-type]
+        assert (uncovered.lower, uncovered.upper) == (0.0, math.inf)
+
+
+def test_known_is_known_to_nine_digits_and_finite() -> None:
+    assert ShuffleIndex(lower=1.0, upper=1 + 0.9e-9, blanket=2.0).known
+    assert not ShuffleIndex(lower=1.0, upper=1 + 1.1e-9, blanket=2.0).known
+    assert not ShuffleIndex(lower=math.inf, upper=math.inf, blanket=math.inf).known
 
 
 def test_what_has_no_index_says_so() -> None:

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from flint import fmpz
 from scipy.stats import norm
 
-from shuffledp.arithmetic.dots import dominated, dominating
+from shuffledp.arithmetic.dots import _settled, dominated, dominating
 from shuffledp.arithmetic.loss import LossLaw
 
 BITS, SPARE = 160, 1 << 60
@@ -84,3 +85,15 @@ def test_composed_gaussians_are_enclosed_from_below(mu: float, rounds: int) -> N
         assert epsilon is not None
         assert gaussian(mu * math.sqrt(rounds), epsilon) >= delta
         assert gaussian(mu * math.sqrt(rounds), epsilon * 1.01) < delta
+
+
+def test_masses_below_zero_are_paid_for_by_larger_losses() -> None:
+    """And if those do not suffice, nothing is claimed."""
+    for masses, settled in (
+        ([3, -2, 4], [3, 0, 2]),
+        ([-2, 5], [0, 3]),
+        ([3, -5], [0]),
+        ([3, -5, 5], [3, 0, 0]),
+        ([1], [1]),
+    ):
+        assert [int(mass) for mass in _settled([fmpz(mass) for mass in masses])] == settled

@@ -76,3 +76,36 @@ def test_where_it_holds_everywhere_or_nowhere() -> None:
     assert search(lambda _: 1.0, axis.mirrored(), 7.0, 1e-3) is None
     assert search(lambda _: -1.0, Search(low=0.0, high=100.0, towards="larger"), 7.0, 1e-3) == 0.0
     assert axis.mirrored().mirrored() == axis
+
+
+@pytest.mark.parametrize("towards", ["larger", "smaller"])
+@pytest.mark.parametrize("error", [1e-1, -1e-2, 1e-4, 0.0])
+def test_a_good_guess_takes_half_a_dozen_evaluations(towards: Literal["larger", "smaller"], error: float) -> None:
+    """A margin as log delta is: it falls with the square of x. Both ends are within the precision in the end."""
+    sign, seen = 1 if towards == "larger" else -1, list[float]()
+
+    def margin(x: float) -> float:
+        seen.append(x)
+        return sign * (math.log(2.0) + 20 - 10 * x * x - math.log(x))
+
+    root = 1.39954447  # 10 x^2 + log x = 20 + log 2
+    found = search(margin, Search(low=0.0, high=100.0, towards=towards), root * (1 + error), 2e-6, steepness=40.0)
+    assert found is not None
+    assert margin(found) <= 0 < margin(found * (1 - sign * 2e-6))
+    assert len(seen) - 2 <= 6
+
+
+@given(st.floats(-30, 30), st.floats(-30, 30), st.sampled_from([0.01, 1.0, 30.0]))
+def test_any_guess_and_any_monotone_margin_end_within_the_precision(start: float, at: float, power: float) -> None:
+    """However far off the guess, and where the margin is flat, steep or jumps."""
+    root, calls = math.exp(at), list[float]()
+
+    def margin(x: float) -> float:
+        calls.append(x)
+        gap = math.log(root) - math.log(x) if x > 0 else math.inf
+        return math.copysign(min(1e6, abs(gap) ** power), gap) + (5.0 if gap > 0 else -1e-9)
+
+    found = search(margin, Search(low=0.0, high=1e20, towards="larger"), math.exp(start), 1e-6, steepness=7.0)
+    assert found is not None
+    assert margin(found) <= 0 < margin(found * (1 - 1e-6))
+    assert len(calls) < 100

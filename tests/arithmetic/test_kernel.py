@@ -147,7 +147,7 @@ def test_elementary_functions_are_as_accurate_as_assumed() -> None:
     angles = np.concatenate([x, rng.uniform(0, 1e6, 2000)])
     above = np.concatenate([np.abs(x), -rng.uniform(0, 1 - 1e-9, 1000)])
     cases = (
-        ("exp", x), ("expm1", x), ("sin", angles), ("cos", angles), ("log1p", above), ("log", np.abs(x)),
+        ("exp", x), ("expm1", x), ("sin", angles), ("cos", angles), ("tan", angles), ("log1p", above), ("log", np.abs(x)),
         ("sqrt", np.abs(x)),
     )  # fmt: skip
     with mp.workdps(40):
@@ -191,3 +191,10 @@ def test_the_mass_at_zero_is_never_overstated(total: float, parts: int) -> None:
         slack = (parts + 30) * 4e-16
         assert mp.mpf(law.log_zero_mass_down) <= truth
         assert mp.mpf(law.log_zero_mass_down) >= truth * (1 + slack)
+
+
+def test_one_summand_that_may_never_be_positive() -> None:
+    """Its only gain is smaller than what it may be off."""
+    found = log_expected_positive_part(Law(np.array([1e-17, -1.0]), np.array([0.5, 0.25]), np.array([1.0, 1.0])), 1).log
+    assert found.lower == -math.inf
+    assert math.log(0.5e-17) <= found.upper < math.log(1e-14)

@@ -74,3 +74,13 @@ def test_numbers_are_one_column_of_real_numbers() -> None:
     for wrong in ([[1.0]], 3.0, ["a"], [1j], [np.datetime64("2020-01-01")], [np.timedelta64(1, "s")], [object()]):
         with pytest.raises(InvalidInput, match="one-dimensional array of numbers"):
             checks.numbers(wrong)
+
+
+@pytest.mark.parametrize("low", [0.0, -1.0])
+@pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, -np.inf, np.nextafter(1.0, 2.0), -1.5])
+def test_whatever_is_outside_a_range_is_seen(low: float, bad: float) -> None:
+    """The bits of doubles are compared if the range begins at 0, where -0 is inside and the number just below it is not."""
+    assert checks.within(np.array([]), low, 1.0)
+    assert checks.within(np.array([0.0, -0.0, 0.3, 1.0]), low, 1.0)
+    assert not checks.within(np.array([0.5, bad, 0.5]), low, 1.0)
+    assert checks.within(np.array([-5e-324]), low, 1.0) == (low < 0)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import Guarantee
-from shuffledp.core.digits import decimals, fixed, interval, rounded_down, rounded_up
+from shuffledp.core.digits import fixed, interval, rounded_down, rounded_up
 
 
 def promise(epsilon: float, delta: float) -> Guarantee:
@@ -56,18 +56,6 @@ def test_a_printed_number_is_on_its_side(value: float, digits: int) -> None:
 )  # fmt: skip
 def test_how_a_number_is_printed(value: float, up: str, down: str) -> None:
     assert (rounded_up(value), rounded_down(value)) == (up, down)
-
-
-def test_how_many_decimals_show_two_digits_of_the_least_error() -> None:
-    assert decimals([0.31, 12.0], [104.2]) == 2
-    assert decimals([95.0], [1.0]) == 0
-    assert decimals([0.031, math.nan], [math.nan, -5.0]) == 3
-    assert decimals([], []) == 1
-    assert decimals([1e-9], [1.0]) is None
-    assert decimals([1.1e-9], [1.0]) == 10
-    assert decimals([1.0], [1e12]) is None
-    assert decimals([1.0], [-1e12]) is None
-    assert decimals([1.0], [9e11]) == 1
 
 
 def test_both_ends_of_an_interval_are_rounded_outwards() -> None:

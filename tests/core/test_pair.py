@@ -78,6 +78,9 @@ def test_a_ball_that_is_too_wide_for_a_double_is_refused() -> None:
     with ctx.workprec(128):
         third = arb(1) / 3
     assert doubles([third, arb(0), arb(0, arb(2) ** -1200)]).tolist() == [1 / 3, 0.0, 0.0]
-    for wide in (arb(1, 2.0**-50), arb(0, 1e-300), arb(1, 2.0**-54)):
+    enough, too_few = arb(1, 2.0**-57), arb(1, 2.0**-56)
+    assert (enough.rel_accuracy_bits(), too_few.rel_accuracy_bits()) == (56, 55)
+    assert doubles([enough]).tolist() == [1.0]
+    for wide in (too_few, arb(1, 2.0**-50), arb(0, 1e-300), arb(1, 2.0**-54)):
         with pytest.raises(ArithmeticError, match="known to"):
             doubles([wide])

@@ -22,6 +22,7 @@ from shuffledp.core.words import (
     choose_below,
     rows_from,
     uniform_below,
+    where_at_most,
     words_each,
     words_of,
 )
@@ -140,6 +141,18 @@ def test_rows_that_follow_each_other_have_the_words_of_a_stream(first: int, coun
     words = RowWords(source, rows_from(first, count), 0)
     for lane, width in ((RESPONSE, 1), (CHOICE, 4)):
         assert (words.stream(0, width * count, lane) == source.stream(width * first, width * count, lane)).all()
+
+
+@pytest.mark.parametrize("first", [2**60 - 20, 2**60 - 8, 2**60, 2**61 - 8, 2**62 - 8, 2**63 - 8, 2**64 - 16])
+def test_rows_that_follow_each_other_far_out_have_the_words_at_their_addresses(first: int) -> None:
+    source, cipher = KeyedWords(bytes(range(32)), private=False), OneByOne(bytes(range(16)))
+    words = RowWords(source, np.arange(16, dtype=np.uint64) + np.uint64(first), 0)
+    for lane, width in ((RESPONSE, 1), (CHOICE, 4)):
+        expected = b"".join(
+            cipher(lane.to_bytes(8, "big") + (row * width >> 4).to_bytes(8, "big"))[row * width % 16 :][:width]
+            for row in range(first, first + 16)
+        )
+        assert words.stream(0, 16 * width, lane).tobytes() == expected
 
 
 def test_rows_that_are_not_there_have_no_words() -> None:
@@ -282,3 +295,10 @@ def test_a_key_is_never_shown() -> None:
     assert repr(KeyedWords(b"0123456789abcdef" * 2, private=True)) == "KeyedWords(private=True)"
     with pytest.raises(InvalidInput, match="32 bytes"):
         KeyedWords(b"short", private=True)
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 1000])
+@pytest.mark.parametrize("top", [0, 3, 15, 16, 255])
+def test_few_bytes_are_found_wherever_they_are(length: int, top: int) -> None:
+    drawn = KeyedWords.seeded(1).stream(5, length, 0)
+    assert where_at_most(drawn, top).tolist() == [j for j, byte in enumerate(drawn.tolist()) if byte <= top]

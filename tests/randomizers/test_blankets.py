@@ -59,6 +59,7 @@ def test_response_decomposes() -> None:
         mixed = 0.3 * response.omega(y) + 0.7 * response.left_over(y, x)
         np.testing.assert_allclose(mixed, response.probability(y, x), rtol=1e-15)
         assert response.probability(y, x).sum() == pytest.approx(1)
+        assert response.left_over(y, x).dtype == np.float64
 
 
 @pytest.mark.parametrize("epsilon0", [0.1, 1.0, 2.5, 6.0])

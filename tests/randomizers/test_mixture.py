@@ -12,11 +12,13 @@ from oracles.enumeration import true_delta
 from oracles.scale import examples
 from shuffledp import Channel, InvalidInput, KeyedWords, Laplace, RandomizedResponse
 from shuffledp.accounting.account import account, bound_named, calibrate
+from shuffledp.core.pair import Pair
 from shuffledp.core.words import CHOICE, PART, RESPONSE, Lane, choose_below
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.lattice import LatticeChannel
 from shuffledp.randomizers.mixture import Mixture, MixtureBlanket
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.randomizers.together import Together
 
 COIN = RandomizedResponse(size=2, gamma=Fraction(1, 4))
 THREE = RandomizedResponse(size=3, gamma=Fraction(1, 2))
@@ -186,3 +188,33 @@ def test_a_user_answers_a_question_with_the_answer_to_that_question() -> None:
 def test_bad_input(wrong: Any, why: str) -> None:
     with pytest.raises(InvalidInput, match=why):
         wrong()
+
+
+def test_a_pair_of_parts_is_as_far_off_as_the_worse_of_them() -> None:
+    blanket = Mixture(weights=(1, 2), parts=(COIN, THREE)).blanket()
+    near, far = (Pair(np.ones(1), np.ones(1), np.ones(1) / 2, ulps=ulps) for ulps in (3.0, 90.0))
+    assert blanket._beside([near, far]).ulps == blanket._beside([far, near]).ulps == 92.0
+    assert MixtureBlanket(parts=blanket.parts[:1])._beside([far]).ulps == 90.0
+
+
+def test_messages_are_numbers_of_32_bits() -> None:
+    half = RandomizedResponse(size=2**31, gamma=0.5)
+    assert Mixture(weights=(1, 1), parts=(half, half)).messages == 2**32
+    with pytest.raises(InvalidInput, match="do not fit 32 bits"):
+        Mixture(weights=(1, 1), parts=(half, RandomizedResponse(size=2**31 + 1, gamma=0.5)))
+
+
+def test_symbols_that_a_part_does_not_have_are_refused() -> None:
+    together = Together(parts=(COIN.as_run(), THREE.as_run()))
+    words = KeyedWords.seeded(1)
+    assert together.randomize(np.array([[1, 2]] * 5), words, first_row=0).each.tolist() == [2] * 5
+    for wrong in ([2, 0], [0, 3], [-1, 0]):
+        with pytest.raises(InvalidInput):
+            together.randomize(np.array([[0, 0], wrong]), words, first_row=0)
+
+
+def test_parts_that_are_all_answered_add_up_locally() -> None:
+    local = Together(parts=(COIN.as_run(), THREE.as_run())).blanket().epsilon0()
+    each = [part.as_run().blanket().epsilon0() for part in (COIN, THREE)]
+    assert local is not None
+    assert float(local) == pytest.approx(sum(float(one) for one in each if one is not None), rel=1e-12)

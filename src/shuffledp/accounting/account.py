@@ -13,7 +13,7 @@ from shuffledp.accounting.solve import Problem, solve
 from shuffledp.accounting.witness import Witness
 from shuffledp.core.blanket import HasBlanket, RandomizerFamily
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.errors import NoClaim, unknown
 
 _BOUNDS: dict[str, Bound] = {
     bound.name: bound
@@ -42,7 +42,7 @@ def bounds() -> dict[str, Bound]:
 def bound_named(name: str) -> Bound:
     """The bound of that name."""
     if name not in _BOUNDS:
-        raise InvalidInput(f"there is no bound {name!r}. Use one of {', '.join(_BOUNDS)}.")
+        raise unknown("bound", name, _BOUNDS)
     return _BOUNDS[name]
 
 

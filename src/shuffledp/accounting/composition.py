@@ -6,16 +6,16 @@ Replace-one neighbours are symmetric, so delta(-epsilon) = 1 - e^-epsilon (1 - d
 directions. Convolutions are exact and everything else rounds up. docs/maths/composition.md has the proofs.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from flint import arb, ctx
 
 from shuffledp.accounting.bound import Bound
-from shuffledp.accounting.loss_grid import DEEPEST, LossGrid, loss_grid, negligible
+from shuffledp.accounting.loss_grid import DEEPEST, LossGrid, local_end, loss_grid, negligible
 from shuffledp.accounting.pair_rounds import pair_law
 from shuffledp.accounting.solve import Problem, first_guess
 from shuffledp.arithmetic.balls import exp_up, round_up
@@ -70,9 +70,7 @@ class Collection:
 
     def grid(self, depth: int = 0) -> LossGrid:
         """Where the curve is evaluated."""
-        epsilon0 = self.blanket.epsilon0()
-        end = None if epsilon0 is None else round_up(epsilon0)
-        return loss_grid(self.delta_up, depth, guess=self._guess(depth), end=end or math.inf)
+        return loss_grid(self.delta_up, depth, guess=self._guess(depth), end=local_end(self.blanket))
 
     def _guess(self, depth: int) -> float:
         return first_guess(Problem(randomizer=self.blanket, n=self.n, delta=negligible(depth)))
@@ -145,6 +143,8 @@ class Composition:
         """An upper bound on epsilon at this delta."""
         checks.probability(delta, "delta")
         found = self.law(self._deep_enough(lambda _: delta)).epsilon(delta)
+        if self.local_epsilon is not None:
+            return self.local_epsilon if found is None else min(found, self.local_epsilon)
         if found is None:
             raise NoClaim(
                 "no epsilon is finite at this delta after so many rounds. Use a larger delta or fewer rounds."
@@ -154,7 +154,21 @@ class Composition:
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta at this epsilon."""
         checks.epsilon(epsilon)
+        if self.local_epsilon is not None and epsilon >= self.local_epsilon:
+            return 0.0
         return self.law(self._deep_enough(lambda law: law.delta(epsilon))).delta(epsilon)
+
+    @property
+    def local_epsilon(self) -> float | None:
+        """What all messages together guarantee without being shuffled, rounded up; None if nothing."""
+        total = arb(0)
+        with ctx.workprec(128):
+            for part in self.collections:
+                epsilon0 = part.blanket.epsilon0()
+                if epsilon0 is None:
+                    return None
+                total += epsilon0 * part.rounds
+            return round_up(total)
 
     def least_epsilon(self, delta: float) -> float | None:
         """A lower bound on epsilon at this delta; None if no pair of datasets is known."""

@@ -6,6 +6,8 @@ from statistics import NormalDist
 from shuffledp.arithmetic.inversion import first_real, last_double
 
 _NORMAL = NormalDist()
+_FARTHEST = 37.0
+"""Standard deviations beyond which a double has no tail left."""
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
@@ -18,13 +20,40 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     return last_double(private, 1e-9, 100.0)
 
 
+def deviations(delta: float, *, spread: float | None = None, mean: float | None = None) -> float:
+    """How many standard deviations below 0 the mean of a normal variable is whose positive part is delta on average.
+
+    Given is its standard deviation, or how far below 0 its mean is: the other follows.
+    Formula: s (phi(z) - z Q(z)) = delta, with s = spread or mean / z.
+    """
+
+    def small(z: float) -> bool:
+        scale = spread if spread is not None else (mean or 0.0) / z
+        return scale * _positive_part(z) <= delta
+
+    return first_real(small, 1e-9, _FARTHEST, precision=1e-4)
+
+
+def steepness(z: float) -> float:
+    """How much log delta falls with the logarithm of the mean, z standard deviations below 0."""
+    return z * _tail(z) / _positive_part(z)
+
+
+def _positive_part(z: float) -> float:
+    return _NORMAL.pdf(z) - z * _tail(z)
+
+
+def _tail(z: float) -> float:
+    return 0.5 * math.erfc(z / math.sqrt(2))
+
+
 def gaussian_gamma(share: float, overlap: float, n: int, mu: float) -> float:
     """The gamma of a design response whose shuffled messages are about mu-Gaussian private.
 
     Formula: 2 (s - o) (1 - g)^2 / (n g s^2) = mu^2. Legend: s = share, o = overlap of two values' messages, g = gamma.
     """
     a = 2 * (share - overlap) / (share**2 * n * mu**2)
-    return ((2 * a + 1) - math.sqrt(4 * a + 1)) / (2 * a)
+    return 2 * a / (2 * a + 1 + math.sqrt(4 * a + 1))
 
 
 def share_of_budget(epsilon: float, delta: float, releases: int) -> float:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
+from shuffledp.arithmetic.balls import round_up
 from shuffledp.arithmetic.inversion import first_real
+from shuffledp.core.blanket import Blanket
 from shuffledp.errors import NoClaim
 
 DEEPEST: Final = 4
@@ -73,6 +73,12 @@ def loss_grid(delta_up: Callable[[float], float], depth: int, *, guess: float, e
     )  # fmt: skip
 
 
+def local_end(blanket: Blanket) -> float:
+    """From where on one round's curve is nothing: epsilon0, if there is one."""
+    epsilon0 = blanket.epsilon0()
+    return (0.0 if epsilon0 is None else round_up(epsilon0)) or math.inf
+
+
 def reach(delta_up: Callable[[float], float], depth: int, guess: float) -> float:
     """An epsilon at which delta is negligible, or falls no further; not much larger than the least such."""
     little, high = negligible(depth), max(_NEAREST, min(guess, _FARTHEST) / 3)
@@ -93,4 +99,5 @@ def reach(delta_up: Callable[[float], float], depth: int, guess: float) -> float
 def _nodes(reach: float, step: float) -> list[int]:
     """Multiples of a step, 0 first, almost evenly spaced, the last one at or beyond the reach."""
     last = math.ceil(reach / step)
-    return [int(k) for k in np.unique(np.round(np.linspace(0, last, min(_NODES, last) + 1)))]
+    count = min(_NODES, last)
+    return sorted({round(k * last / count) for k in range(count + 1)})

@@ -29,6 +29,10 @@ from shuffledp.references import cite
 _ROUGH = 40 * TOLERANCE
 LARGEST_LOG_RATIO = 170.0
 LARGEST_RATIO = math.exp(LARGEST_LOG_RATIO)
+_STRIDE = 4
+"""The coarse search for a measure looks at every fourth one."""
+_FLAT = 1e-4
+"""Log deltas that differ by no more than this are not worth a finer search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,21 +157,37 @@ def _of_one(pair: Pair, epsilon: float) -> float:
 
 
 def _best_measure(options: Sequence[Pair], n: Summands, epsilon: float) -> tuple[float, ErrorLedger]:
-    """The smallest bound that one of the measures gives. Chernoff's minimum is a little before the true one."""
-    low, high = 0, len(options) - 1
+    """The smallest bound that one of the measures gives, which are in an order: a coarse search by Chernoff, then a fine one.
+
+    Any of them is valid, so nothing is lost but tightness if the search goes astray.
+    """
+    low, high = 0, (len(options) - 1) // _STRIDE
     while low < high:
         middle = (low + high) // 2
-        if _ceiling(options[middle], n, epsilon) <= _ceiling(options[middle + 1], n, epsilon):
+        if _ceiling(options[_STRIDE * middle], n, epsilon) <= _ceiling(options[_STRIDE * (middle + 1)], n, epsilon):
             high = middle
         else:
             low = middle + 1
-    best = _upper(options[low], n, epsilon)
-    for i in range(low + 1, len(options)):
-        found = _upper(options[i], n, epsilon)
-        if found[0] > best[0] - 1e-3:
-            return min(found, best, key=lambda pair: pair[0])
-        best = found
-    return best
+    best, stride, found = _STRIDE * low, _STRIDE, dict[int, tuple[float, ErrorLedger]]()
+
+    def height(index: int) -> float:
+        if index not in found:
+            outside = not 0 <= index < len(options)
+            found[index] = (math.inf, ErrorLedger()) if outside else _upper(options[index], n, epsilon)
+        return found[index][0]
+
+    while stride and len(options) > 1:
+        rise = height(best + stride) - height(best)
+        if abs(rise) < _FLAT:
+            break  # what is cut off no longer matters
+        if rise < 0:
+            best += stride
+        elif height(best - stride) < height(best):
+            best -= stride
+        else:
+            stride //= 2
+    height(best)
+    return found[best]
 
 
 def _upper(pair: Pair, n: Summands, epsilon: float, tolerance: float = TOLERANCE) -> tuple[float, ErrorLedger]:

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from shuffledp.accounting.bound import TOLERANCE
-from shuffledp.accounting.loss_grid import loss_grid, reach
+from shuffledp.accounting.loss_grid import local_end, loss_grid, reach
 from shuffledp.accounting.numeric import LARGEST_RATIO
 from shuffledp.arithmetic.balls import exp_down, exp_up
 from shuffledp.arithmetic.dots import Ends, dominated
@@ -36,10 +36,14 @@ def pair_law(blanket: Blanket, n: int, depth: int, guess: float) -> LossLaw | No
     def delta_up(epsilon: float) -> float:
         return max(_ends(pair.law(epsilon), n)[1], _ends(_reverse(pair, epsilon), n)[1])
 
-    grid = loss_grid(delta_up, depth, guess=guess)
-    ahead = [_ends(pair.law(epsilon), n) for epsilon in grid.epsilons]
-    behind = [_ends(_reverse(pair, epsilon), n) for epsilon in grid.epsilons]
-    return dominated(grid.points, ahead, behind, step=grid.step, bits=grid.bits, spare=grid.spare)
+    grid = loss_grid(delta_up, depth, guess=guess, end=local_end(blanket))
+    points = sorted(
+        {*grid.points, grid.points[-1] - 1}
+    )  # the last at which the curve is above 0 must be close to the end
+    epsilons = [k * grid.step for k in points]
+    ahead = [_ends(pair.law(epsilon), n) for epsilon in epsilons]
+    behind = [_ends(_reverse(pair, epsilon), n) for epsilon in epsilons]
+    return dominated(points, ahead, behind, step=grid.step, bits=grid.bits, spare=grid.spare)
 
 
 def _chosen(blanket: Blanket, n: int, guess: float) -> Pair | None:

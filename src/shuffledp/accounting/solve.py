@@ -12,6 +12,7 @@ from typing import Any, Literal
 from flint import arb
 
 from shuffledp.accounting.bound import Bound, Claim, Side
+from shuffledp.accounting.gaussian_guess import deviations, gaussian_gamma, steepness
 from shuffledp.arithmetic.balls import exp_down, exp_up, log_down, log_up, round_up
 from shuffledp.arithmetic.inversion import Search, first_double, first_integer, last_double, search
 from shuffledp.arithmetic.law import expected
@@ -134,14 +135,18 @@ def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Sol
     """The best value of the unknown that the bound proves, and (unless only that is wanted) how far from the truth it can be."""
     if problem.unknown == "delta":
         return _solve_delta(bound, problem)
-    target, value, regime, other = _known(problem.delta), None, None, None
+    target, value, regime, other, claim = _known(problem.delta), None, None, None, None
     if bound.kind != "witness":
         try:
-            value = (_exact if bound.kind == "formula" else _numeric)(bound, problem, log_down(target))
+            if bound.kind == "formula":
+                value = _exact(bound, problem, log_down(target))
+            else:
+                value, claim = _numeric(bound, problem, log_down(target))
         except NoClaim as refusal:
             regime = str(refusal)
     if bound.kind != "formula" and not safe_end_only:
-        other = _refuted(bound, problem, log_up(target), first_guess(problem) if value is None else value)
+        start, slope = _guessed(problem)
+        other = _refuted(bound, problem, log_up(target), start if value is None else value, slope)
     if problem.unknown == "n":
         value = None if value is None else math.ceil(value)
         other = None if other is None else math.floor(other) + 1
@@ -152,6 +157,9 @@ def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Sol
             )
         other = value  # the ends met within the precision of the search
     lower, upper = (value, other) if problem.unknown == "epsilon0" else (other, value)
+    if (claim is None or not safe_end_only) and (value is not None or other is not None):
+        known = value if value is not None else other or 1
+        claim = problem.claim(bound, known, "upper" if safe_end_only else "both")
     return Solution(
         unknown=problem.unknown,
         value=value,
@@ -162,9 +170,7 @@ def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Sol
         reference=bound.reference,
         note=_note(problem, value),
         caveat=_caveat(problem),
-        claim=None
-        if value is None and other is None
-        else problem.claim(bound, value if value is not None else other or 1, "upper" if safe_end_only else "both"),
+        claim=claim,
     )
 
 
@@ -302,31 +308,29 @@ def _least_claim(
 # Numeric bounds: a few evaluations from a good guess.
 
 
-def _numeric(bound: Bound, problem: Problem, target: float) -> float:
-    """The extreme value that the bound grants, to a relative precision; NoClaim says why there is none."""
-    reasons: dict[float, str] = {}
+def _numeric(bound: Bound, problem: Problem, target: float) -> tuple[float, Claim]:
+    """The extreme value that the bound grants, to a relative precision, and its claim there; NoClaim says why there is none."""
+    claims: dict[float, Claim] = {}
 
     def margin(value: float) -> float:
-        claim = problem.claim(bound, value, "upper")
-        if claim.regime is not None:
-            reasons[value] = claim.regime
-            return max(1.0, -target)
-        return claim.log_delta.upper - target
+        claim = claims[value] = problem.claim(bound, value, "upper")
+        return claim.log_delta.upper - target if claim.regime is None else max(1.0, -target)
 
-    found = search(margin, _axis(problem), first_guess(problem), PRECISION)
+    start, slope = _guessed(problem)
+    found = search(margin, _axis(problem), start, PRECISION, steepness=slope)
     if found is not None:
-        return found
+        return found, claims[found]
     otherwise = f"{bound.name} does not grant this delta with any {problem.unknown} in range. Relax epsilon or delta."
-    raise NoClaim(next(iter(reasons.values()), otherwise))
+    raise NoClaim(next((claim.regime for claim in claims.values() if claim.regime is not None), otherwise))
 
 
-def _refuted(bound: Bound, problem: Problem, target: float, start: float) -> float | None:
+def _refuted(bound: Bound, problem: Problem, target: float, start: float, slope: float) -> float | None:
     """The extreme value at which the bound proves that delta is larger than asked."""
 
     def margin(value: float) -> float:
         return target - problem.claim(bound, value, "lower").log_delta.lower
 
-    return search(margin, _axis(problem).mirrored(), start, PRECISION)
+    return search(margin, _axis(problem).mirrored(), start, PRECISION, steepness=slope)
 
 
 def _axis(problem: Problem) -> Search:
@@ -342,23 +346,54 @@ def _axis(problem: Problem) -> Search:
 
 
 def first_guess(problem: Problem) -> float:
-    """Where the normal approximation puts the unknown: epsilon^2 n = 2 log(1/delta) E[l^2]."""
-    family = problem.randomizer
-    if isinstance(family, RandomizerFamily):
-        # E[l^2] is about 2 k / gamma, 2 e^eps0, 1 / sigma^2, or that of one dummy's over how many there are
-        share = 4 * math.log(1 / _known(problem.delta)) / (max(_known(problem.epsilon), 1e-12) ** 2 * _known(problem.n))
-        if problem.unknown == "dummies":
-            return share * family.blanket(1.0).pairs()[0][0].spread / 2
-        if problem.unknown == "gamma":
-            return min(0.9, share * (family.blanket(0.5).uniform_size or 1))
-        return math.log1p(1 / share) if problem.unknown == "epsilon0" else max(0.3, math.sqrt(share / 2))
-    spread = max((options[0].spread for options in family.pairs()), default=0.0)
-    if not spread > 0:
-        spread = math.expm1(min(50.0, _local(problem))) ** 2 if family.epsilon0() is not None else 1.0
-    deviation = 2 * math.log(1 / _known(problem.delta)) * spread / expected(family.summands(1))
-    if problem.unknown == "n":
-        return deviation / max(_known(problem.epsilon), 1e-12) ** 2
-    return math.log1p(math.sqrt(deviation / _known(problem.n)))
+    """Where a normal approximation puts the unknown: delta = E[Z_+] for Z of mean 1 - e^epsilon and variance E[l^2] / n."""
+    return _guessed(problem)[0]
+
+
+def _guessed(problem: Problem) -> tuple[float, float]:
+    """The unknown by the normal approximation, and how much log delta changes with its logarithm there."""
+    blanket, delta = problem.randomizer, _known(problem.delta)
+    if problem.unknown == "epsilon" and isinstance(blanket, Blanket):
+        n, epsilon, z = expected(blanket.summands(1)) * _known(problem.n), 0.0, 0.0
+        for _ in range(3):
+            spread = math.sqrt(_second_moment(blanket, min(epsilon, _local(problem))) / n)
+            z = deviations(delta, spread=spread)
+            epsilon = math.log1p(z * spread)
+        return epsilon, steepness(z)
+    epsilon = _known(problem.epsilon)
+    rise = max(math.expm1(epsilon), 1e-12)
+    z = deviations(delta, mean=rise)
+    needed = (z / rise) ** 2  # n / E[l^2]
+    if isinstance(blanket, Blanket):
+        return needed * _second_moment(blanket, epsilon) / expected(blanket.summands(1)), steepness(z) / 2
+    # E[l^2] is about 2 k (1 - gamma)^2 / gamma, 2 e^eps0, 1 / sigma^2, or that of one dummy's over how many there are
+    share = max(1e-300, needed / _known(problem.n) * 2 * _growth(epsilon))
+    if problem.unknown == "dummies":
+        return share * blanket.blanket(1.0).pairs()[0][0].spread / 2, steepness(z) / 2
+    if problem.unknown == "gamma":
+        some = blanket.blanket(0.5)
+        size = (some.uniform_size or 1) * (0.5 if some.coins() is not None else 1)
+        return gaussian_gamma(1 / size, 0.0, 1, math.sqrt(2 / share)), steepness(z) / 2
+    if problem.unknown == "sigma":
+        return max(0.3, math.sqrt(share / 2)), steepness(z)
+    epsilon0 = math.log1p(1 / share)
+    return epsilon0, epsilon0 * steepness(z) / 2
+
+
+def _second_moment(blanket: Blanket, epsilon: float) -> float:
+    """About E[l^2] of the worst pair."""
+    if blanket.coins() is not None:
+        return float(blanket.chi_squared() or 1.0) * _growth(epsilon)
+    found = max((options[0].spread for options in blanket.pairs()), default=0.0)
+    if not found > 0:
+        gain = math.expm1(min(50.0, float(blanket.epsilon0() or 1.0)))
+        found = 2 * gain**2 / (gain + 2)
+    return found * _growth(epsilon)
+
+
+def _growth(epsilon: float) -> float:
+    """Of E[l^2] from 0 to epsilon, if x and x' are alike."""
+    return (1 + math.exp(min(2 * epsilon, 300.0))) / 2
 
 
 def _local(problem: Problem) -> float:

@@ -67,12 +67,20 @@ class Search:
         return replace(self, towards="smaller" if self.towards == "larger" else "larger")
 
 
-def search(margin: Callable[[float], float], axis: Search, start: float, precision: float) -> float | None:
+def search(
+    margin: Callable[[float], float], axis: Search, start: float, precision: float, *, steepness: float = 0.0
+) -> float | None:
     """The extreme point at which a monotone condition, margin(x) <= 0, holds, from few evaluations; None if nowhere.
 
-    From `start` it steps outward to bracket the change and closes in by regula falsi on the logarithm of x
-    (Illinois). The returned point is one at which the condition was seen to hold; the one before it, within the
-    relative precision, did not.
+    The returned point is one at which the condition was seen to hold; the one before it, within the relative precision, did not.
+    From `start` it steps outward until it has seen both, and closes in from both sides (`_between`).
+
+    Args:
+        margin: at most 0 where the condition holds.
+        axis: where to look.
+        start: a guess.
+        precision: relative distance of the two points in the end.
+        steepness: a guess of how much the margin changes with log x, for the first step; 0: unknown.
     """
     far, near = (axis.high, axis.low) if axis.towards == "larger" else (axis.low, axis.high)
     up = axis.towards == "larger"
@@ -82,57 +90,77 @@ def search(margin: Callable[[float], float], axis: Search, start: float, precisi
         return (math.ceil(x) if up else math.floor(x)) * 1.0 if axis.whole else x
 
     x = snap(start if start > 0 else far)
-    value = margin(x)
-    good, bad = ((x, value), None) if value <= 0 else (None, (x, value))
-    factor = 1.3
+    seen = [(x, margin(x))]
+    good, bad = (seen[0], None) if seen[0][1] <= 0 else (None, seen[0])
+    reach = math.log(1.3)
     while good is None or bad is None:
         edge = near if bad is None else far
         if x == edge:
             if edge == 0.0 and bad is None:
                 return 0.0
             return None if good is None else good[0]
-        x = snap(x * factor if (bad is not None) == up else x / factor)
+        step = min(reach, max(1.1 * _missing(seen, steepness), precision))
+        reach *= 2
+        outward = 1 if (bad is not None) == up else -1
+        x = snap(x * math.exp(outward * step)) if not axis.whole or x * step > 1 else snap(x + outward)
         if edge == 0.0 and x < 1e-300:
             x = 0.0
-        factor *= factor
-        value = margin(x)
-        if value <= 0:
-            good = (x, value)
-        else:
-            bad = (x, value)
-    weights = [good[1], bad[1]]
-    last: bool | None = None
+        seen.append((x, margin(x)))
+        good, bad = (seen[-1], bad) if seen[-1][1] <= 0 else (good, seen[-1])
+    widths = [math.inf] * 3
     for _ in range(100):
-        if abs(good[0] - bad[0]) <= precision * max(good[0], bad[0]) or (axis.whole and abs(good[0] - bad[0]) <= 1):
+        width = abs(good[0] - bad[0])
+        if width <= precision * max(good[0], bad[0]) or (axis.whole and width <= 1):
             break
-        x = snap(_between(good[0], bad[0], weights[0], weights[1], precision))
-        if x in (good[0], bad[0]):
-            x = snap(0.5 * (good[0] + bad[0]))
-            if x in (good[0], bad[0]):
+        falls = width < 0.5 * widths[-3]
+        x = (_between(good[0], bad[0], seen, precision) if falls else None) or math.sqrt(good[0]) * math.sqrt(bad[0])
+        if snap(x) in (good[0], bad[0]):
+            x = 0.5 * (good[0] + bad[0])
+            if snap(x) in (good[0], bad[0]):
                 break
-        value = margin(x)
-        holds = value <= 0
-        good, bad = ((x, value), bad) if holds else (good, (x, value))
-        if last is holds:  # the other end has not moved: pull the secant towards it (Illinois)
-            weights[1 if holds else 0] /= 2
-        weights[0 if holds else 1] = value
-        last = holds
+        x = snap(x)
+        widths.append(width)
+        seen.append((x, margin(x)))
+        good, bad = (seen[-1], bad) if seen[-1][1] <= 0 else (good, seen[-1])
     return good[0]
 
 
-def _between(good: float, bad: float, at_good: float, at_bad: float, precision: float) -> float:
-    """Where the secant crosses zero in log x; a step of the precision past an end that is that close already."""
-    if good == 0 or bad == 0:
-        return 0.5 * (good + bad)
-    middle = math.sqrt(good) * math.sqrt(bad)
-    if not math.isfinite(at_good) or not math.isfinite(at_bad):
-        return middle
-    share = at_bad / (at_bad - at_good) if at_bad > at_good else 0.5
-    step = math.log(good / bad)
-    close = 0.9 * precision / abs(step)
-    if close >= 0.5:
-        return middle
-    return bad * math.exp(step * min(1 - close, max(close, share)))
+def _missing(seen: list[tuple[float, float]], steepness: float) -> float:
+    """How far in log x the last point is from where the margin would be zero; infinite if that is not known."""
+    x, value = seen[-1]
+    if len(seen) > 1:
+        before, its = seen[-2]
+        steepness = (
+            abs(value - its) / abs(math.log(x / before)) if min(x, before) > 0 and abs(value) < abs(its) else 0.0
+        )
+    return abs(value) / steepness if steepness > 0 else math.inf
+
+
+def _between(good: float, bad: float, seen: list[tuple[float, float]], precision: float) -> float | None:
+    """Where to look next: the zero of a parabola through the last points, in log x, moved past the farther end's side of it.
+
+    So the next margin has the other sign even if that zero is a little off, and both ends come close. None: it leads nowhere.
+    """
+    points = [(math.log(x), value) for x, value in seen[-3:] if x > 0 and math.isfinite(value)]
+    if min(good, bad) == 0 or len({at for at, _ in points}) < max(2, len(points)) or points[-1][1] == points[-2][1]:
+        return None
+    low, high = math.log(min(good, bad)), math.log(max(good, bad))
+    (b, at_b), (c, at_c) = points[-2:]
+    slope = (at_c - at_b) / (c - b)
+    root = c - at_c / slope
+    off = abs(root - b) * abs(root - c)  # about the error of a secant
+    if len(points) == 3:
+        a, at_a = points[0]
+        bend = (slope - (at_b - at_a) / (b - a)) / (c - a) * (root - b) * (root - c) / slope
+        if abs(bend) < abs(root - c):
+            root, off = root - bend, 0.2 * abs(bend)
+    if not low < root < high:
+        return None
+    if high - root > root - low:
+        x = low + 0.9 * precision if root - low + off < 0.8 * precision else root + off + 0.3 * precision
+    else:
+        x = high - 0.9 * precision if high - root + off < 0.8 * precision else root - off - 0.3 * precision
+    return math.exp(x) if low < x < high else None
 
 
 def _pattern(value: float) -> int:

@@ -16,8 +16,8 @@ Poisson sums. With a Poisson number of summands, M(z)^n becomes e^(mean (M(z) - 
 
 Every step that is not exact is entered in the ledger: width of the smoothing, aliases, truncation of the sum, rounding.
 docs/maths/kernel.md has the proofs, one heading for each part of this file.
-Assumption: numpy's exp, expm1, sin, cos, log, log1p, arctan2 are within 4 units in the last place, and so are exp and expm1 of a
-complex number, relative to the modulus.
+Assumption: numpy's exp, expm1, sin, cos, tan, log, log1p, arctan2 are within 4 units in the last place, and so are exp and expm1
+of a complex number, relative to the modulus.
 """
 
 import math

@@ -64,6 +64,16 @@ def numbers(values: Any) -> NDArray[np.float64]:
     return array
 
 
+def within(values: NDArray[np.float64], low: float, high: float) -> bool:
+    """Whether all are numbers from low to high."""
+    if len(values) == 0:
+        return True
+    # doubles from 0 on are in the order of their bits, and whatever is below 0 or no number has larger ones: one pass, not two
+    if low == 0 and values.view(np.uint64).max() <= np.float64(high).view(np.uint64):
+        return True
+    return bool(values.min() >= low and values.max() <= high)
+
+
 def epsilon(value: float, name: str = "epsilon", *, positive: bool = False) -> float:
     """A privacy parameter from 0 (or just above it) to 700."""
     number = real(value, name)

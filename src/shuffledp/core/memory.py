@@ -1,9 +1,12 @@
-"""Whether what is about to be computed fits in this machine's memory."""
+"""Whether what is about to be computed fits in this machine's memory, and how freed memory is kept."""
 
 import contextlib
 import os
+from functools import cache
 from pathlib import Path
 from typing import Final
+
+import numpy as np
 
 from shuffledp.errors import InvalidInput
 
@@ -46,3 +49,12 @@ def _of_group() -> int | None:
 
 def _size(count: int) -> str:
     return f"{count / 2**30:,.1f} GiB" if count >= 2**30 else f"{count / 2**20:,.0f} MiB"
+
+
+@cache
+def settle_allocator() -> None:
+    """Let glibc keep freed arrays of up to 32 MB for the next ones instead of returning them to the system each time.
+
+    Freeing one large array moves its thresholds (mallopt(3), M_MMAP_THRESHOLD); elsewhere this does nothing.
+    """
+    np.empty(31 << 20, dtype=np.uint8)

@@ -49,7 +49,7 @@ class RealRange(Domain):
         """The numbers, all in the range."""
         self.check(policy)
         values = numbers(raw, first_row)
-        if len(values) == 0 or (values.min() >= self.low and values.max() <= self.high):  # not so if one is missing
+        if checks.within(values, self.low, self.high):  # not so if one is missing
             return Clean(values=values)
         missing = np.isnan(values)
         outside = (values < self.low) | (values > self.high)

@@ -20,7 +20,7 @@ from shuffledp.randomizers.lattice import LatticeChannel, discretize
 
 _STEP = 0.035
 """Width of a cell of the log-likelihood ratio, relative to the smaller of 1 and its standard deviation 1 / sigma."""
-_CUTS = (*(0.5 * k for k in range(4, 19)), *(float(k) for k in range(10, 23)))
+_CUTS = tuple(k / 8 for k in range(16, 177))
 """Where the upper tail may be cut off: that many standard deviations of the message away."""
 
 

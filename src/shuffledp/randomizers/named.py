@@ -8,7 +8,7 @@ from typing import Any, Final
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.randomizer import LocalRandomizer
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import InvalidInput, unknown
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.dummies import Dummies
@@ -169,7 +169,7 @@ class RandomizerChoice:
 def local_parameter(randomizer: str, given: Container[str], solve_for: str | None) -> str | None:
     """Which parameter of the randomizer is given, or to be solved for."""
     if randomizer not in KINDS:
-        raise InvalidInput(f"there is no randomizer {randomizer!r}. Use one of {', '.join(KINDS)}.")
+        raise unknown("randomizer", randomizer, KINDS)
     possible = KINDS[randomizer].parameters
     if solve_for in PARAMETERS and solve_for not in possible:
         raise InvalidInput(f"--randomizer {randomizer} has no {solve_for}. Leave out --solve-for.")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -83,10 +84,7 @@ class ResponseBlanket(Blanket):
 
     def pairs(self) -> Sequence[Sequence[Pair]]:
         """By symmetry all pairs x != x' are one: atoms on x, on x', on the k - 2 others."""
-        with ctx.workprec(128):
-            rest, gain = self._cell_and_gain()
-            others = [(arb(0), arb(1), (self.size - 2) * rest)] if self.size > 2 else []
-            return [[pair_of([(gain, arb(1), rest), (-gain, 1 + gain, rest), *others])]]
+        return [[_pair(self)]]
 
     def witnesses(self) -> Sequence[Pair]:
         """All others on a third value, on x, or on x'."""
@@ -260,6 +258,15 @@ class RandomizedResponse:
     def left_over(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """nu_symbol(message): the truth."""
         return np.asarray(np.equal(message, symbol), dtype=np.float64)
+
+
+@lru_cache(maxsize=64)
+def _pair(blanket: ResponseBlanket) -> Pair:
+    """Kept, because a search asks for it at every step."""
+    with ctx.workprec(128):
+        rest, gain = blanket._cell_and_gain()
+        others = [(arb(0), arb(1), (blanket.size - 2) * rest)] if blanket.size > 2 else []
+        return pair_of([(gain, arb(1), rest), (-gain, 1 + gain, rest), *others])
 
 
 def _exact(value: float | Fraction) -> arb:
