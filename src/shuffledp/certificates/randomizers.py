@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from flint import arb, fmpq, fmpz
 
+from shuffledp.certificates.cushion import corners
 from shuffledp.certificates.law import Law, Pair, exact_pair
 from shuffledp.certificates.noise import gaussian, laplace
 from shuffledp.certificates.unverifiable import Unverifiable
@@ -16,6 +17,8 @@ _WORD: Final = 2**64
 _TAIL, _UNIT = fmpq(1, 2**120), fmpq(1, 2**128)
 _MOST_PAIRS: Final = 4096
 _LARGEST: Final = 2**32
+_MOST_INPUTS: Final = 8
+"""Of a channel whose mixed crowds are looked at."""
 Cell = tuple[fmpq, fmpq, fmpq]
 
 
@@ -168,7 +171,8 @@ def _table(rows: list[list[fmpq]]) -> Law:
     alike = [exact_pair(zip(x, x, floor, strict=True)) for x in kept]
     coins = (max(columns[1]), min(columns[1])) if len(columns) == 2 and min(floor) > 0 else None
     found = [[exact_pair(cells)] for cells in pairs] or [[alike[0]]]
-    return Law(pairs=found, agreements=alike, coins=coins)
+    crowd = corners(kept) if 2 <= len(kept) <= _MOST_INPUTS and min(floor) > 0 else []
+    return Law(pairs=found, agreements=alike, coins=coins, rows=crowd)
 
 
 def _generic(epsilon0: Any) -> Law:

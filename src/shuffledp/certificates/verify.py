@@ -8,7 +8,7 @@ from flint import ctx
 
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.certificates.positive_part import BITS
-from shuffledp.certificates.proof import METHODS, prove
+from shuffledp.certificates.proof import METHODS, prove, prove_composed
 from shuffledp.certificates.randomizers import law_of
 from shuffledp.certificates.unverifiable import Unverifiable
 from shuffledp.errors import InvalidInput
@@ -50,17 +50,15 @@ class Verification:
 def verify(document: object, tick: Callable[[], None] = lambda: None) -> Verification:
     """Prove the claim of a certificate in ball arithmetic, with none of the code that made it.
 
-    Nothing is raised: a document that is no certificate, or was edited, is refused. A document with a certificate in its field
-    "certificate" is as good as the certificate. `tick` is called now and then, for a progress bar.
+    Nothing is raised: a document that is no certificate, or was edited, is refused. Plans and results, which have one in their
+    field "certificate", are as good as a certificate. `tick` is called now and then, for a progress bar.
 
     >>> verify({"kind": "something else"}).verdict
     'refused'
     """
-    if isinstance(document, dict) and isinstance(document.get("certificate"), dict):
-        document = document["certificate"]
     certificate = None
     try:
-        certificate = Certificate.from_document(document)
+        certificate = _certificate_in(document)
         return _checked(certificate, tick)
     except Unverifiable as unverifiable:
         return Verification(
@@ -70,16 +68,28 @@ def verify(document: object, tick: Callable[[], None] = lambda: None) -> Verific
         return Verification(verdict="refused", reason=str(error), certificate=certificate)
 
 
+def _certificate_in(document: object) -> Certificate:
+    """The one that the document is, or has in its field "certificate": then its guarantee must be the same."""
+    if not isinstance(document, dict) or not isinstance(document.get("certificate"), dict):
+        return Certificate.from_document(document)
+    certificate = Certificate.from_document(document["certificate"])
+    if "guarantee" in document:
+        claimed, promise = (certificate.epsilon, certificate.delta, certificate.honest), document["guarantee"]
+        if not isinstance(promise, dict) or tuple(promise.get(name) for name in ("epsilon", "delta", "n")) != claimed:
+            raise InvalidInput("the certificate is not about the guarantee in this document. It was edited.")
+    return certificate
+
+
 def _checked(certificate: Certificate, tick: Callable[[], None]) -> Verification:
     with ctx.workprec(BITS):
         law = law_of(certificate.randomizer)
         if law.caveat is not None and law.caveat not in certificate.assumes:
             raise InvalidInput("the certificate does not say what it assumes. It was edited.")
-        if certificate.rounds > 1:
-            raise Unverifiable("several rounds")
-        if law.parts:
-            raise Unverifiable("several messages per person")
-        proof = prove(law, certificate.honest, certificate.epsilon, certificate.delta, tick)
+        n, epsilon, delta = certificate.honest, certificate.epsilon, certificate.delta
+        if certificate.rounds > 1 or law.parts:
+            proof = prove_composed(law, n, certificate.rounds, epsilon, delta, tick)
+        else:
+            proof = prove(law, n, epsilon, delta, tick)
     if proof.method is not None:
         return Verification(verdict="confirmed", reason=METHODS[proof.method], certificate=certificate)
     return Verification(

@@ -1,6 +1,8 @@
 """`shuffledp verify`: certificates, proved again."""
 
 import sys
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import click
@@ -8,6 +10,8 @@ import click
 from shuffledp.certificates.verify import Verification, verify
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.output import json_option, show
+from shuffledp.cli.progress import working
+from shuffledp.core.digits import counted
 from shuffledp.core.files import read_json
 
 
@@ -24,7 +28,8 @@ def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
     found = []
     for file in files:
         document = read_json(file, "JSON", "Give a certificate.")
-        found.append((file, _watched(file, document)))
+        with working(f"Verifying {file.name}") as say:
+            found.append((file, verify(document, _counter(say))))
     words = "\n".join(_words(file, verification) for file, verification in found)
     result = {"results": [{"file": str(file)} | verification.document() for file, verification in found]}
     show(result, words, as_json=as_json)
@@ -32,20 +37,10 @@ def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
         sys.exit(NO_CLAIM)
 
 
-def _watched(file: Path, document: object) -> Verification:
-    """With a sign of life on a terminal; how long it takes is not known before."""
-    if not sys.stderr.isatty():
-        return verify(document)
-    steps = 0
-
-    def tick() -> None:
-        nonlocal steps
-        steps += 1
-        click.echo(f"\rVerifying {file.name}: {steps:,} sums", err=True, nl=False)
-
-    found = verify(document, tick)
-    click.echo("\r\033[K", err=True, nl=False)
-    return found
+def _counter(say: Callable[[str], None]) -> Callable[[], None]:
+    """Says how many sums there were; how many it takes is not known before."""
+    steps = count(1)
+    return lambda: say(counted(next(steps), "sum"))
 
 
 def _words(file: Path, found: Verification) -> str:

@@ -1,0 +1,174 @@
+"""Several releases about the same users: laws of the privacy loss, composed on a contour, in balls throughout.
+
+X is the sum of independent losses, whose law is a product of measures; what is asked for is E[(1 - e^(epsilon - X))_+]. One
+more release with Gaussian noise, whose loss Z has mean t^2/2 and variance t^2, only makes it larger. Let g(s) = E[(1 - e^(s -
+X - Z))_+]. For x > 0 the function e^(xs) g(s) has the Fourier transform M(z) e^(t^2 z (z+1) / 2) / (z (z+1)) at z = x + iy,
+M(z) = E[e^(zX)]. Poisson's summation formula,
+
+    sum over k of e^(x k P) g(epsilon + k P) = (1/P) sum over j of M(z_j) e^(t^2 z_j (z_j+1) / 2 - z_j epsilon) / (z_j (z_j+1)),
+    z_j = x + 2 pi i j / P,
+
+has g(epsilon) among the terms on its left, and all of them are at least 0: as in positive_part.py the sum on the right is an
+upper bound for every x, P and t, and only the nodes that are left out are charged.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final
+
+from flint import acb, arb
+
+from shuffledp.certificates.contour import Fading, Term, least, worth_summing
+from shuffledp.certificates.curve import Curve
+from shuffledp.certificates.law import Law
+from shuffledp.certificates.loss import LossLaw, loss_law
+
+_NODES: Final = (180, 360, 720)
+"""Points of each curve: a few are quick and often enough."""
+_CURVE_FINENESS: Final = 0.01
+_FINENESS: Final = 0.004
+"""Of the last contour: the standard deviation of Z in those of X."""
+_NEGLIGIBLE: Final = 1e-9
+"""An interval of nodes is left out if it has less than this share of the sum."""
+_WIDEST: Final = 0.3
+"""An interval of nodes is no wider than this, in reciprocal standard deviations of one loss."""
+_CHARGED: Final = 1e-4
+"""The part of delta that may be charged for where the curves are cut off."""
+_FALLING: Final = 0.9
+_FARTHEST: Final = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The same users, with one randomizer, so many times.
+
+    Attributes:
+        law: of the randomizer.
+        rounds: how often.
+    """
+
+    law: Law
+    rounds: int
+
+
+def releases(law: Law, rounds: int) -> list[Release]:
+    """What so many rounds consist of, if each part of a message is shuffled apart."""
+    if law.parts:
+        return [release for part in law.parts for release in releases(part, rounds)]
+    return [Release(law, rounds)]
+
+
+def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb, tick: Callable[[], None]) -> arb:
+    """An upper bound on the delta of all releases together, refined until it is at most the target, or seems not to get there."""
+    curves = [(Curve(part.law, n, _CURVE_FINENESS), part.rounds) for part in parts]
+    if _alone(curves, epsilon):
+        return arb(0)
+    charged = _CHARGED * float(target) / len(parts)
+    best = arb(1)
+    for nodes in _NODES:
+        points = [(_points(curve, charged / rounds, nodes, tick), rounds) for curve, rounds in curves]
+        best = best.min(contour_delta([(loss_law(*each), rounds) for each, rounds in points], epsilon))
+        if best <= target:
+            break
+        # half as many points cost four times as much, so that a third of the difference is left to gain
+        half = contour_delta([(loss_law(e[::2], d[::2]), rounds) for (e, d), rounds in points], epsilon)
+        if best - (half - best) / 2 > target:
+            break
+    return best
+
+
+def _alone(curves: Sequence[tuple[Curve, int]], epsilon: float) -> bool:
+    """Whether all that one user sends is that private by itself."""
+    total = arb(0)
+    for curve, rounds in curves:
+        local = curve.local()
+        if local is None:
+            return False
+        total += rounds * local
+    return bool(total <= epsilon)
+
+
+def contour_delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float) -> arb:
+    """The curve of all losses together at this epsilon, from above."""
+    finite = [(law.finite, rounds) for law, rounds in laws]
+    whole = sum((rounds * law.finite.mass.log() for law, rounds in laws), arb(0))
+    infinite = whole.exp() * sum((r * (law.infinite / law.finite.mass).log1p() for law, r in laws), arb(0)).expm1()
+    if sum((rounds * reduce(arb.max, law.values) for law, rounds in finite), arb(0)) <= epsilon:
+        return infinite
+    x, deviation = _guess(finite, epsilon)
+    at, smooth, period = arb(x), arb(_FINENESS * max(deviation, 1 / x)), 11 * deviation + 24 / x
+    step = arb(2 * math.pi / period)  # a double; the period is 2 pi over it
+    fadings = [(Fading(law, at, arb(0)), rounds) for law, rounds in finite]
+    nodes = worth_summing(
+        lambda middle, half: sum((rounds * fading.log_size(middle, half) for fading, rounds in fadings), arb(0)),
+        smooth, step, _WIDEST / max(fading.deviation for fading, _ in fadings), _NEGLIGIBLE / (x * (x + 1)),
+    )  # fmt: skip
+    axis = [fading.whole for fading, _ in fadings]
+    total = 2 * nodes.left
+    for some in nodes.ranges:
+        rises = [law.rises(at, step, some) for law, _ in finite]
+        for j, at_node in zip(some, zip(*rises, strict=True), strict=True):
+            z = acb(at, j * step)
+            part = (smooth**2 * (z * (z + 1) - at * (at + 1)) / 2 - acb(0, j * step) * arb(epsilon)).exp()
+            for rise, whole, (law, rounds) in zip(at_node, axis, finite, strict=True):
+                part *= ((rise + law.mass) / whole) ** rounds
+            height = (part / (z * (z + 1))).real
+            total += 2 * height if j else height
+    scale = sum((rounds * whole.log() for whole, (_, rounds) in zip(axis, finite, strict=True)), arb(0))
+    return infinite + (scale + smooth**2 * at * (at + 1) / 2 - at * arb(epsilon)).exp() * total * step / (2 * arb.pi())
+
+
+def _points(curve: Curve, charged: float, nodes: int, tick: Callable[[], None]) -> tuple[list[float], list[arb]]:
+    """Points of one release's curve, up to where no more than this is charged for the rest."""
+    end = _reach(curve, charged)
+    epsilons = [end * k / nodes for k in range(nodes)] + [end]
+    deltas = []
+    for epsilon in epsilons:
+        tick()
+        deltas.append(curve.at(epsilon))
+    return epsilons, deltas
+
+
+def _reach(curve: Curve, little: float) -> float:
+    """An epsilon at which delta is that little, or falls no further, or is 0: any is valid."""
+    end, high = min(curve.end(), _FARTHEST), 1e-12
+    at, before = high, 1.0
+    while high < end and (found := curve.rough(high)) > little:
+        if found < _FALLING * before:
+            at, before = high, found
+        high *= 2
+    if high >= end:
+        return end if end < _FARTHEST else at
+    low = high / 2
+    while high - low > 0.02 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if curve.rough(middle) <= little else (middle, high)
+    return high
+
+
+def _guess(laws: Sequence[tuple[Term, int]], epsilon: float) -> tuple[float, float]:
+    """The x that minimises log M(x) - x epsilon - log(x (x + 1)), and the standard deviation of X there, in doubles."""
+    doubles = [([float(v) for v in law.values], [float(w) for w in law.masses], rounds) for law, rounds in laws]
+    largest = max(max(values) for values, _, _ in doubles)
+
+    def height(log_x: float) -> float:
+        x = math.exp(log_x)
+        if x * largest > 700:
+            return math.inf
+        logs = (
+            r * math.log(math.fsum(w * math.exp(x * v) for v, w in zip(vs, ws, strict=True))) for vs, ws, r in doubles
+        )
+        return math.fsum(logs) - x * epsilon - log_x - math.log1p(x)
+
+    square = math.fsum(r * math.fsum(w * v * v for v, w in zip(vs, ws, strict=True)) for vs, ws, r in doubles)
+    top = math.log(700 / largest)
+    x = math.exp(least(height, min(top, -0.5 * math.log(square)) - 8, top))
+    variance = 0.0
+    for values, masses, rounds in doubles:
+        weights = [w * math.exp(x * v) for v, w in zip(values, masses, strict=True)]
+        whole = math.fsum(weights)
+        mean = math.fsum(w * v for v, w in zip(values, weights, strict=True)) / whole
+        variance += rounds * math.fsum(w * (v - mean) ** 2 for v, w in zip(values, weights, strict=True)) / whole
+    return x, math.sqrt(variance)

@@ -1,0 +1,102 @@
+"""One release's delta at any epsilon, from above: the privacy blanket, summed up on a contour, in balls."""
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final
+
+from flint import arb
+
+from shuffledp.certificates.law import Law, Pair
+from shuffledp.certificates.positive_part import chernoff, contour_bound, enumerable, enumerated, thinned
+from shuffledp.certificates.unverifiable import Unverifiable
+
+_MOST_PAIRS: Final = 200
+_LOSS: Final = 1e-5
+"""By how much delta may grow, relatively, so that there are fewer values."""
+_BELOW_CHERNOFF: Final = 30.0
+"""About how far delta is below Chernoff's bound; nothing depends on it."""
+_FEW_OUTCOMES: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The delta of n users with one randomizer, as a function of epsilon >= 0.
+
+    Attributes:
+        law: of the randomizer.
+        n: honest users.
+        fineness: of the contour; a smaller one is tighter.
+    """
+
+    law: Law
+    n: int
+    fineness: float
+
+    def __post_init__(self) -> None:
+        if len(self.law.pairs) > _MOST_PAIRS:
+            raise Unverifiable(f"the composition of randomizers with more than {_MOST_PAIRS} pairs of inputs")
+        if any(len(options) > 1 for options in self.law.pairs):
+            raise Unverifiable(
+                "the composition of continuous Gaussian noise; what runs is a lattice, which can be verified"
+            )
+
+    def local(self) -> arb | None:
+        """The epsilon of one user alone, from which on delta is 0; None if there is none."""
+        if self.law.epsilon0 is not None:
+            return self.law.epsilon0
+        cells = [cell for pair in self._pairs for cell in pair.cells]
+        if (
+            self.law.dummies is not None
+            or any(pair.bare for pair in self._pairs)
+            or not all(v > 0 for _, v, _ in cells)
+        ):
+            return None
+        return reduce(arb.max, [u / v for u, v, _ in cells], arb(1)).log()
+
+    def end(self) -> float:
+        """The same, rounded up; infinite if there is none."""
+        local = self.local()
+        return math.inf if local is None else _up(local)
+
+    def rough(self, epsilon: float) -> float:
+        """Chernoff's bound, roughly: it says how far a curve must be followed."""
+        growth = arb(epsilon).exp()
+        worst = max(float(self._ceiling(pair, growth)) for pair in self._pairs)
+        return worst + float(self.law.shortfall(self.n, growth))
+
+    def at(self, epsilon: float) -> arb:
+        """An upper bound on delta."""
+        if epsilon >= self.end():
+            return arb(0)
+        growth, worst = arb(epsilon).exp(), arb(0)
+        ranked = [(self._ceiling(pair, growth), pair) for pair in self._pairs]
+        for ceiling, pair in sorted(ranked, key=lambda item: float(item[0]), reverse=True):
+            if ceiling <= worst:
+                break
+            worst = worst.max(ceiling.min(self._of(pair, growth, ceiling)))
+        return (worst + self.law.shortfall(self.n, growth)).min(arb(1)).upper()
+
+    @property
+    def _pairs(self) -> list[Pair]:
+        return [options[0] for options in self.law.pairs]
+
+    def _ceiling(self, pair: Pair, growth: arb) -> arb:
+        """What Chernoff's bound gives, or one user alone."""
+        term, crowd, bare = pair.term(growth), self.law.crowd(self.n), pair.uncovered(growth)
+        found = chernoff(term, crowd) / crowd.expected() + bare
+        return found.min(term.positive_part() + bare) if self.law.dummies is None else found.min(arb(1))
+
+    def _of(self, pair: Pair, growth: arb, ceiling: arb) -> arb:
+        term, crowd = pair.term(growth), self.law.crowd(self.n)
+        if enumerable(term, crowd, _FEW_OUTCOMES):
+            return enumerated(term, crowd) / crowd.expected() + pair.uncovered(growth)
+        if term.positive and ceiling > 0:
+            term = thinned(term, crowd, ceiling * crowd.expected() / _BELOW_CHERNOFF, _LOSS)
+        return contour_bound(term, crowd, self.fineness) / crowd.expected() + pair.uncovered(growth)
+
+
+def _up(value: arb) -> float:
+    """The double above a ball."""
+    nearest = float(value.upper())
+    return nearest if arb(nearest) >= value else math.nextafter(nearest, math.inf)
