@@ -1,8 +1,9 @@
 """Audits of what this package ships, of what is known to be too weak, and of programs of others."""
 
+import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -30,13 +31,13 @@ from shuffledp.auditing.finding import VERSION
 from shuffledp.protocols.registry import PROTOCOLS
 from shuffledp.randomizers.registry import RANDOMIZERS
 
-EVERY = [
-    pytest.param(example, id=f"{kind}-{j}")
-    for kind, one in (RANDOMIZERS | PROTOCOLS).items()
-    for j, example in enumerate(one.examples()[: full(1, 9)])
-]
-SILENT = ("generic", "curator-histogram")
-"""Those without a sampler or without messages."""
+if TYPE_CHECKING:
+    from shuffledp.auditing.subject import View
+
+KINDS: dict[str, Any] = RANDOMIZERS | PROTOCOLS
+SILENT = {"generic", "curator-histogram"}
+"""Those without a sampler, or without messages."""
+NOTHING_CLAIMED = "nothing is proved|no local guarantee|cannot be run|does not grant|says nothing"
 BOX = f"{sys.executable} {blackbox.__file__}"
 
 
@@ -44,24 +45,28 @@ def seeded(seed: int = 1) -> KeyedWords:
     return KeyedWords.seeded(seed)
 
 
-@pytest.mark.parametrize("view", ["shuffled", "local"])
-@pytest.mark.parametrize("subject", EVERY)
-def test_nothing_that_is_shipped_is_worse_than_certified(subject: Any, view: Any) -> None:
-    trials = examples(3000)
-    asked: dict[str, Any] = {"n": 50, "delta": 1e-3} if view == "shuffled" else {}
-    if isinstance(subject, Laplace | Gaussian) and view == "shuffled":  # a coarse lattice is accounted for in a moment
-        subject = subject.lattice(inputs=full(3, 17), outputs=full(33, 129))
-    try:
-        found = audit(subject, view=view, trials=trials, words=seeded(), **asked)
-    except (InvalidInput, NoClaim):
-        nothing_claimed = view == "local" and subject.epsilon0 is None
-        few = view == "shuffled" and subject.kind in (*SILENT, "noisy-sum", "channel", "lattice", "dummies")
-        assert nothing_claimed or few or subject.kind in SILENT
-        return
-    assert found.verdict != "violated"
-    assert found.epsilon <= found.claimed.epsilon
-    if view == "local":
-        assert found.epsilon > 0.25 * min(found.claimed.epsilon, 4.0)
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_that_is_shipped_is_worse_than_certified(kind: str) -> None:
+    """Whatever is registered, shuffled and by itself; benchmarks/bench_audit.py has larger sizes."""
+    views, refusals = set[str](), list[str]()
+    for subject in KINDS[kind].examples()[: full(2, 99)]:
+        coarse = isinstance(subject, Laplace | Gaussian)  # a coarse lattice is accounted for in a moment
+        shuffled = subject.lattice(inputs=full(3, 17), outputs=full(33, 129)) if coarse else subject
+        asked: dict[Any, Any] = {"shuffled": {"n": getattr(subject, "n", 50), "delta": 1e-3}, "local": {}}
+        looked_at: dict[View, Any] = {"shuffled": shuffled, "local": subject}
+        for view, what in looked_at.items():
+            try:
+                found = audit(what, view=view, trials=examples(3000), words=seeded(), **asked[view])
+            except (InvalidInput, NoClaim) as refused:
+                refusals.append(str(refused))
+                continue
+            views.add(view)
+            assert found.verdict != "violated"
+            assert found.epsilon <= found.claimed.epsilon
+            if view == "local":
+                assert found.epsilon > 0.3 * found.reach
+    assert bool(views) == (kind not in SILENT)
+    assert [said for said in refusals if not re.search(NOTHING_CLAIMED, said)] == []
 
 
 @pytest.mark.parametrize("size", [2, 10, 100])
@@ -86,38 +91,6 @@ def test_who_knows_all_others_sees_more_than_the_shuffled_epsilon_and_less_than_
         audit(randomizer, n=1000, delta=1e-6, known=1000, trials=100)
 
 
-class Weaker:
-    """Claims what `stated` does, and samples by another randomizer."""
-
-    def __init__(self, stated: RandomizedResponse, real: RandomizedResponse) -> None:
-        self._stated, self._real = stated.as_run(), real.as_run()
-        self.kind = stated.kind
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stated, name)
-
-    def randomize(self, *given: Any, **more: Any) -> Any:
-        return self._real.randomize(*given, **more)
-
-
-@pytest.mark.parametrize("learned", [False, True])
-def test_a_tenth_less_noise_than_claimed_is_noticed(learned: bool) -> None:
-    stated = RandomizedResponse(size=4, epsilon0=2.0)
-    for real, verdict in ((RandomizedResponse(size=4, epsilon0=2.2), "violated"), (stated, "consistent")):
-        weaker: Any = Weaker(stated, real)
-        found = audit(weaker, view="local", trials=60_000, learned=learned, words=seeded())
-        assert found.verdict == verdict
-        assert found.learned == learned
-
-
-def test_a_sampler_that_does_something_else_is_noticed_behind_the_shuffler() -> None:
-    """It sends the true value more often than it should."""
-    stated, real = RandomizedResponse(size=3, epsilon0=1.0), RandomizedResponse(size=3, epsilon0=4.0)
-    weaker: Any = Weaker(stated, real)
-    found = audit(weaker, n=60, delta=1e-3, trials=20_000, words=seeded())
-    assert found.verdict == "violated"
-
-
 def test_false_alarms_are_no_more_frequent_than_the_confidence_says() -> None:
     """Claims that are exactly true, audited many times with little confidence; who trusts rates as they are is often wrong."""
     audits, confidence, alarms, naive = examples(120), 0.8, 0, 0
@@ -129,12 +102,6 @@ def test_false_alarms_are_no_more_frequent_than_the_confidence_says() -> None:
         naive += np.log(first / second) > 1.0
     assert binom.sf(alarms - 1, audits, 1 - confidence) > SIGNIFICANCE
     assert binom.sf(naive - 1, audits, 1 - confidence) < SIGNIFICANCE
-
-
-def test_too_few_trials_are_called_under_powered() -> None:
-    found = audit(RandomizedResponse(size=10, epsilon0=3.5), n=1000, delta=1e-6, trials=100, words=seeded())
-    assert found.verdict == "under-powered"
-    assert found.power < 0.5
 
 
 def test_a_plan_is_audited_at_its_own_guarantee() -> None:

@@ -3,11 +3,16 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from oracles import blackbox
+from oracles.parties import SHUFFLER, prepared
 from oracles.process import called
+from oracles.server import running
+from shuffledp import plan
+from shuffledp.esa.task import Task
 from shuffledp.protocols.baselines.rappor import Rappor
 
 RR = "audit --randomizer rr --size 3 --epsilon0 2 --n 30 --delta 1e-2 --trials 10000 --seed 1"
@@ -82,3 +87,37 @@ def test_bad_input_is_refused_in_a_line(tmp_path: Path, line: str, message: str)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+ADDRESS = "--url http://127.0.0.1:1 --operator-token t --analyzer-token t --keys k"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("audit --task task.json", "users, operator and analyzer at once"),
+        (f"{RR} --url http://127.0.0.1:1", "Add --task"),
+        (f"audit --task task.json plan.json {ADDRESS}", "one thing"),
+        (f"audit --task task.json {ADDRESS}", "cannot read the token"),
+        ("audit plan.json --service --trials 40 --seed 1", "system's coins"),
+        ("audit plan.json --service --trials 40 --n 30", "its plan's own guarantee"),
+    ],
+)
+def test_services_that_cannot_be_audited(tmp_path: Path, line: str, message: str) -> None:
+    done = called(line, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_shuffler_that_runs_at_an_address(tmp_path: Path) -> None:
+    few = plan("histogram", n=20, epsilon=0.3, delta=0.1, size=2)
+    terms: dict[str, Any] = {"window": 3600, "max_age": 7200, "honest_fraction": 1.0, "allow_same_operator": True}
+    folder = prepared(tmp_path, Task(plan=few, shufflers=("Audit",), analyzer="Audit", **terms), SHUFFLER)
+    tokens = "--operator-token operator.token --analyzer-token analyzer.token --keys analyzer.key"
+    with running(folder) as server:
+        done = called(f"audit --task task.json --url {server.url} {tokens} --trials 20 --json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["verdict"] == "under-powered"
+    assert found["trials"] == 20
+    assert found["n"] == 20

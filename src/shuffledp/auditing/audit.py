@@ -7,6 +7,7 @@ from shuffledp.auditing.claims import claim_of
 from shuffledp.auditing.command import of_command
 from shuffledp.auditing.conduct import CONFIDENCE, Watch, check_budget, conduct
 from shuffledp.auditing.crowd import Crowd
+from shuffledp.auditing.deployment import Deployment, InProcess
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.inputs import of_protocol, of_randomizer, runnable
 from shuffledp.auditing.service import Service
@@ -85,18 +86,21 @@ def audit_command(
 
 
 def audit_service(
-    plan: Plan, *, trials: int | None = None, seconds: float | None = None, confidence: float = CONFIDENCE,
-    enough: float = 0.5, words: WordSource | None = None, watch: Watch | None = None,
+    service: Plan | Deployment, *, trials: int | None = None, seconds: float | None = None, confidence: float = CONFIDENCE,
+    enough: float = 0.5, watch: Watch | None = None,
 ) -> Finding:  # fmt: skip
-    """The same for a plan as a service in this process: a batch for each trial, from the clients to what an analyzer sees.
+    """The same for a service: a batch for each trial, from the clients to what an analyzer sees.
 
+    A plan is carried out in this process. `OverHttp` (`auditing.deployment`) is a shuffler that runs at an address.
     A trial seals and opens every report, so plans for few users are audited best.
     """
     seconds = SECONDS if trials is None and seconds is None else seconds
     check_budget(trials, seconds, confidence)
+    deployment = InProcess(service) if isinstance(service, Plan) else service
+    plan = deployment.task.plan
     claimed = claim_of(plan, view="shuffled", n=plan.guarantee.n, delta=plan.guarantee.delta, epsilon=None)
-    service = Service(plan, claimed=claimed, words=words)
-    return conduct(service, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
+    subject = Service(deployment, claimed=claimed)
+    return conduct(subject, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
 
 
 def _delta(delta: float, view: View) -> float:

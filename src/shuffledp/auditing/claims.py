@@ -5,6 +5,7 @@ from typing import Any
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.auditing.subject import Claimed, View
+from shuffledp.core.digits import counted
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.exposed import accounted, is_protocol, quoted
@@ -21,7 +22,7 @@ def claim_of(thing: Any, *, view: View, n: int, delta: float, epsilon: float | N
         return Claimed(epsilon=protocol.epsilon0, delta=delta, by="its local epsilon0")
     if isinstance(thing, Plan) and (n, delta) == (thing.guarantee.n, thing.guarantee.delta):
         return Claimed(epsilon=thing.guarantee.epsilon, delta=delta, by="the plan")
-    made_for = quoted(protocol) if is_protocol(protocol) else None
+    made_for = quoted(protocol, n) if is_protocol(protocol) else None
     if made_for is not None:
         return Claimed(epsilon=made_for[0], delta=max(delta, made_for[1]), by="what the protocol was made for")
     blanket = accounted(protocol) if is_protocol(protocol) else protocol.blanket()
@@ -36,6 +37,6 @@ def claim_of(thing: Any, *, view: View, n: int, delta: float, epsilon: float | N
     return Claimed(
         epsilon=float(solution.value),
         delta=delta,
-        by=f"proved by the {DEFAULT_BOUND} bound for {n:,} users",
+        by=f"proved by the {DEFAULT_BOUND} bound for {counted(n, 'user')}",
         lower=lower,
     )

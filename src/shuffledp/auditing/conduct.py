@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.auditing.event import Atoms, best_event, expected_of, shown
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.subject import Subject
+from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
 
@@ -54,6 +55,7 @@ def conduct(
         run.done = subject.learn(max(FEWEST, int(_LEARNING * trials)))
     delta, law = subject.claimed.delta, subject.foreseen()
     reach = best_event(law or subject.claimed.using_it_up(), trials, delta=delta, confidence=confidence)
+    alone = subject.singled_out()
     size = min(max(_FEWEST_PILOT, int(_PILOT * trials)), _MOST_PILOT)
     pilot = run.sample(size, share=size / (size + trials))
     half = [
@@ -73,6 +75,7 @@ def conduct(
         name=subject.name, worlds=subject.worlds, view=subject.view, n=subject.n, claimed=subject.claimed,
         confidence=confidence, trials=trials, event=event, hits=hits, reach=reach.epsilon, expected=chosen.epsilon,
         epsilon=shown(*hits, trials, delta=delta, confidence=confidence), learned=subject.learned,
+        singled_out=None if alone is None else best_event(alone, trials, delta=delta, confidence=confidence).epsilon,
         enough=enough, picture=_picture(pilot),
     )  # fmt: skip
 
@@ -84,7 +87,9 @@ def check_budget(trials: int | None, seconds: float | None, confidence: float) -
     if not 0.5 <= confidence < 1:
         raise InvalidInput(f"confidence must be at least 0.5 and below 1; got {confidence}. A usual choice is 0.999.")
     if trials is not None and trials < FEWEST:
-        raise InvalidInput(f"{trials} trials show nothing. Use at least {FEWEST}, usually thousands.")
+        raise InvalidInput(
+            f"{counted(trials, 'trial')} {'shows' if trials == 1 else 'show'} nothing. Use at least {FEWEST}, usually thousands."
+        )
     if seconds is not None and not 0 < seconds < math.inf:
         raise InvalidInput(f"an audit takes a positive number of seconds; got {seconds}. Use e.g. 60.")
 

@@ -49,13 +49,18 @@ class Crowd(Subject):
         self.name, self.view, self.claimed = inputs.name, view, claimed
         self.n = 1 if view == "local" else n - known
         self._known, self._words = known, words or KeyedWords.fresh()
-        self._inputs, self.learned = inputs, learned or inputs.laws is None
+        self._inputs, self.learned = inputs, inputs.total is None and (learned or inputs.laws is None)
         self._book: Codebook | None = None
         self.concurrent = True
         self.block = max(1, _TOGETHER // (self.n + 1))
         self._law: Atoms | None = None
         self.pair: tuple[int, int, int] = (0, 1, 0)
         self._neighbours: Neighbours | None = None
+        if inputs.total is not None:
+            self.pair = (len(inputs.values) - 1, 0, 0)  # both ends of a range, the larger total first
+            totals, one, other = inputs.total.law(self.n)
+            self._law = Atoms(totals.astype(np.float64), one, other)
+            self.block = max(1, self.block // inputs.sent(0, 1, self._words, _LEARNING_ROWS)[1])
         if not self.learned and inputs.laws is not None:
             self._settle(list(inputs.laws), trials, confidence, exact=inputs.dummies == 0)
 
@@ -88,22 +93,33 @@ class Crowd(Subject):
         return 0
 
     def foreseen(self) -> Atoms | None:
-        """Where the law is known and every user sends one message, or one to each question."""
+        """Where it is known: one message of each user, or one to each question, or the law of what all messages say together."""
         return self._law
 
     def scores(self, first: int, trials: int) -> tuple[Reals, Reals]:
-        """Likelihood ratios of the counts."""
-        neighbours, (x, z, w) = self._settled, self.pair
-        row, others = first * (self.n + 1), self.n - 1
+        """Likelihood ratios of the counts; or what all messages together say."""
+        (x, z, w), row, others = self.pair, first * (self.n + 1), self.n - 1
+        if self._inputs.total is not None:
+            rows = [self._rows(w, others, trials, row)] if others else []
+            own = [self._rows(value, 1, trials, row + trials * (others + j)) for j, value in enumerate((x, z))]
+            one, other = (
+                self._inputs.total.of(np.concatenate([*rows, mine], axis=1)).astype(np.float64) for mine in own
+            )
+            return one, other
+        neighbours = self._settled
         crowd = self._counted(w, others, trials, row) if others else 0
-        own = [self._counted(value, 1, trials, row + trials * (others + j)) for j, value in enumerate((x, z))]
-        return neighbours.scores(crowd + own[0]), neighbours.scores(crowd + own[1])
+        counted = [self._counted(value, 1, trials, row + trials * (others + j)) for j, value in enumerate((x, z))]
+        return neighbours.scores(crowd + counted[0]), neighbours.scores(crowd + counted[1])
 
     @property
     def _settled(self) -> Neighbours:
         if self._neighbours is None:
             raise InvalidInput("what is to be told apart was not learned yet. Call learn first.")
         return self._neighbours
+
+    def _rows(self, value: int, users: int, trials: int, row: int) -> NDArray[Any]:
+        """The messages of each trial side by side."""
+        return self._inputs.sent(value, users * trials, self._words, row)[0].reshape(trials, -1)
 
     def _counted(self, value: int, users: int, trials: int, row: int) -> NDArray[np.int64]:
         """The counts of the messages of so many users of each trial, who all hold one value."""

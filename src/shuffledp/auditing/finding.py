@@ -31,6 +31,7 @@ class Finding:
         epsilon: no mechanism with a smaller one, at this delta, behaves like this; rounded down.
         reach: what so many trials show of a mechanism that is no more private than is claimed: stated in advance.
         expected: what they were expected to show here, from the trials that chose the event.
+        singled_out: what they would show if the user's own message could be told from the others'; None if nobody tries to.
         learned: whether the attacker learned from examples what to look at; a better one might show more.
         enough: the share of the claim that `reach` must be for silence to mean anything.
         picture: how often scores of the trials that chose the event were in which range, in both worlds.
@@ -48,16 +49,21 @@ class Finding:
     epsilon: float
     reach: float
     expected: float
+    singled_out: float | None = None
     learned: bool = False
     enough: float = 0.5
     picture: Document = field(default_factory=dict, repr=False)
 
     @property
     def verdict(self) -> Verdict:
-        """Violated if the claim is below what was shown; otherwise consistent, if the audit could have shown something."""
+        """Violated if the claim is below what was shown; otherwise consistent, if the audit could have shown something.
+
+        An attacker that had to learn what to look at, and then shows nothing, could not have.
+        """
         if self.epsilon > self.claimed.epsilon:
             return "violated"
-        return "under-powered" if self.power < self.enough else "consistent"
+        blind = self.learned and self.epsilon == 0 < self.claimed.epsilon
+        return "under-powered" if blind or self.power < self.enough else "consistent"
 
     @property
     def power(self) -> float:
@@ -77,7 +83,7 @@ class Finding:
             "version": VERSION, "verdict": self.verdict, "name": self.name, "view": self.view, "n": self.n,
             "worlds": self.worlds, "claimed": self.claimed.document(), "confidence": self.confidence,
             "trials": self.trials, "epsilon": self.epsilon, "reach": self.reach, "power": self.power,
-            "expected": self.expected, "learned": self.learned, "enough": self.enough,
+            "expected": self.expected, "singled_out": self.singled_out, "learned": self.learned, "enough": self.enough,
             "event": {"threshold": self.event.threshold, "reversed": self.event.reversed},
             "hits": list(self.hits), "rates": {"first_at_least": low, "second_at_most": high}, "picture": self.picture,
         }  # fmt: skip
@@ -96,7 +102,12 @@ class Finding:
                 f"worlds: {self.worlds}",
                 f"claimed: epsilon = {claim}{at} ({self.claimed.by}{truth})",
                 f"in advance: {self.trials:,} trials can show epsilon >= {rounded_down(self.reach, 4)} of such a mechanism, "
-                f"{100 * self.power:.0f} % of the claim",
+                f"{100 * self.power:.0f} % of the claim{self._alone()}",
+                *(
+                    []
+                    if self.expected == self.reach
+                    else [f"after a pilot: epsilon >= {rounded_down(self.expected, 4)} is expected here"]
+                ),
                 f"seen: an event with a probability of at least {rounded_down(low, 4)} in one world and at most "
                 f"{rounded_up(high, 4)} in the other",
                 f"shown: epsilon >= {rounded_down(self.epsilon, 4)}{at}, with {100 * self.confidence:g} % confidence",
@@ -104,11 +115,22 @@ class Finding:
             ]
         )
 
+    def _alone(self) -> str:
+        if self.singled_out is None:
+            return ""
+        return (
+            f"; and epsilon >= {rounded_down(self.singled_out, 4)} if the user's message could be told from the others'"
+        )
+
     def _meaning(self) -> str:
         if self.verdict == "violated":
             return "what was seen is not possible at the epsilon that is claimed"
         if self.verdict == "under-powered":
-            return "so few trials would show little even of a mechanism that uses up its claim; use more"
+            if self.learned and self.epsilon == 0 and self.power >= self.enough:
+                return "the attacker learned nothing that tells the worlds apart, so nothing is said about the claim"
+            rest = (self.singled_out or 0.0) > self.claimed.epsilon
+            noticed = "; a message that can be told from the others would have been noticed" if rest else ""
+            return f"so few trials would show little even of a mechanism that uses up its claim; use more{noticed}"
         limit = "; the attacker learned from examples, and a better one might show more" if self.learned else ""
         return f"nothing that was seen contradicts the claim{limit}"
 

@@ -11,7 +11,7 @@ from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.exposed import MOST_MESSAGES, exposed, questions, true_message
+from shuffledp.protocols.exposed import MOST_MESSAGES, Total, exposed, questions, true_message
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.dummies import Dummies
@@ -43,6 +43,7 @@ class Inputs:
         question: which of several releases each message belongs to; None if there is one.
         dummies: uniform messages that each user adds on average.
         apart: whether a row of several entries is as many messages, shuffled apart.
+        total: what messages say that say something only all together: it is the score then.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Inputs:
     question: NDArray[np.int64] | None = field(default=None, repr=False)
     dummies: float = 0.0
     apart: bool = False
+    total: Total | None = field(default=None, repr=False)
 
     def sent(self, value: int, users: int, words: WordSource, first_row: int) -> tuple[NDArray[Any], Any]:
         """The messages of users who all hold one value, and how many each sends: one number, or one for each."""
@@ -136,6 +138,7 @@ def of_protocol(protocol: ShuffleProtocol) -> Inputs:
         question=public.question,
         dummies=public.dummies,
         apart=public.apart,
+        total=public.total,
     )
 
 

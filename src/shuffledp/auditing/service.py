@@ -16,31 +16,23 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.auditing.deployment import Deployment
 from shuffledp.auditing.event import Atoms, best_event
 from shuffledp.auditing.inputs import of_protocol
 from shuffledp.auditing.neighbours import Neighbours, promising
 from shuffledp.auditing.subject import Claimed, Subject
-from shuffledp.core.outcome import Outcome
 from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.client import Announcement, Client, messages_of
-from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.opening import open_here
-from shuffledp.esa.released import Released
-from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message
-from shuffledp.planning.plan import Plan
 from shuffledp.protocols.exposed import samples_of
-from shuffledp.stores.batch import Batch
-from shuffledp.stores.registry import open_store
 
 Reals = NDArray[np.float64]
 _PLACES: Final = 8
 """At the beginning of a batch, and as many at its end, whose message is looked at."""
 _FEWEST: Final = 30
 """Trials from which to learn what to look at."""
-_WINDOW: Final = 3600
 
 
 class Seen(NamedTuple):
@@ -51,31 +43,28 @@ class Seen(NamedTuple):
 
 
 class Service(Subject):
-    """A plan as a service in this process, a batch for each trial. Override what a user or a shuffler does to audit another."""
+    """A deployment, of which every trial is a batch. Override what a user does to audit other clients."""
 
-    def __init__(self, plan: Plan, *, claimed: Claimed, words: WordSource | None = None) -> None:
-        self.task = Task(
-            plan=plan, window=_WINDOW, max_age=2 * _WINDOW, shufflers=("the shuffler",), analyzer="the analyzer",
-            honest_fraction=1.0,
-        )  # fmt: skip
-        self.name, self.view, self.claimed = f"the service of {plan.protocol.kind}", "shuffled", claimed
+    def __init__(self, deployment: Deployment, *, claimed: Claimed, words: WordSource | None = None) -> None:
+        """`words` must be new at every call, as the system's are: users are not told apart by rows here."""
+        self.deployment, self.task = deployment, deployment.task
+        protocol = self.task.plan.protocol
+        self.name, self.view, self.claimed = f"the service of {protocol.kind}", "shuffled", claimed
         self.n, self.learned = self.task.release_size, True
         self.words = words or SystemWords()
-        inputs = of_protocol(plan.protocol)
+        inputs = of_protocol(protocol)
         if inputs.laws is None or inputs.messages is None:
             raise InvalidInput(
                 "the laws of this plan's messages are not known in closed form. Audit another as a service."
             )
         self._pair = x, z, w = promising(list(inputs.laws), self.n, 1)[0]
-        self._labels, self._values = inputs.labels, samples_of(plan.protocol)
+        self._labels, self._values = inputs.labels, samples_of(protocol)
         others = inputs.laws[w]
         if inputs.dummies:
             others = (self.n - 1) * others + self.n * inputs.dummies / len(others)
         self._counts = Neighbours(inputs.laws[x], inputs.laws[z], others, inputs.question)
         self._single = Neighbours(inputs.laws[x], inputs.laws[z], (inputs.laws[x] + inputs.laws[z]) / 2)
         self._look, self._size = 0, inputs.messages
-        self.shuffler_ring, self.analyzer_ring = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
-        self._shufflers: list[Shuffler] = []
         folder = tempfile.TemporaryDirectory(prefix="shuffledp-audit-")
         self._folder = Path(folder.name)
         weakref.finalize(self, folder.cleanup)
@@ -87,25 +76,18 @@ class Service(Subject):
         looked = self._looks()[self._look]
         return f"one user holds {x} or {z}, {self.n - 1:,} others hold {w}; the attacker looks at {looked}"
 
-    # What users and the shuffler do
+    # What users do
 
     def sent_by_user(self, value: Any, announced: Announcement, folder: Path) -> Sequence[bytes]:
         """What the one user sends: its report, and the same again, because the first answer was lost."""
-        client = Client(task=self.task, analyzer=self.analyzer_ring.public(), folder=folder, words=self.words)
+        client = Client(task=self.task, analyzer=self.deployment.ring.public(), folder=folder, words=self.words)
         first = client.report(value, announced)
         return [upload for upload in (first, client.report(value, announced)) if upload is not None]
 
     def sent_by_another(self, value: Any, announced: Announcement) -> bytes:
         """What one of the others sends, whose disk is not of interest."""
         messages = messages_of(self.task, value, self.words)
-        inner = announced.sealed(messages, self.task, [self.analyzer_ring.public()])
-        return announced.wrapped(inner, self.task)
-
-    def shuffler(self) -> Shuffler:
-        """A shuffler that begins to serve the task."""
-        made = Shuffler(store=open_store(":memory:"), ring=self.shuffler_ring, clock=lambda: 0.0)
-        made.serve(self.task, self.analyzer_ring.public())
-        return made
+        return announced.wrapped(announced.sealed(messages, self.task, [self.deployment.ring.public()]), self.task)
 
     # What the attacker sees
 
@@ -126,6 +108,12 @@ class Service(Subject):
             return None
         return self._counts.foreseen(self.n, np.random.default_rng(1), 10_000_000, 100_000)
 
+    def singled_out(self) -> Atoms | None:
+        """If every user sends one message."""
+        if self.task.plan.protocol.most_messages > 1:
+            return None
+        return self._single.foreseen(1, np.random.default_rng(1), 0, 0)
+
     def scores(self, first: int, trials: int) -> tuple[Reals, Reals]:
         """Of the look that was learned."""
         one, other = self._watched(first, trials)
@@ -133,33 +121,24 @@ class Service(Subject):
 
     def _watched(self, first: int, trials: int) -> tuple[Reals, Reals]:
         """What every look scores in each trial, in both worlds."""
-        if not self._shufflers:
-            self._shufflers = [self.shuffler(), self.shuffler()]
-        found: list[list[Reals]] = [[], []]
-        for trial in range(first, first + trials):
-            x, z, w = (self._values[j] for j in self._pair)
-            said = _announced(self._shufflers[0], self.task)
-            others = [self.sent_by_another(w, said) for _ in range(self.n - 1)]
-            for world, value in enumerate((x, z)):
-                seen = self._collected(world, value, others, self._folder / f"{trial}-{world}")
-                found[world].append(self._scored(seen))
-        return np.stack(found[0]), np.stack(found[1])
+        x, z, w = (self._values[j] for j in self._pair)
+        found = [
+            [
+                self._scored(self._seen(value, w, self._folder / f"{trial}-{world}"))
+                for world, value in enumerate((x, z))
+            ]
+            for trial in range(first, first + trials)
+        ]
+        return np.stack([one for one, _ in found]), np.stack([other for _, other in found])
 
-    def _collected(self, world: int, value: Any, others: Sequence[bytes], folder: Path) -> Seen:
+    def _seen(self, value: Any, others: Any, folder: Path) -> Seen:
         """One batch, from the reports to what the analyzer sees. The user reports first."""
-        shuffler = self._shufflers[world]
-        outcomes: Counter[Outcome] = Counter()
-        for upload in (*self.sent_by_user(value, _announced(shuffler, self.task), folder), *others):
-            answer = shuffler.accept(self.task.id, [upload])
-            outcomes.update(answer if isinstance(answer, list) else [])
-        batch = shuffler.close(self.task.id, whatever_the_window=True)
-        if not isinstance(batch, Batch):
-            raise InvalidInput(
-                f"the shuffler released nothing ({batch}): it took {outcomes[Outcome.ACCEPTED]:,} reports."
-            )
-        released = Released.of(b"".join(shuffler.fetch(batch.id) or ()))
+        said = self.deployment.announced()
+        own = [[upload] for upload in self.sent_by_user(value, said, folder)]
+        crowd = [self.sent_by_another(others, said) for _ in range(self.n - 1)]
+        released = self.deployment.collected([*own, crowd])
         records = released.reports(self.task.plan.protocol.most_messages).messages
-        opened = open_here([record.tobytes() for record in records], self.analyzer_ring, self.task.id, 1)
+        opened = open_here([record.tobytes() for record in records], self.deployment.ring, self.task.id, 1)
         plain = [decode_message(one, self._size) if isinstance(one, bytes) else None for one in opened]
         return Seen(
             np.array([-1 if message is None else message for message in plain], dtype=np.int64),
@@ -190,14 +169,3 @@ class Service(Subject):
                 for law, look in zip(laws, looks, strict=True)
             ]
         )
-
-
-def _announced(shuffler: Shuffler, task: Task) -> Announcement:
-    """What the shuffler says to everybody."""
-    batch = shuffler.current(task.id)
-    key = None if batch is None else shuffler.announced(batch)
-    if batch is None or key is None:
-        raise InvalidInput("the shuffler has no open batch. Serve the task again.")
-    return Announcement(
-        window=batch.window, keys=shuffler.ring.public(), key_id=key.id, next_keys=shuffler.next_keys(task.id)
-    )

@@ -82,6 +82,10 @@ class Subject(ABC):
         """The law of the scores, if what runs is what is claimed; None if that is not known."""
         return None
 
+    def singled_out(self) -> Atoms | None:
+        """The law of the scores if the user's own messages could be told from those of others; None if nobody tries to."""
+        return None
+
     @property
     @abstractmethod
     def worlds(self) -> str:

@@ -8,17 +8,22 @@ import click
 
 from shuffledp.auditing.audit import audit, audit_command, audit_service
 from shuffledp.auditing.conduct import CONFIDENCE
+from shuffledp.auditing.deployment import Deployment, OverHttp
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.subject import View
+from shuffledp.cli.choice import Choice
 from shuffledp.cli.exits import VIOLATED
 from shuffledp.cli.files import check_place, read_plan, write_bytes
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import randomizer_options, running
+from shuffledp.cli.secrets import read_secret
+from shuffledp.cli.task import read_task
 from shuffledp.core.files import read_json
 from shuffledp.core.words import KeyedWords
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.keys import KeyRing
 from shuffledp.figures.audit import rendered
 from shuffledp.figures.report import check_report
 from shuffledp.figures.style import check_picture
@@ -41,9 +46,14 @@ _STEPS = 1000
 @click.option("--command", help="A program that reads a value per line and writes a message per line: docs/audit.md.")
 @click.option("--symbols", default="0,1", show_default=True, help="Values for --command, separated by commas.")
 @click.option("--service", is_flag=True, help="Audit PLAN as a service: clients, sealing, shuffler, released batch.")
+@click.option("--task", type=_FILE, help="Audit a shuffler that runs, by a task made for this: docs/audit.md.")
+@click.option("--url", help="Its address, for --task.")
+@click.option("--operator-token", type=_FILE, help="File with its operator's token, for --task.")
+@click.option("--analyzer-token", type=_FILE, help="File with its analyzer's token, for --task.")
+@click.option("--keys", type=_FILE, help="The analyzer's key file, for --task.")
 @click.option(
     "--view",
-    type=click.Choice(["shuffled", "local"]),
+    type=Choice(["shuffled", "local"]),
     help="What the attacker sees: all messages, shuffled, or those of one user [default: shuffled; local for --command].",
 )
 @click.option("--n", type=Whole(), help="Number of users [default: the plan's].")
@@ -65,20 +75,21 @@ _STEPS = 1000
 @click.option("--plot", type=_FILE, help="Draw scores and epsilon: a .png, .svg or .pdf file.")
 @click.option("--report", type=_FILE, help="Write a page: an .html file.")
 def audit_cli(
-    plan: Path | None, protocol: Path | None, command: str | None, symbols: str, service: bool, view: View | None,
+    plan: Path | None, protocol: Path | None, command: str | None, symbols: str, service: bool, task: Path | None,
+    url: str | None, operator_token: Path | None, analyzer_token: Path | None, keys: Path | None, view: View | None,
     n: int | None, delta: float | None, epsilon: float | None, known: int, trials: int | None, seconds: float | None,
     confidence: float, enough: float, learn: bool, seed: int | None, as_json: bool, plot: Path | None,
     report: Path | None, randomizer: str | None, **more: Any,
 ) -> None:  # fmt: skip
-    """Try to tell two neighbouring datasets apart: a lower bound on epsilon for PLAN, a randomizer, a protocol or a program.
+    """Tell two neighbouring datasets apart: a lower bound on epsilon for PLAN, a randomizer, a protocol, a program or a service.
 
     The audit runs the code that samples, uses the likelihood ratio of what is seen, and says in advance how much so many
     trials can show. It answers consistent, violated or under-powered.
     """
     named = [name for name, given in (("PLAN", plan), ("--randomizer", randomizer), ("--protocol", protocol),
-                                      ("--command", command)) if given is not None]  # fmt: skip
+                                      ("--command", command), ("--task", task)) if given is not None]  # fmt: skip
     if len(named) != 1:
-        raise InvalidInput("an audit is of one thing. Give a PLAN, --randomizer, --protocol or --command.")
+        raise InvalidInput("an audit is of one thing. Give a PLAN, --randomizer, --protocol, --command or --task.")
     if randomizer is None and any(more[name] is not None for name in (*PARAMETERS, *SHAPES, "matrix")):
         raise InvalidInput("these are options of a randomizer. Add --randomizer, or leave them out.")
     for path, check in ((plot, check_picture), (report, check_report)):
@@ -87,6 +98,11 @@ def audit_cli(
             check_place(path)
     if service and plan is None:
         raise InvalidInput("a service carries out a plan. Give a PLAN with --service.")
+    deployment = _deployment(task, url, operator_token, analyzer_token, keys)
+    if (service or deployment is not None) and (n, delta, epsilon, view, known, learn) != (None,) * 4 + (0, False):
+        raise InvalidInput("a service is audited at its plan's own guarantee. Leave out the other options.")
+    if seed is not None and (service or deployment is not None):
+        raise InvalidInput("clients of a service use the system's coins, which --seed does not reach. Leave it out.")
     words = None if seed is None else KeyedWords.seeded(seed)
     budget: dict[str, Any] = {"trials": trials, "seconds": seconds, "confidence": confidence, "enough": enough}
     with progress(_STEPS, "Auditing") as bar:
@@ -106,10 +122,10 @@ def audit_cli(
                 command, symbols=symbols.split(","), epsilon=epsilon, delta=delta or 0.0, n=n or 1, view=view or "local",
                 known=known, watch=watch, **budget,
             )  # fmt: skip
+        elif deployment is not None:
+            found = audit_service(deployment, watch=watch, **budget)
         elif service and plan is not None:
-            if (n, delta, epsilon, view, known, learn) != (None, None, None, None, 0, False):
-                raise InvalidInput("a service is audited at its plan's own guarantee. Leave out the other options.")
-            found = audit_service(read_plan(plan), words=words, watch=watch, **budget)
+            found = audit_service(read_plan(plan), watch=watch, **budget)
         else:
             found = audit(
                 _subject(plan, protocol, randomizer, more), n=n, delta=delta, view=view or "shuffled", epsilon=epsilon,
@@ -119,6 +135,23 @@ def audit_cli(
     show(found.document(), found.explain(), as_json=as_json)
     if found.verdict == "violated":
         sys.exit(VIOLATED)
+
+
+def _deployment(
+    task: Path | None, url: str | None, operator_token: Path | None, analyzer_token: Path | None, keys: Path | None
+) -> Deployment | None:
+    """The shuffler that runs at an address, if that is what to audit."""
+    if task is None:
+        if any(given is not None for given in (url, operator_token, analyzer_token, keys)):
+            raise InvalidInput("these are options of a shuffler that runs. Add --task, or leave them out.")
+        return None
+    if url is None or operator_token is None or analyzer_token is None or keys is None:
+        raise InvalidInput(
+            "an audit of a shuffler that runs is its users, operator and analyzer at once. Give --url, --operator-token, "
+            "--analyzer-token and --keys."
+        )
+    tokens = {"operator_token": read_secret(operator_token), "analyzer_token": read_secret(analyzer_token)}
+    return OverHttp(read_task(task), url, ring=KeyRing.load(keys), **tokens)
 
 
 def _subject(plan: Path | None, protocol: Path | None, randomizer: str | None, more: dict[str, Any]) -> Any:

@@ -27,17 +27,23 @@ def drawn(found: Document) -> "Iterator[Figure]":
             left.stairs(picture[world], picture["edges"], color=colour, label=label)
         low, high = picture["edges"][0], picture["edges"][-1]
         start = min(max(event["threshold"], low), high)
-        left.axvspan(*((low, start) if event["reversed"] else (start, high)), color="#DDDDDD", label="the event")
+        span = (low, start) if event["reversed"] else (start, high)
+        left.axvspan(*span, color="#DDDDDD", label="the event", zorder=0)  # behind the scores
         left.set(xlabel="score (log-likelihood ratio)", ylabel="share of trials")
         left.legend()
-        bars = {
-            "claimed, at most": (found["claimed"]["epsilon"], BLACK),
-            "in reach": (found["reach"], BLUE),
-            "shown, at least": (found["epsilon"], _COLOURS[found["verdict"]]),
+        claimed, reach, seen = found["claimed"]["epsilon"], found["reach"], found["epsilon"]
+        points = {
+            "claimed, at most": (claimed, BLACK, rounded_up(claimed, 4)),
+            "in reach": (reach, BLUE, rounded_down(reach, 4)),
+            "shown, at least": (seen, _COLOURS[found["verdict"]], rounded_down(seen, 4)),
         }
-        right.barh(list(bars), [value for value, _ in bars.values()], color=[colour for _, colour in bars.values()])
-        right.invert_yaxis()
-        right.set(xlabel="epsilon")
+        for j, (value, colour, digits) in enumerate(points.values()):
+            right.plot([value], [j], marker="o", markersize=7.0, color=colour)
+            right.annotate(digits, (value, j), (0, 8), textcoords="offset points", ha="center")
+        right.set_yticks(range(len(points)), list(points))
+        right.set(xlabel="epsilon", ylim=(len(points) - 0.5, -0.7), xlim=(0, 1.15 * max(claimed, reach, seen) or 1.0))
+        right.set_axisbelow(True)
+        right.grid(visible=False, axis="y")
         right.set_title(found["verdict"])
         yield figure
 
@@ -61,6 +67,11 @@ def page(found: Document) -> str:
         ("expected here", rounded_down(found["expected"]), "from the trials that chose the event"),
         ("shown, at least", rounded_down(found["epsilon"]), f"with {100 * found['confidence']:g} % confidence"),
     ]
+    if found["singled_out"] is not None:
+        alone = rounded_down(found["singled_out"])
+        rows.insert(
+            2, ("in reach of so many trials, of an exposed user", alone, "whose message could be told from the others'")
+        )
     counted = [
         ("trials of each world", f"{found['trials']:,}"),
         ("the event, in the world where it is likelier", f"{found['hits'][0]:,}"),
@@ -74,7 +85,7 @@ def page(found: Document) -> str:
         worlds=found["worlds"],
         view=found["view"],
         drawing=base64.b64encode(drawing[drawing.index(b"<svg") :]).decode(),
-        alt=f"Scores in both worlds; epsilon claimed {rows[0][1]}, shown {rows[3][1]}",
+        alt=f"Scores in both worlds; epsilon claimed {rows[0][1]}, shown {rows[-1][1]}",
         rows=rows,
         counted=counted,
         learned=found["learned"],

@@ -1,0 +1,128 @@
+"""What an audit says in advance is what happens: how much it shows, which errors it finds, and when it can say nothing."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from oracles.scale import full
+from shuffledp import InvalidInput, KeyedWords, RandomizedResponse, audit, calibrate
+from shuffledp.auditing.crowd import Crowd
+from shuffledp.auditing.event import best_event
+from shuffledp.auditing.inputs import of_randomizer
+from shuffledp.auditing.subject import Claimed
+from shuffledp.protocols.baselines.split_and_mix import SplitAndMix
+from shuffledp.protocols.registry import PROTOCOLS
+from shuffledp.randomizers.registry import RANDOMIZERS
+
+
+def seeded(seed: int = 1) -> KeyedWords:
+    return KeyedWords.seeded(seed)
+
+
+EXAMPLES = {kind: one.examples() for kind, one in (RANDOMIZERS | PROTOCOLS).items()}
+FORESEEN = {
+    "response": 1, "lattice": 1, "design": 0, "together": 0, "histogram": 0, "summation": 0, "distribution": 1,
+    "survey-table": 0, "split-and-mix": 0,
+}  # fmt: skip
+"""Whose law is known, and which example: its audit says exactly what it will show."""
+LEARNED = {"grouped-summation": 0, "counts-with-dummies": 0, "survey-all": 1, "unary-bits": 0, "hadamard-response": 1}
+"""Whose attacker learns: a pilot says what it will show."""
+
+
+@pytest.mark.parametrize(("kind", "which"), [*FORESEEN.items(), *LEARNED.items()])
+def test_reported_and_reached_power_agree_within_a_tenth(kind: str, which: int) -> None:
+    subject: Any = EXAMPLES[kind][which]
+    found = audit(subject, n=getattr(subject, "n", 30), delta=1e-2, trials=full(60_000, 400_000), words=seeded())
+    assert (found.expected == found.reach) == (kind in FORESEEN)
+    assert found.expected > 0.5
+    assert found.epsilon == pytest.approx(found.expected, rel=0.1)
+    assert ("after a pilot" in found.explain()) == (kind in LEARNED)
+
+
+class Weaker:
+    """Claims what `stated` does, and samples by another randomizer."""
+
+    def __init__(self, stated: RandomizedResponse, real: RandomizedResponse) -> None:
+        self._stated, self._real = stated.as_run(), real.as_run()
+        self.kind = stated.kind
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stated, name)
+
+    def randomize(self, *given: Any, **more: Any) -> Any:
+        return self._real.randomize(*given, **more)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_tenth_less_noise_than_claimed_is_noticed(learned: bool) -> None:
+    stated = RandomizedResponse(size=4, epsilon0=2.0)
+    for real, verdict in ((RandomizedResponse(size=4, epsilon0=2.2), "violated"), (stated, "consistent")):
+        weaker: Any = Weaker(stated, real)
+        found = audit(weaker, view="local", trials=60_000, learned=learned, words=seeded())
+        assert found.verdict == verdict
+        assert found.learned == learned
+
+
+def foreseen(real: RandomizedResponse, claimed: Claimed, n: int, trials: int) -> float:
+    """What an audit of this very randomizer would show."""
+    law = Crowd(of_randomizer(real.as_run()), n=n, claimed=claimed, trials=trials).foreseen()
+    assert law is not None
+    return best_event(law, trials, delta=claimed.delta, confidence=0.999).epsilon
+
+
+@pytest.mark.parametrize(
+    ("share", "trials", "verdict"),
+    [
+        (1.0, 400_000, "consistent"),
+        (0.9, 400_000, "violated"),
+        (0.9, 20_000, "consistent"),  # too few, and that is foreseen
+    ],
+)
+def test_a_tenth_less_blanket_is_noticed_behind_a_shuffler_if_that_is_foreseen(
+    share: float, trials: int, verdict: str
+) -> None:
+    """60 users at epsilon 1 and delta 0.01: the probability of a random answer is a tenth smaller than claimed."""
+    epsilon0 = calibrate(RandomizedResponse.family(size=4), n=60, epsilon=1.0, delta=1e-2)
+    stated = RandomizedResponse(size=4, epsilon0=epsilon0)
+    real = RandomizedResponse(size=4, gamma=share * stated.gamma)
+    weaker: Any = Weaker(stated, real)
+    found = audit(weaker, n=60, delta=1e-2, epsilon=1.0, trials=trials, words=seeded())
+    advance = foreseen(real, found.claimed, 60, trials)
+    assert (advance > found.claimed.epsilon) == (found.verdict == "violated")
+    assert found.verdict == verdict
+    if verdict == "violated":
+        assert found.epsilon == pytest.approx(advance, rel=0.1)
+
+
+def test_a_sampler_that_does_something_else_is_noticed_behind_the_shuffler() -> None:
+    """It sends the true value more often than it should."""
+    stated, real = RandomizedResponse(size=3, epsilon0=1.0), RandomizedResponse(size=3, epsilon0=4.0)
+    weaker: Any = Weaker(stated, real)
+    found = audit(weaker, n=60, delta=1e-3, trials=20_000, words=seeded())
+    assert found.verdict == "violated"
+
+
+def test_too_few_trials_are_called_under_powered() -> None:
+    found = audit(RandomizedResponse(size=10, epsilon0=3.5), n=1000, delta=1e-6, trials=100, words=seeded())
+    assert found.verdict == "under-powered"
+    assert found.power < 0.5
+
+
+def test_an_attacker_that_learned_nothing_says_nothing() -> None:
+    """Of split and mix, single messages are uniform, whatever a user holds: the code looks at their sum instead."""
+    subject = SplitAndMix.examples()[0]
+    found = audit(subject, n=100, delta=1e-3, trials=2000, words=seeded())
+    assert found.verdict == "consistent"
+    assert not found.learned
+    blind = replace(found, learned=True, epsilon=0.0)
+    assert blind.verdict == "under-powered"
+    assert "nothing is said about the claim" in blind.explain()
+
+
+def test_split_and_mix_with_fewer_users_than_its_noise_needs() -> None:
+    """Each user adds its part of the noise. The claim is for all of them, and an attacker who knows half sees more."""
+    subject = SplitAndMix.examples()[0]
+    assert audit(subject, n=100, delta=1e-3, known=70, trials=5000, words=seeded()).verdict == "violated"
+    with pytest.raises(InvalidInput, match="made for 100 users"):
+        audit(subject, n=50, delta=1e-3, trials=100)
