@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
+from oracles.fingerprint import Fingerprinted, fingerprinted
 from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Policy
 from shuffledp.core.words import WordSource
@@ -216,8 +217,17 @@ def check_addresses(engine: Engine, folder: Path) -> None:
             engine.tally(COLOURS, Numbered(rows[:4], numbers, 2), WORDS)
 
 
+def check_messages(engine: Engine, folder: Path) -> None:
+    """Not only the counts: every row has the messages of its address, for every protocol."""
+    order = np.random.default_rng(5).permutation(ROWS).tolist()
+    for case, protocol in enumerate(EXAMPLES[:: 3 if engine.name in SLOW else 1]):
+        rows, spied = mixed(protocol), fingerprinted(protocol)
+        for source in forms(engine, case, [Cut(rows, 40), Numbered([rows[j] for j in order], order, 40)]):
+            check_tally(engine, spied, source, rows)
+
+
 CHECKS: list[Callable[[Engine, Path], None]] = [
-    check_memory, check_files, check_awkward_rows, check_refusals, check_nobody, check_addresses,
+    check_memory, check_files, check_awkward_rows, check_refusals, check_nobody, check_addresses, check_messages,
 ]  # fmt: skip
 
 
@@ -298,6 +308,8 @@ class RoundsTheTruth(Wrong):
         (RestartsRowNumbers, check_memory),
         (RestartsRowNumbers, check_files),
         (ForgetsAddresses, check_addresses),
+        (RestartsRowNumbers, check_messages),
+        (ForgetsAddresses, check_messages),
         (ForgetsRejectedRows, check_awkward_rows),
         (LetsEverybodyHaveAnyNumberOfRows, check_awkward_rows),
         (RoundsTheTruth, check_memory),
@@ -307,3 +319,18 @@ def test_wrong_engines_are_found_out(tmp_path: Path, wrong: type[Wrong], check: 
     check(Wrong(), tmp_path)
     with pytest.raises(AssertionError):
         check(wrong(), tmp_path)
+
+
+def test_a_fingerprint_shows_whose_a_message_is_which_counts_do_not() -> None:
+    class Reversed(Fingerprinted):
+        """Everybody in a block has the message of somebody else."""
+
+        def randomize(self, values: Any, words: WordSource, *, first_row: int) -> Any:
+            return self.inner.randomize(values, words, first_row=first_row)[::-1]
+
+    rows, reversed_rows = mixed(COLOURS), Reversed(COLOURS)
+    clean = COLOURS.domain.clean(rows).values
+    messages = [one.randomize(clean, WORDS, first_row=0) for one in (COLOURS, reversed_rows)]
+    assert (COLOURS.count(messages[0]).values == COLOURS.count(messages[1]).values).all()
+    spied, fooled = (tally_rows(fingerprinted(one), rows, WORDS) for one in (COLOURS, reversed_rows))
+    assert not same(spied, fooled)

@@ -11,12 +11,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from oracles.fingerprint import fingerprinted
 from oracles.scale import full
 from oracles.spark_tasks import Interrupted, Unsent, dies_at_first, fails_with_a_value
 from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, SystemWords, plan, run, run_file
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.file import File, FrameRows
+from shuffledp.engines.memory import Memory
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.run import run_source, tally_source
 from shuffledp.engines.spark import Spark
@@ -25,7 +27,8 @@ from shuffledp.engines.tally import Tally
 from shuffledp.engines.values import Values
 
 pytestmark = pytest.mark.xdist_group("spark")
-ROWS = full(12_000, 1_000_000)
+ROWS = 12_000
+MANY = full(ROWS, 1_000_000)
 WORDS = KeyedWords.seeded(5)
 COLOURS = ["red", "green", "blue"]
 
@@ -38,18 +41,33 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+def crowd(rows: int) -> pa.Table:
+    drawn = np.random.default_rng(8)
+    names = np.array(COLOURS)[drawn.integers(0, 3, rows)]
+    return pa.table({"x": names, "y": drawn.uniform(0, 10, rows), "id": np.arange(rows)})
+
+
+def written(people: pa.Table, folder: Path) -> list[Path]:
+    """Three files of several row groups each."""
+    each = -(-len(people) // 3)
+    paths = [folder / f"{j}.parquet" for j in range(3)]
+    for j, path in enumerate(paths):
+        parquet.write_table(people.slice(j * each, each), path, row_group_size=-(-each // 4))
+    return paths
+
+
 @pytest.fixture(scope="module")
 def people() -> pa.Table:
-    drawn = np.random.default_rng(8)
-    names = np.array(COLOURS)[drawn.integers(0, 3, ROWS)]
-    return pa.table({"x": names, "y": drawn.uniform(0, 10, ROWS), "id": np.arange(ROWS)})
+    return crowd(ROWS)
 
 
 @pytest.fixture(scope="module")
-def table(spark: Any, people: pa.Table) -> Any:
+def table(spark: Any, people: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """From files, as tables are: rows that `createDataFrame` sends would fill the driver's heap with every query."""
+    paths = written(people, tmp_path_factory.mktemp("people"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return spark.createDataFrame(people)
+        return spark.read.parquet(*map(str, paths))
 
 
 def tallied(made: Plan, data: Any, policy: Policy | None = None, **columns: Any) -> Tally:
@@ -66,10 +84,13 @@ def refused(made: Plan, data: Any, match: str, **columns: Any) -> None:
 # The same messages, however rows are cut into parts and however often tasks are run
 
 
-def test_partitionings_and_killed_tasks_change_nothing(
-    histogram: Plan, mean: Plan, people: pa.Table, table: Any, tmp_path: Path
+def test_partitionings_and_killed_tasks_change_no_message(
+    spark: Any, histogram: Plan, mean: Plan, tmp_path: Path
 ) -> None:
-    expected = tally_source(histogram, FrameRows(people, column="x", row_id="id"), WORDS, truth=False)
+    """Sums of hashes of (address, message) and counts are the same on every engine, whatever is cut and killed."""
+    people, spied = crowd(MANY), (fingerprinted(histogram.protocol), fingerprinted(mean.protocol))
+    paths = written(people, tmp_path)
+    table = spark.read.parquet(*map(str, paths))
     cuts = [
         table,
         table.repartition(1),
@@ -78,16 +99,22 @@ def test_partitionings_and_killed_tasks_change_nothing(
         table.repartition(5, "x"),
         table.repartition(4).mapInArrow(dies_at_first, table.schema),
     ]
-    for cut in cuts:
-        assert same(tallied(histogram, cut), expected)
-    parquet.write_table(people, tmp_path / "people.parquet", row_group_size=ROWS // 9)
-    file = File(tmp_path / "people.parquet", column="x")
-    assert same(tally_source(histogram, file, WORDS, engine="spark"), expected)
-    in_order = Interrupted(people.column("x").combine_chunks(), ROWS // 5, tmp_path)
-    assert same(tally_source(histogram, in_order, WORDS, engine="spark"), expected)
+    in_order = Interrupted(people.column("x").combine_chunks(), MANY // 5, tmp_path)
+    for given, column in zip(spied, ("x", "y"), strict=True):
+        expected = Memory().tally(given, FrameRows(people, column=column, row_id="id"), WORDS)
+        assert expected.rows == MANY
+        for cut in cuts if column == "x" else cuts[-1:]:
+            assert same(Spark().tally(given, SparkRows(cut, column=column, row_id="id"), WORDS), expected)
+        for engine in (Memory(), Arrow(), Spark()):
+            assert same(engine.tally(given, File(paths, column=column), WORDS), expected)
+        if column == "x":
+            assert same(Spark().tally(given, in_order, WORDS), expected)
     assert len(list(tmp_path.glob("[0-9]"))) == 2, "no task was interrupted"
-    by_y = tally_source(mean, FrameRows(people, column="y", row_id="id"), WORDS)
-    assert same(tallied(mean, cuts[-1], column="y"), by_y)
+    counted = tally_source(histogram, FrameRows(people, column="x", row_id="id"), WORDS, truth=True)
+    assert same(
+        tally_source(histogram, SparkRows(cuts[-1], column="x", row_id="id"), WORDS, truth=True, engine="spark"),
+        counted,
+    )
 
 
 def test_a_table_is_answered_as_any_other(histogram: Plan, people: pa.Table, table: Any) -> None:

@@ -224,8 +224,8 @@ def test_the_script_of_the_how_to(
 
 def test_the_commands_of_the_how_to_have_these_options() -> None:
     shown = "\n".join(re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
-    commands = re.findall(r"shuffledp (run|analyzer run) (.*)", shown)
-    assert len(commands) == 4
+    commands = re.findall(r"shuffledp (run|analyzer run|shuffler serve) (.*)", shown)
+    assert len(commands) == 5
     for command, options in commands:
         known = called(f"{command} --help").stdout
         assert all(re.search(rf"{option}\b", known) for option in re.findall(r"--[a-z-]+", options))

@@ -118,6 +118,21 @@ def test_t32_a_shuffler_that_names_windows_at_will_gets_no_fresh_randomizations(
         me.report("c", replace(said, window=56))
 
 
+def test_what_was_never_made_has_not_arrived(tmp_path: Path) -> None:
+    """A shuffler that says so cannot keep a device from reporting in that window."""
+    me, shuffler = client(tmp_path), serving(TASK)
+    said = announced(shuffler, TASK)
+    me.arrived(window=said.window)
+    assert not me.has(said.window)
+    assert me.report("c", said) is not None
+
+
+def test_a_folder_is_made_with_those_around_it(tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "there" / "yet"
+    assert sent(client(folder), "c", serving(TASK)).outcome == "accepted"
+    assert len(list(folder.glob("*.json"))) == 1
+
+
 def test_what_arrived_is_forgotten(tmp_path: Path) -> None:
     """Neither the message nor the sealed bytes stay on the device: only that the window is done."""
     me = client(tmp_path)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,14 @@ def test_a17_a_budget_for_twelve_rounds_lasts_twelve_rounds(tmp_path: Path) -> N
     assert ledger.balance().head == heads[-1]
     again = ledger.book(release("batch 3"))  # an analysis that is repeated costs nothing more
     assert (again.releases, again.head) == (12, heads[-1])
+
+
+def test_a_budget_can_be_spent_to_its_end_and_no_further(tmp_path: Path) -> None:
+    exactly = Ledger(tmp_path / "first", epsilon=9.0, delta=1e-6).book(release("one")).spent_epsilon
+    assert Ledger(tmp_path / "second", epsilon=exactly, delta=1e-6).book(release("one")).spent_epsilon == exactly
+    with pytest.raises(NoClaim, match="the budget is spent"):
+        Ledger(tmp_path / "third", epsilon=math.nextafter(exactly, 0), delta=1e-6).book(release("one"))
+    assert not (tmp_path / "third").exists()
 
 
 def test_a17_a_crash_never_under_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

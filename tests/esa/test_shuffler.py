@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from oracles.shuffling import ANALYZER, RING, TASK, Clock, made, messages, repor
 from shuffledp import InvalidInput
 from shuffledp.esa.crypto import seal_inner, seal_message, unseal, wrap
 from shuffledp.esa.release import release
-from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.shuffler import PERSISTENCE, Shuffler
 from shuffledp.esa.wire import report_id
 from shuffledp.stores.batch import Batch, NextKey
 from shuffledp.stores.sqlite.store import SQLiteStore
@@ -366,3 +367,21 @@ def test_late_reports_go_to_the_next_batch(tmp_path: Path, clock: Clock) -> None
     assert shuffler.accept(TASK.id, reports(5)) == ["accepted"] * 5
     assert b"".join(shuffler.fetch(batch.id) or []) == before
     assert shuffler.store.open_batch(TASK.id).count == 5
+
+
+def test_what_was_not_true_for_a_moment_has_not_lasted() -> None:
+    """A clock that steps back and forth, or a key that is missing from one list, ends no batch."""
+    now = [0.0]
+    shuffler: Any = SimpleNamespace(_since={}, steady=lambda: now[0])
+    batch: Any = SimpleNamespace(id=1)
+
+    def lasting(at: float, holds: bool, what: str = "old") -> bool:
+        now[0] = at
+        return Shuffler._lasting(shuffler, what, batch, holds)
+
+    assert [lasting(0, True), lasting(PERSISTENCE - 1, True), lasting(PERSISTENCE, True)] == [False, False, True]
+    assert not lasting(PERSISTENCE + 1, False)
+    start = PERSISTENCE + 2
+    assert [lasting(start + wait, True) for wait in (0, PERSISTENCE - 1, PERSISTENCE)] == [False, False, True]
+    assert not lasting(start + PERSISTENCE, True, "ahead")
+    assert not lasting(start + PERSISTENCE, False, "never")

@@ -6,12 +6,15 @@ from typing import Any, Final
 
 import click
 
+from shuffledp.cli.choice import Choice
 from shuffledp.cluster.session import session
 from shuffledp.engines.engine import Engine
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.spark import Spark
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.spark_opening import SparkOpeners
+from shuffledp.esa.limits import Limits
+from shuffledp.esa.opening import Openers
+from shuffledp.esa.spark_opening import SparkFirst, SparkOpeners
 
 SPARK_OPTIONS: Final = [
     click.option(
@@ -21,6 +24,15 @@ SPARK_OPTIONS: Final = [
     ),
     click.option("--remote", metavar="URL", help="Or Spark Connect, e.g. sc://host:15002."),
 ]
+
+
+opener_option: Final = click.option(
+    "--engine",
+    type=Choice(["processes", "spark"]),
+    default="processes",
+    show_default=True,
+    help="What opens records: processes of this machine, or Spark.",
+)
 
 
 def check_place(engine: str, master: str | None, remote: str | None) -> None:
@@ -44,6 +56,20 @@ def chosen_tallier(engine: str, master: str | None, remote: str | None) -> Itera
         return
     with session(master=master, remote=remote) as spark:
         yield SparkOpeners(spark)
+
+
+@contextmanager
+def chosen_openers(
+    engine: str, master: str | None, remote: str | None, *, processes: int, limits: Limits
+) -> Iterator[Openers]:
+    """What opens the reports of a service while this lasts."""
+    check_place(engine, master, remote)
+    if engine != Spark.name:
+        yield Openers(processes, timeout=limits.helper_timeout)
+        return
+    with session(master=master, remote=remote) as spark:
+        patience = limits.answer_timeout / 2  # so that there is time to open the reports here
+        yield SparkFirst(SparkOpeners(spark), processes, timeout=limits.helper_timeout, patience=patience)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shuffledp.cluster.session import quiet
+from shuffledp.cluster.session import forget_tables, quiet
 from shuffledp.cluster.sums import Done, Found, Noted, Sums, guarded, sums, told
 from shuffledp.errors import InvalidInput
 
@@ -17,7 +17,10 @@ _ONCE: Final = "Spark did not do every piece of the work once, so nothing is rel
 
 def sums_of(session: Any, pieces: Sequence[bytes], work: PieceWork, size: int, *, partitions: int = 1) -> Sums:
     """The sums of what `work` finds in all pieces, each of which counts once however often it is tried."""
-    found = sums(_table(session, pieces), partial(_done, work), size, partitions=partitions)
+    try:
+        found = sums(_table(session, pieces), partial(_done, work), size, partitions=partitions)
+    finally:
+        forget_tables()
     if not found.done == found.distinct == len(pieces):
         raise InvalidInput(_ONCE)
     return found
@@ -25,15 +28,10 @@ def sums_of(session: Any, pieces: Sequence[bytes], work: PieceWork, size: int, *
 
 def answers(session: Any, pieces: Sequence[bytes], work: Callable[[bytes], bytes]) -> list[bytes]:
     """What `work` makes of each piece, in their order."""
-    failure = ""
     try:
-        with quiet():
-            table = _table(session, pieces)
-            found = table.mapInArrow(partial(guarded, partial(_answered, work)), table.schema).toArrow()
-    except Exception as error:
-        failure = told(error)
-    if failure:
-        raise InvalidInput(failure)
+        found = _mapped(_table(session, pieces), work)
+    finally:
+        forget_tables()
     numbers = found.column("number").to_numpy()
     order = np.argsort(numbers, kind="stable")
     if not np.array_equal(numbers[order], np.arange(len(pieces))):
@@ -45,10 +43,25 @@ def answers(session: Any, pieces: Sequence[bytes], work: Callable[[bytes], bytes
 def _table(session: Any, pieces: Sequence[bytes]) -> Any:
     import pyarrow as pa
 
-    with quiet():
-        return session.createDataFrame(
-            pa.table({"number": pa.array(range(len(pieces)), pa.int64()), "piece": pa.array(pieces, pa.binary())})
-        )
+    failure = ""
+    try:
+        with quiet():
+            return session.createDataFrame(
+                pa.table({"number": pa.array(range(len(pieces)), pa.int64()), "piece": pa.array(pieces, pa.binary())})
+            )
+    except Exception as error:
+        failure = told(error)
+    raise InvalidInput(failure)
+
+
+def _mapped(table: Any, work: Callable[[bytes], bytes]) -> Any:
+    failure = ""
+    try:
+        with quiet():
+            return table.mapInArrow(partial(guarded, partial(_answered, work)), table.schema).toArrow()
+    except Exception as error:
+        failure = told(error)
+    raise InvalidInput(failure)
 
 
 def _done(work: PieceWork, batches: Iterator[Any]) -> Iterator[Found | Noted | Done]:

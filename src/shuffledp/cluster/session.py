@@ -1,5 +1,6 @@
 """Sessions of Spark: one that is there, one on a cluster, or one on this machine."""
 
+import gc
 import os
 import sys
 import warnings
@@ -74,6 +75,14 @@ def quiet() -> Iterator[None]:
         finally:
             for logger, disabled in zip(loggers, before, strict=True):
                 logger.disabled = disabled
+
+
+def forget_tables() -> None:
+    """Let go of tables that nobody uses any more, with all that was sent for them.
+
+    Python finds them in cycles only when it happens to look, and the driver's heap is full of what they hold long before.
+    """
+    gc.collect()
 
 
 def check_carries_secrets(spark: Any) -> None:

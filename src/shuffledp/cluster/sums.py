@@ -230,6 +230,8 @@ def told(error: Exception) -> str:
     text = str(error)
     if re.search(r"No module named '(shuffledp|pyarrow|numpy|cryptography)", text):
         return "Spark's executors have no shuffledp. Install shuffledp[run] in their Python, and name that with PYSPARK_PYTHON."
+    if "No space left on device" in text:
+        return "a disk of Spark is full, so nothing is released. Make room in its folder (spark.local.dir), or choose another."
     ours = re.search(rf"{_FAILED}: (\w+)", text)
     what = ours[1] if ours else getattr(error, "getCondition", lambda: None)() or type(error).__name__
     return f"Spark could not do the work ({what}), so nothing is released. Look into Spark's log, and check the table."

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ClassVar
 
+from shuffledp.core.memory import settle_allocator
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
 from shuffledp.engines.source import Part, Source
-from shuffledp.engines.tally import Tally, Tallying, settle_allocator
+from shuffledp.engines.tally import Tally, Tallying
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
 

@@ -7,6 +7,7 @@ How many rows were rejected or adjusted is not covered by the guarantee, and is 
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -58,7 +59,7 @@ def export(plan: Plan, found: Tally, source: Source, path: Path) -> None:
         with drafted(path) as draft:
             parquet.write_table(table, draft, row_group_size=1 << 20)
     except OSError as error:
-        failure = error.strerror or "the disk may be full"
+        failure = os.strerror(error.errno) if error.errno else "the disk may be full"
     if failure:
         raise InvalidInput(f"cannot write {path}: {failure}. Choose another place.")
 

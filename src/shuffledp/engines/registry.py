@@ -6,7 +6,7 @@ from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine
 from shuffledp.engines.memory import Memory
 from shuffledp.engines.spark import Spark
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import unknown
 
 ENGINES: Final[dict[str, Engine]] = {engine.name: engine for engine in (Arrow(), Memory(), Spark())}
 
@@ -16,5 +16,5 @@ def engine_named(name: str | Engine) -> Engine:
     if not isinstance(name, str):
         return name
     if name not in ENGINES:
-        raise InvalidInput(f"there is no engine {name!r}. Use one of {', '.join(ENGINES)}.")
+        raise unknown("engine", name, ENGINES)
     return ENGINES[name]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.accounting.group import group
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.domains.domain import STRICT, Policy
@@ -193,7 +193,7 @@ def _group(plan: Plan, honest: int, rows: int) -> Guarantee:
 
 
 def _too_few(plan: Plan, n: int, rows: int) -> str:
-    fact = f"{n:,} reports are fewer than the plan's {plan.min_batch:,}, so nothing is released."
+    fact = f"{counted(n, 'report')} {'is' if n == 1 else 'are'} fewer than the plan's {plan.min_batch:,}, so nothing is released."
     honest, remedy = plan.honest_of(n), f"Collect more, or plan for those who answer, with --n {n} or a --dropout."
     if honest < 1:
         return f"{fact} {remedy}"

@@ -6,7 +6,7 @@ same path, and what can only be read in its order is read here and sent to them.
 """
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -14,15 +14,16 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from shuffledp.cluster.pieces import sums_of
-from shuffledp.cluster.session import current_session, setting
+from shuffledp.cluster.session import current_session, forget_tables, setting
 from shuffledp.cluster.sums import Done, Found, Noted, Refused, Sums, joined, sums
 from shuffledp.core.counts import Counts
+from shuffledp.core.memory import settle_allocator
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
 from shuffledp.engines.source import Part, Source
 from shuffledp.engines.spark_rows import Reader, SparkRows
-from shuffledp.engines.tally import BLOCK, Tally, Tallying, settle_allocator
+from shuffledp.engines.tally import BLOCK, Tally, Tallying
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
 
@@ -144,17 +145,17 @@ class _Job:
 
 def _sent(parts: Iterator[Part]) -> Iterator[tuple[bytes, float]]:
     """Parts together as something to send, and the share of the source that is sent with it."""
-    some, rows, failure = list[Part](), 0, None
+    some, rows, share, failure = list[bytes](), 0, 0.0, None
     while True:
         try:
             part = next(parts, None)
         except InvalidInput as error:
             part, failure = None, error
         if part is not None:
-            some.append(part)
-            rows += part.rows
-        if some and (part is None or rows >= _ROWS):
-            yield _pickled(some), some[-1].share
+            some.append(_pickled(part))
+            rows, share = rows + part.rows, part.share
+        if some and (part is None or rows >= _ROWS or sum(map(len, some)) >= _BYTES // 4):
+            yield pickle.dumps(some), share
             some, rows = [], 0
         if part is None:
             break
@@ -162,10 +163,10 @@ def _sent(parts: Iterator[Part]) -> Iterator[tuple[bytes, float]]:
         raise failure
 
 
-def _pickled(parts: Sequence[Part]) -> bytes:
+def _pickled(part: Part) -> bytes:
     trouble = ""
     try:
-        return pickle.dumps(list(parts))
+        return pickle.dumps(part)
     except Exception as error:  # its message may quote a value
         trouble = type(error).__name__
     raise InvalidInput(f"the rows cannot be sent to Spark ({trouble}). Give a file, or a column of plain values.")
@@ -176,7 +177,7 @@ def _done(job: _Job, pieces: Iterator[bytes]) -> Iterator[Found | Noted]:
     total = job.started()
     for piece in pieces:
         for part in pickle.loads(piece):  # noqa: S301 - our own driver's
-            _add(part, total)
+            _add(pickle.loads(part), total)  # noqa: S301
     yield from job.told(total.tally())
 
 
@@ -201,6 +202,7 @@ def _of_table(job: _Job, source: SparkRows) -> Tally:
         reading.table, partial(_rows_done, job, reading.reader), job.protocol.counters,
         partitions=max(adders, _adders(job)),
     )  # fmt: skip
+    forget_tables()
     tally = job.heard(found)
     if found.distinct != found.done:
         raise InvalidInput(

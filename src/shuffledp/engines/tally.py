@@ -153,11 +153,3 @@ def tally_rows(
     rows = Tallying(protocol, words, policy, in_file=in_file, truth=truth)
     rows.add(raw, first_row=first_row, leave_out=leave_out, addresses=addresses)
     return rows.tally()
-
-
-def settle_allocator() -> None:
-    """Let glibc keep freed arrays of up to 32 MB for the next block instead of returning them to the system each time.
-
-    Freeing one large block moves its thresholds (mallopt(3), M_MMAP_THRESHOLD); elsewhere this does nothing.
-    """
-    np.empty(31 << 20, dtype=np.uint8)

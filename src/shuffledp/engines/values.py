@@ -1,14 +1,16 @@
 """Values in memory, and answers of people in memory to a question."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import Domain
-from shuffledp.engines.source import Piece, Source
+from shuffledp.engines.source import Part, Piece, Source
 from shuffledp.engines.tabular import arrow
+from shuffledp.engines.tally import BLOCK
 from shuffledp.errors import InvalidInput
 
 
@@ -28,6 +30,14 @@ class Values(Source):
     def pieces(self, domain: Domain) -> Iterator[Piece]:  # noqa: ARG002
         """All at once."""
         yield Piece(self._values, 0)
+
+    def parts(self, domain: Domain) -> Iterator[Part]:  # noqa: ARG002
+        """A million at a time."""
+        total = len(self._values)
+        for first in range(0, max(1, total), BLOCK):
+            some = self._values[first : first + BLOCK]
+            share = (first + len(some)) / max(1, total)
+            yield Part(first, len(some), partial(iter, (Piece(some, first),)), share)
 
     def __str__(self) -> str:
         return "the list of values"

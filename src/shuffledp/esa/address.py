@@ -1,6 +1,7 @@
 """Addresses of services: plain HTTP only where nobody else can listen."""
 
 import ipaddress
+import ssl
 from urllib.parse import urlsplit
 
 from shuffledp.errors import InvalidInput
@@ -36,3 +37,11 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def trusted(url: str) -> ssl.SSLContext | bool:
+    """By what an address proves who it is: True is the usual certificates.
+
+    Plain HTTP needs none, and reading them takes longer than a request; an answer that leads to HTTPS is trusted by nothing.
+    """
+    return urlsplit(url).scheme != "http" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

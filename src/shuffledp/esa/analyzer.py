@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyRing
@@ -130,7 +130,7 @@ def _check_size(reports: Reports, plan: Plan) -> None:
     """No shuffler that follows the protocol releases fewer reports, and no users who do send fewer messages beside one each."""
     if reports.number < plan.min_batch:
         raise InvalidInput(
-            f"this batch has {reports.number:,} reports, and no shuffler may release fewer than {plan.min_batch:,}. "
+            f"this batch has {counted(reports.number, 'report')}, and no shuffler may release fewer than {plan.min_batch:,}. "
             "Nothing was opened or booked; ask the shuffler's operator how this came about."
         )
     beside = plan.protocol.fewest_messages(plan.guarantee.n) - plan.guarantee.n

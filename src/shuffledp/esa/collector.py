@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.address import checked
+from shuffledp.esa.address import checked, trusted
 from shuffledp.esa.released import Released, pieces
 from shuffledp.esa.task import Task
 
@@ -100,7 +100,7 @@ class Collector:
 
     @property
     def _terms(self) -> dict[str, Any]:
-        return {"headers": {"Authorization": f"Bearer {self.token}"}, "timeout": 300.0}
+        return {"headers": {"Authorization": f"Bearer {self.token}"}, "timeout": 300.0, "verify": trusted(self.url)}
 
 
 def _check_status(answer: Any) -> None:

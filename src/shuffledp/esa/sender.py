@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput, ShuffledpError
-from shuffledp.esa.address import checked
+from shuffledp.esa.address import checked, trusted
 from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.limits import Limits
@@ -58,7 +58,7 @@ class Sender:
         address = f"{self.url}/v2/tasks/{task.id}/reports" + ("" if window is None else f"?window={window}")
         gate = asyncio.Semaphore(self.at_once)
         try:
-            client = httpx.AsyncClient(timeout=30.0)
+            client = httpx.AsyncClient(timeout=30.0, verify=trusted(self.url))
         except OSError:
             raise InvalidInput(
                 "the certificates to check the shuffler by cannot be read. Check SSL_CERT_FILE."
@@ -101,7 +101,7 @@ class Sender:
         """What the shuffler announces now; one that serves another task under this id is refused."""
         httpx = _httpx()
         try:
-            answer = httpx.get(f"{self.url}/v2/tasks/{task.id}", timeout=30.0)
+            answer = httpx.get(f"{self.url}/v2/tasks/{task.id}", timeout=30.0, verify=trusted(self.url))
         except (httpx.TransportError, httpx.InvalidURL, OSError, ValueError):  # addresses can be wrong in many ways
             raise NotDelivered("the shuffler could not be reached. Check the address and certificates.") from None
         if answer.status_code != 200:
