@@ -67,3 +67,18 @@ def test_fewer_honest_users_mean_more_noise_and_more_shares() -> None:
     counts = [half.count(half.randomize(values, WORDS, first_row=40 * j)) for j in range(2000)]
     errors = np.array([half.estimate(found).value[0] - 10 for found in counts])
     assert float(np.square(errors).mean()) == pytest.approx(40 * float(half.user_error(0.25)), rel=0.2)
+
+
+@pytest.mark.parametrize("protocol", SplitAndMix.examples())
+def test_totals_are_what_the_analyzer_computes_and_follow_their_law(protocol: SplitAndMix) -> None:
+    words, runs = KeyedWords.seeded(3), 400
+    shares = protocol.randomize(np.zeros(runs * protocol.n), words, first_row=0).reshape(runs, -1)
+    totals = protocol.totals(shares)
+    analyzed = [float(protocol.debias_sum(protocol.count(row).values, protocol.n)) for row in shares[:20]]
+    assert analyzed == pytest.approx(totals[:20] / protocol.steps)
+    values, first, second = protocol.total_law(protocol.n)
+    assert first.sum() == pytest.approx(1, abs=1e-9)
+    assert values @ first - values @ second == pytest.approx(protocol.steps)
+    variance = protocol.noise.variance * protocol.n / protocol.honest
+    assert values**2 @ second == pytest.approx(variance, rel=1e-6)
+    assert np.var(totals) == pytest.approx(variance, rel=0.5)

@@ -157,7 +157,7 @@ def test_the_command_says_what_rounds_cost_and_draws_it(tmp_path: Path) -> None:
     assert (tmp_path / "cost.png").read_bytes().startswith(b"\x89PNG")
     assert '"over_time"' in (tmp_path / "plan.json").read_text()
     composed = called("compose plan.json", cwd=tmp_path)
-    assert composed.stdout.startswith("4 rounds in 1 collections")
+    assert composed.stdout.startswith("4 rounds in 1 collection, ")
     for wrong in ("--rounds 4 --rmse 0.1", "--rounds-per-person 2", "--rounds 4 --paper"):
         refused = called(f"plan mean --n 1e4 --epsilon 1 --delta 1e-6 {wrong}", cwd=tmp_path)
         assert (refused.returncode, refused.stdout) == (2, "")

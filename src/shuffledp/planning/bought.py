@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from shuffledp.core.digits import about
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan, ask, plan
 from shuffledp.protocols import registry
@@ -13,7 +14,7 @@ def bought(found: Plan, question: str, *, honest_fraction: float = 1.0, **option
 
     >>> found = plan("histogram", n=10**6, epsilon=1.0, delta=1e-6, size=1000, messages_per_user=1.1)
     >>> print(bought(found, "histogram", size=1000))
-    1.04266 messages per user instead of 1: standard error of a bin that at most 1 % of the users hold 6.52796 instead of 21.1664
+    1.043 messages per user instead of 1: standard error of a bin that at most 1 % of the users hold 6.528 instead of 21.17
     """
     numbers: dict[str, Any] = {
         "n": found.min_batch,
@@ -25,10 +26,10 @@ def bought(found: Plan, question: str, *, honest_fraction: float = 1.0, **option
     asked = ask(question, options=given, **numbers)
     judge = registry.planned(question)[0]
     try:
-        other = f"{math.sqrt(judge.cost(plan(question, **numbers, **given).protocol, asked)):.6g}"
+        other = about(math.sqrt(judge.cost(plan(question, **numbers, **given).protocol, asked)))
     except (InvalidInput, NoClaim):
         other = "no plan"
     return (
-        f"{found.protocol.messages_per_user:.6g} messages per user instead of 1: {judge.objective(asked)} "
-        f"{math.sqrt(judge.cost(found.protocol, asked)):.6g} instead of {other}"
+        f"{about(found.protocol.messages_per_user)} messages per user instead of 1: {judge.objective(asked)} "
+        f"{about(math.sqrt(judge.cost(found.protocol, asked)))} instead of {other}"
     )

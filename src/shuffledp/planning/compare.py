@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import about, at_most
 from shuffledp.core.display import drawn, paragraphs, table
 from shuffledp.core.sketch import bars
 from shuffledp.errors import InvalidInput, NoClaim
@@ -63,18 +63,13 @@ class Candidate:
             self.trust,
             _whole(self.messages),
             _whole(self.bits),
-            "-" if self.epsilon0 is None else rounded_up(self.epsilon0, 4),
-            "-" if self.rmse is None else shown_error(self.rmse),
+            "-" if self.epsilon0 is None else at_most(self.epsilon0),
+            "-" if self.rmse is None else about(self.rmse),
         ]
 
 
 def _whole(value: float | None) -> str:
     return "-" if value is None else f"{value:,.4g}" if value % 1 else f"{value:,.0f}"
-
-
-def shown_error(value: float) -> str:
-    """An error as it is shown."""
-    return f"{value:,.1f}" if value >= 1000 and math.isfinite(value) else f"{value:.4g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from typing import Any, Final, Self
 from shuffledp.accounting.account import account, bound_named
 from shuffledp.accounting.histogram_theorem import PAPER_BOUND
 from shuffledp.arithmetic.balls import log_down
+from shuffledp.certificates.certificate import Certificate
 from shuffledp.core import checks
 from shuffledp.core.canonical import digest
-from shuffledp.core.digits import counted, rounded_up
+from shuffledp.core.digits import about, at_most, counted, rounded_up
 from shuffledp.core.display import drawn, paragraphs
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
@@ -31,7 +32,7 @@ from shuffledp.protocols.question import Question, spoken
 
 VERSION: Final = 3
 """Of the file: since 3 it holds the documents of protocol, domain and randomizer."""
-_SHOWN: Final = ("local", "forecast")
+_SHOWN: Final = ("local", "forecast", "certificate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,12 @@ class Plan:
                 **paper,
                 **self.protocol.outlook(self.min_batch),
             },
+            "certificate": self.certificate().document(),
         }
+
+    def certificate(self) -> Certificate:
+        """Its claim, for `verify`, which proves it again by other means."""
+        return Certificate.of(self.protocol.randomizer, self.guarantee, reports=self.min_batch)
 
     def _local(self) -> Document:
         """What follows from the randomizer alone."""
@@ -194,6 +200,8 @@ class Plan:
             )
             follows = plan._well_formed() and plan._promised() == body and plan.holds()
             follows = follows and document.get("local", plan._local()) == plan._local()
+            claim = plan.certificate().document()["claim"]
+            follows = follows and document.get("certificate", {"claim": claim})["claim"] == claim
         except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, NoClaim):
             raise not_a_plan from None
         if not follows:
@@ -245,7 +253,7 @@ class Plan:
             lines.append(NOTHING_LOCAL)
         if self.paper_error is not None:
             lines.append(
-                f"mean squared error {self.mean_squared_error:.6g}; the paper bounds it by {self.paper_error:.6g}"
+                f"mean squared error {about(self.mean_squared_error)}; the paper bounds it by {at_most(self.paper_error)}"
             )
         few = f"if only {counted(half, 'honest report')} {'arrives' if half == 1 else 'arrive'}"
         try:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.digits import about
 from shuffledp.core.population import Population
 from shuffledp.domains.listed import Listed
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
@@ -26,7 +27,7 @@ def by_share(variance: Callable[[Reals, int], Reals], n: int) -> dict[float, flo
 def lines_by_share(what: str, errors: dict[float, float]) -> tuple[str, ...]:
     """The same in sentences."""
     return tuple(
-        f"one {what} that {f'{100 * share:g} % of the users hold' if share else 'nobody holds'} errs by about {error:.6g}"
+        f"one {what} that {f'{100 * share:g} % of the users hold' if share else 'nobody holds'} errs by about {about(error)}"
         for share, error in errors.items()
     )
 
@@ -92,9 +93,7 @@ class Counting(ShuffleProtocol):
     def expectations(self, n: int) -> tuple[str, ...]:
         """One bin, and all together; if there are many, one by how many are in it."""
         size, rmse = self.domain.size, self.rmse(n)
-        both = (
-            f"expected error: one bin by about {rmse / math.sqrt(size):.6g}, all {size:,} bins together by {rmse:.6g}"
-        )
+        both = f"expected error: one bin by about {about(rmse / math.sqrt(size))}, all {size:,} bins together by {about(rmse)}"
         shares = lines_by_share("bin", self.errors_by_share(n)) if size > MANY else ()
         return (f"{both} (root mean square)", *shares)
 

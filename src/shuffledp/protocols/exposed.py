@@ -1,9 +1,9 @@
 """What an attacker may know of a protocol: values to tell apart, the laws of their messages, and what is claimed for it."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ class Exposed:
         question: which of several releases each message belongs to; None if there is one.
         dummies: uniform messages that each user adds on average.
         apart: whether a row of several entries is as many messages, shuffled apart.
+        total: what messages say that say something only all together; None if each says something.
     """
 
     values: NDArray[Any] = field(repr=False)
@@ -47,6 +48,19 @@ class Exposed:
     question: NDArray[np.int64] | None = field(default=None, repr=False)
     dummies: float = 0.0
     apart: bool = False
+    total: "Total | None" = field(default=None, repr=False)
+
+
+class Total(NamedTuple):
+    """What all messages say together.
+
+    Attributes:
+        of: that of the messages in each row.
+        law: of so many users: totals, and how likely each is if one of them holds the last value, or, like all others, the first.
+    """
+
+    of: Callable[[NDArray[Any]], NDArray[np.int64]]
+    law: Callable[[int], tuple[NDArray[np.int64], Reals, Reals]]
 
 
 def is_protocol(thing: object) -> TypeGuard[ShuffleProtocol]:
@@ -80,6 +94,7 @@ def exposed(protocol: ShuffleProtocol) -> Exposed:
         question=question,
         dummies=dummies,
         apart=apart,
+        total=Total(protocol.totals, protocol.total_law) if isinstance(protocol, SplitAndMix) else None,
     )
 
 
@@ -98,9 +113,13 @@ def accounted(protocol: ShuffleProtocol) -> Blanket:
     return Generic(epsilon0=protocol.epsilon0).blanket()
 
 
-def quoted(protocol: ShuffleProtocol) -> tuple[float, float] | None:
-    """Epsilon and delta that a protocol was made for, where they are not proved here."""
-    return (protocol.epsilon, protocol.delta) if isinstance(protocol, SplitAndMix) else None
+def quoted(protocol: ShuffleProtocol, n: int) -> tuple[float, float] | None:
+    """Epsilon and delta that a protocol was made for, where they are not proved here; refused for other numbers of users."""
+    if not isinstance(protocol, SplitAndMix):
+        return None
+    if n != protocol.n:
+        raise InvalidInput(f"this split-and-mix is made for {protocol.n:,} users; got {n:,}. Use that many.")
+    return protocol.epsilon, protocol.delta
 
 
 def true_message(randomizer: Dummies, symbol: int) -> Reals:

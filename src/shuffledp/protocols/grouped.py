@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.exact import exact_sum
+from shuffledp.core.digits import at_most
 from shuffledp.core.document import Document, fields, text
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -319,7 +320,7 @@ class GroupedSummation(OneMessage):
     def expectations(self, n: int) -> tuple[str, ...]:
         """How far off the groups are, by how large they are."""
         lines = [
-            f"standard error of the {self.total} of a group with {100 * share:g} % of the users: at most {error:.6g}"
+            f"standard error of the {self.total} of a group with {100 * share:g} % of the users: at most {at_most(error)}"
             for share, error in self.errors_by_share(n).items()
             if share * n >= self.smallest(n) or not self.averages
         ]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
+from shuffledp.core.digits import at_most
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
@@ -62,6 +63,11 @@ class ShuffleProtocol(ABC):
     def measure(self) -> str:
         """What the numbers of the estimate are, for an axis or a heading."""
         return self.question
+
+    @property
+    def measures(self) -> dict[str, str]:
+        """The same for each of several questions, by its name; nothing if there is one."""
+        return {}
 
     @property
     def quantiles(self) -> tuple[float, ...]:
@@ -269,7 +275,7 @@ class ShuffleProtocol(ABC):
 
     def expectations(self, n: int) -> tuple[str, ...]:
         """What people should expect of n users, a line each: how far off one entry is, before all together."""
-        return (f"expected error: at most {self.rmse(n):.6g} (root mean square, at the worst data)",)
+        return (f"expected error: at most {at_most(self.rmse(n))} (root mean square, at the worst data)",)
 
     def paper_error(self, n: int) -> float | None:  # noqa: ARG002
         """The paper's bound on the mean squared error of this protocol, if it has one."""

@@ -4,7 +4,7 @@ A new protocol is one file with a class of `Deployable`, usually of `OneMessage`
 list here.
 """
 
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import InvalidInput, unknown
 from shuffledp.protocols.baselines.central import Curator, CuratorHistogram, LaplaceSum, NoisySum
 from shuffledp.protocols.baselines.dbitflip import DBitFlip, DBitFlips
 from shuffledp.protocols.baselines.hadamard_response import HadamardResponse, HadamardResponses
@@ -133,7 +133,7 @@ def families(question: str) -> list[Family]:
     """Those that answer a question; refused if there is none."""
     found = [family for family in FAMILIES if question in family.questions]
     if not found:
-        raise InvalidInput(f"there is no question {question!r}. Use one of {', '.join(questions())}.")
+        raise unknown("question", question, questions())
     return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
-from shuffledp.core.words import ROUNDING, WordSource, where_at_most
+from shuffledp.core.words import ROUNDING, WordSource, where_few
 from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
@@ -23,7 +23,7 @@ def to_grid(
     A value outside the range is refused.
     """
     array = checks.numbers(values)
-    if len(array) and not (array.min() >= low and array.max() <= high):
+    if not checks.within(array, low, high):
         raise InvalidInput(f"a value is outside [{low}, {high}] or not a number. Clamp or drop it first.")
     share = partial(_share, low=low, span=high - low)
     # A grid point and the first eight bits of what is beyond it. A byte below these bits rounds up: then adding what is missing
@@ -31,7 +31,7 @@ def to_grid(
     carried = np.empty(len(array), dtype=np.min_scalar_type(256 * steps + 255))
     np.multiply(share(array), 256.0 * steps, out=carried, casting="unsafe")
     carried += ~words.stream(first_row, len(array), ROUNDING)
-    tied = where_at_most(~carried.astype(np.uint8), 0)
+    tied = where_few(carried.astype(np.uint8) == 255)
     carried >>= 8
     symbols = carried.astype(np.min_scalar_type(steps))
     blocks = words.blocks(tied.view(np.uint64) + np.uint64(first_row), _DRAW)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.digits import about
 from shuffledp.core.document import Document, fields, several, text, whole
 from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
@@ -114,11 +115,16 @@ class Survey(Deployable):
         """Each question has its own."""
         return "each question's own answer"
 
+    @property
+    def measures(self) -> dict[str, str]:
+        """Of each question."""
+        return {one.name: one.protocol.measure for one in self.questions}
+
     def expectations(self, n: int) -> tuple[str, ...]:
         """The error of each question: of one of its entries, on average."""
         several = {one.name: len(one.protocol.names) > 1 for one in self.questions}
         return tuple(
-            f"{name}: {'an entry' if several[name] else 'the answer'} errs by about {error:.6g} "
+            f"{name}: {'an entry' if several[name] else 'the answer'} errs by about {about(error)} "
             "(root mean square, at the worst data)"
             for name, error in self.errors_by_question(n).items()
         )

@@ -1,6 +1,7 @@
 """How a result shows itself in a notebook: bars with intervals, or a curve with its band, and the numbers."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,53 +22,74 @@ def shown(result: "Result") -> str:
     protocol = result.plan.protocol
     curve = None if result.statistics is None else result.statistics.curve
     error = f"standard error{', at most' if protocol.errors_are_bounds else ''}"
+    wording = result.plan.wording
+    above = [text for text in (wording.title, wording.question) if text]
     promise = "no guarantee" if result.guarantee is None else str(result.guarantee)
     return (
-        paragraphs(f"{result.plan.question}, {counted(result.n, 'report')}, {result.unit}", promise)
+        paragraphs(*above, f"{result.plan.question}, {counted(result.n, 'report')}, {result.unit}", promise)
         + (_entries(result, error) if curve is None else _curve(curve, protocol.quantiles))
-        + "".join(_table(name, one, "standard error") for name, one in result.also.items())
+        + "".join(
+            _table(
+                name,
+                one,
+                among := _chosen(one, range(len(one.names))),
+                "standard error",
+                left_out=len(one.names) - len(among),
+            )
+            for name, one in result.also.items()
+        )
         + paragraphs(*(f"{name}: {why}" for name, why in result.estimate.refused.items()), *result.notes)
     )
 
 
 def _entries(result: "Result", error: str) -> str:
-    """Bars of the entries that have a number, each question's on a scale of its own, and a table of all."""
-    estimate, known = result.estimate, [j for j in _chosen(result.estimate) if not math.isnan(result.estimate.value[j])]
-    low, high = estimate.interval()
-    questions = result.plan.protocol.errors_by_question(result.n)
-    parts = [[j for j in known if result.names[j].startswith(f"{name}: ")] for name in questions] or [known]
-    drawings = [
-        bars(
-            [result.names[j] for j in part],
-            [float(estimate.value[j]) for j in part],
-            result.plan.protocol.measure,
-            limits=[Interval(float(low[j]), float(high[j])) for j in part],
-        )
-        for part in parts
-    ]
-    return "".join(drawings) + _table(result.plan.question, estimate, error, result.truth)
+    """Bars of the entries that have a number, and a table of all; each question's on a scale of its own."""
+    measures = result.plan.protocol.measures or {"": result.plan.protocol.measure}
+    return "".join(_answer(result, name, measure, error) for name, measure in measures.items())
 
 
-def _chosen(estimate: Estimate) -> list[int]:
-    """All entries in their order, or the largest of many."""
-    size = len(estimate.names)
-    return list(range(size)) if size <= MOST else np.argsort(-estimate.value, kind="stable")[:MOST].tolist()
+def _answer(result: "Result", question: str, measure: str, error: str) -> str:
+    """That of one question; without a name, of all entries."""
+    estimate, start = result.estimate, f"{question}: " if question else ""
+    mine = [j for j, name in enumerate(result.names) if name.startswith(start)]
+    chosen = _chosen(estimate, mine)
+    known, (low, high) = [j for j in chosen if not math.isnan(estimate.value[j])], estimate.interval()
+    drawing = bars(
+        [result.names[j].removeprefix(start) for j in known],
+        [float(estimate.value[j]) for j in known],
+        measure,
+        limits=[Interval(float(low[j]), float(high[j])) for j in known],
+    )
+    what = question or result.plan.question
+    return drawing + _table(
+        what, estimate, chosen, error, start=start, left_out=len(mine) - len(chosen), truth=result.truth
+    )
 
 
-def _table(what: str, estimate: Estimate, error: str, truth: NDArray[np.float64] | None = None) -> str:
+def _chosen(estimate: Estimate, among: Sequence[int]) -> list[int]:
+    """All of these entries in their order, or the largest of many."""
+    if len(among) <= MOST:
+        return list(among)
+    return sorted(among, key=lambda j: math.inf if math.isnan(estimate.value[j]) else -float(estimate.value[j]))[:MOST]
+
+
+def _table(
+    what: str, estimate: Estimate, chosen: Sequence[int], error: str, *, start: str = "", left_out: int = 0,
+    truth: NDArray[np.float64] | None = None,
+) -> str:  # fmt: skip
     """Entries with their errors and intervals, in as many decimals as the errors are worth."""
-    chosen, size = _chosen(estimate), len(estimate.names)
-    columns = [part[chosen].tolist() for part in (estimate.value, estimate.standard_error, *estimate.interval())]
+    at = np.asarray(chosen, dtype=np.intp)
+    columns = [part[at].tolist() for part in (estimate.value, estimate.standard_error, *estimate.interval())]
     places = decimals(columns[1], [number for column in columns for number in column])
     rows = [
-        [estimate.names[j], fixed(value, places), fixed(off, places), *interval(low, high, places)]
+        [estimate.names[j].removeprefix(start), fixed(value, places), fixed(off, places), *interval(low, high, places)]
         for j, value, off, low, high in zip(chosen, *columns, strict=True)
     ]
     header = [what, "estimate", error, "95 % from", "to"]
     if truth is not None:
         header.append("truth (not private)")
         rows = [[*row, fixed(float(truth[j]), places)] for row, j in zip(rows, chosen, strict=True)]
-    rest = [f"... and {size - MOST:,} smaller ones"] if size > MOST else []
+    rest = [f"... and {left_out:,} smaller ones"] if left_out else []
     return table(header, rows) + paragraphs(*rest)
 
 
@@ -80,14 +102,15 @@ def _curve(curve: "Curve", shares: tuple[float, ...]) -> str:
 
     low, high = (whole(end.tolist()) for end in curve.counts.interval())
     found = {share: curve.quantile(share) for share in shares}
+    places = decimals([(one.high - one.low) / 2 for one in found.values()], [edges[0], edges[-1]])
     drawing = band(
         edges, low, high,
         (Axis("value", edges[0], edges[-1]), Axis("users below (%)", 0.0, 100.0)),
         "the share of the users below each number, with 95 % intervals",
         line=whole(curve.counts.value.tolist()),
-        marks=[(one.value, 100 * share, f"{one.value:,.4g}") for share, one in found.items()],
+        marks=[(one.value, 100 * share, fixed(one.value, places)) for share, one in found.items()],
     )  # fmt: skip
     rows = [
-        [f"{share:g}", *(f"{number:,.4g}" for number in (one.value, one.low, one.high))] for share, one in found.items()
+        [f"{share:g}", fixed(one.value, places), *interval(one.low, one.high, places)] for share, one in found.items()
     ]
     return drawing + table(["quantile", "estimate", "95 % from", "to"], rows)

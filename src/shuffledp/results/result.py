@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import product_up
+from shuffledp.certificates.certificate import Certificate
 from shuffledp.core.counts import Counts
 from shuffledp.core.display import drawn
 from shuffledp.core.document import Document
@@ -115,6 +116,11 @@ class Result:
         return Spend.of(self.plan) if self.guarantee == self.plan.guarantee else None
 
     @property
+    def certificate(self) -> Certificate | None:
+        """The claim, for `verify`; None if the result promises something else than its plan."""
+        return self.plan.certificate() if self.guarantee == self.plan.guarantee else None
+
+    @property
     def n(self) -> int:
         """Number of valid reports."""
         return self.estimate.n
@@ -168,6 +174,7 @@ class Result:
         return {
             "question": self.plan.question,
             "measure": self.plan.protocol.measure,
+            "measures": self.plan.protocol.measures,
             "wording": {"title": None, "question": None, "unit": None} | self.plan.wording.document(),
             "estimate": {
                 "names": list(self.names),
@@ -187,6 +194,7 @@ class Result:
                 for name, one in self.also.items()
             },
             "guarantee": self._guarantee(),
+            "certificate": None if self.certificate is None else self.certificate.document(),
             "n": self.n,
             "received": self.received,
             "rejected": dict(self.rejected),

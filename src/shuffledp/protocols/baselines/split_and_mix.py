@@ -30,6 +30,8 @@ Reals = NDArray[np.float64]
 _WRAP = 1e-12
 """Probability that the noise leaves the modulus: an error of accuracy, not of privacy."""
 _NOISE_DRAWS = 1 << 20
+_MOST_NOISE = 1 << 14
+"""Up to which the law of the noise is tabulated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,28 @@ class SplitAndMix(Summing, Fields):
     def reports(self, counts: NDArray[np.int64]) -> int:  # noqa: ARG002
         """Shares do not say how many users sent them: a batch is of exactly self.n."""
         return self.n
+
+    def totals(self, messages: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """What the shares of each row add up to, in steps: all that they reveal, up to 2^-sigma."""
+        modulus = np.int64(1 << self.modulus_bits)
+        residues = (messages.sum(axis=1, dtype=np.uint64) & np.uint64(modulus - 1)).astype(np.int64)
+        return np.asarray(np.where(residues < modulus - self.reach, residues, residues - modulus))
+
+    def total_law(self, users: int) -> tuple[NDArray[np.int64], Reals, Reals]:
+        """Totals in steps, and how likely each is if one of so many users holds the largest value, or the least as all others do.
+
+        The noise is the difference of two negative binomials; their logarithms are summed term by term.
+        """
+        shape, most = users / self.honest, min(self.reach, _MOST_NOISE)
+        k = np.arange(1, most + 1)
+        logs = np.cumsum(np.log((k - 1 + shape) / k) - 1 / self.noise.scale) + shape * math.log(self.noise.stop)
+        part = np.exp(np.concatenate([[shape * math.log(self.noise.stop)], logs]))
+        noise, none = np.convolve(part, part[::-1]), np.zeros(self.steps)
+        return (
+            np.arange(-most, most + self.steps + 1),
+            np.concatenate([none, noise]),
+            np.concatenate([noise, none]),
+        )
 
     def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:  # noqa: ARG002
         """The unbiased sum."""
