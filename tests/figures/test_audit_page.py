@@ -16,6 +16,13 @@ def test_the_page_states_the_verdict_and_loads_nothing() -> None:
     assert 'src="data:image/svg+xml' in text
 
 
+def test_the_page_of_a_service_says_what_an_exposed_user_would_show() -> None:
+    assert "exposed user" not in page(FOUND.document())
+    text = page(replace(FOUND, singled_out=1.2345).document())
+    assert "exposed user" in text
+    assert "1.2345" in text
+
+
 def test_names_are_escaped() -> None:
     """The name of a program is somebody else's text."""
     text = page(replace(FOUND, name="<script>alert(1)</script>").document())

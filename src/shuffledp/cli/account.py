@@ -10,16 +10,17 @@ import click
 from flint import arb
 
 from shuffledp import __version__
+from shuffledp.accounting.best import Best
 from shuffledp.accounting.bound import Bound
-from shuffledp.accounting.cushion import Cushion
 from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem, Quantity, Solution
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.cli.bounds import bound_option, chosen_bounds
+from shuffledp.cli.choice import Choice
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.files import check_place, write_text
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
-from shuffledp.cli.progress import progress
+from shuffledp.cli.progress import working
 from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import aligned, comma_separated
 from shuffledp.core.blanket import Blanket
@@ -87,7 +88,7 @@ class Request:
 )
 @click.option(
     "--solve-for",
-    type=click.Choice(["epsilon", "delta", "n", *PARAMETERS]),
+    type=Choice(["epsilon", "delta", "n", *PARAMETERS]),
     help="Only needed to ask for the gamma of rr instead of its epsilon0.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output, with certificates.")
@@ -126,10 +127,10 @@ def account(
             raise InvalidInput("a certificate is about one claim. Give one value of everything, and one bound.")
         check_place(certificate)
     runs: Runs = []
-    with progress(len(points), "Accounting") as bar:
+    with working("Accounting") as say:
         for point in points:
             runs.append((point, [request.answer(bound, point) for bound in chosen]))
-            bar.update(1)
+            say(f"{len(runs):,} of {len(points):,}")
 
     if certificate is not None and runs[0][1][0].value is not None:
         write_text(certificate, json.dumps(_certificate(request, points[0], runs[0][1][0]).document(), indent=2) + "\n")
@@ -154,17 +155,18 @@ def account(
 
 def _certificate(request: Request, point: Given, solution: Solution) -> Certificate:
     """The claim that was found, about the randomizer that runs with its parameters."""
-    if solution.claim is not None and solution.claim.upper_by == Cushion().name:
-        raise InvalidInput(
-            "this is proved by the cushion bound, which no second method checks yet. Add --bound numeric for a certificate."
-        )
     found = point | {solution.unknown: solution.value or 0}
+    randomizer = request.kind.that_runs(found, request.local)
+    blanket = randomizer.blanket()
+    if request.rounds > 1 and solution.bound == Best().name and (blanket.coins() is not None or blanket.crowds()):
+        raise InvalidInput(
+            "these rounds are composed of a bound that no second method composes. Add --bound numeric for a certificate."
+        )
     reports = int(found["n"])
     guarantee = Guarantee(
         epsilon=float(found["epsilon"]), delta=float(found["delta"]), bound=solution.bound, reference=solution.reference,
         n=honest_reports(reports, point.get("honest_fraction", 1.0)),
     )  # fmt: skip
-    randomizer = request.kind.that_runs(found, request.local)
     return Certificate.of(randomizer, guarantee, reports=reports, rounds=request.rounds)
 
 

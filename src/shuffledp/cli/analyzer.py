@@ -14,7 +14,7 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates, read_off
 from shuffledp.cli.secrets import read_secret
-from shuffledp.cli.spark import check_place, chosen_tallier, spark_options
+from shuffledp.cli.spark import check_place, chosen_tallier, opener_option, spark_options
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
 from shuffledp.core.digits import counted, rounded_up
@@ -60,13 +60,7 @@ def analyzer_group() -> None:
     help="Folder that remembers which reports were opened [default: opened in shuffledp's state folder].",
 )
 @click.option("--processes", type=Whole(), help="Processes that open records [default: all cores].")
-@click.option(
-    "--engine",
-    type=click.Choice(["processes", "spark"]),
-    default="processes",
-    show_default=True,
-    help="What opens records: processes of this machine, or Spark.",
-)
+@opener_option
 @spark_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-o", "--out", type=_FILE, help="Write the JSON to this file.")
@@ -98,9 +92,12 @@ def run_analyzer(
             watch=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     result = answer.document()
-    extra = derived(answer, top=top, false_positives=false_positives)
-    if extra:
-        result["derived"] = extra
+    try:
+        extra = derived(answer, top=top, false_positives=false_positives)
+        if extra:
+            result["derived"] = extra
+    except InvalidInput as refusal:  # the budget is booked, so the answer must not get lost
+        click.echo(f"shuffledp: warning: {refusal}", err=True)
     text = json.dumps(result, indent=2, allow_nan=False)
     if out is not None:
         write_text(out, text + "\n")
@@ -112,12 +109,24 @@ def run_analyzer(
 @analyzer_group.command("read")
 @click.argument("table", type=_FILE)
 @candidates_option
+@top_option
+@false_positives_option
 @click.option("--confidence", type=Real(), default="0.95", show_default=True, help="Confidence of the intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def read_table(table: Path, candidates: Path | None, confidence: float, as_json: bool) -> None:
+def read_table(
+    table: Path,
+    candidates: Path | None,
+    top: int | None,
+    false_positives: float | None,
+    confidence: float,
+    as_json: bool,
+) -> None:
     """Estimate from TABLE, which `shuffledp export` wrote; one that was edited is refused."""
     answer = read_export(table, None if candidates is None else read_candidates(candidates))
     document = answer.document(confidence=confidence)
+    extra = derived(answer, confidence=confidence, top=top, false_positives=false_positives)
+    if extra:
+        document["derived"] = extra
     lines = [estimates(document), "", f"{counted(answer.n, 'report')}, {answer.unit}", f"guarantee: {answer.guarantee}"]
     lines += [f"note: {note}" for note in answer.notes]
     click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else "\n".join(lines))

@@ -12,7 +12,9 @@ candidates_option: Final = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the texts to ask about, one per line, for a plan that takes any text.",
 )
-top_option: Final = click.option("--top", type=Whole(), help="Also this many of the largest bins or texts.")
+top_option: Final = click.option(
+    "--top", type=Whole(), help="Show this many of the largest bins or texts instead of all."
+)
 false_positives_option: Final = click.option(
     "--false-positives",
     type=Real(),

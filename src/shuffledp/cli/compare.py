@@ -12,8 +12,9 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.tables import aligned
+from shuffledp.core.digits import about
 from shuffledp.figures.style import check_picture
-from shuffledp.planning.compare import COLUMNS, RUNS, Candidate, compare, shown_error
+from shuffledp.planning.compare import COLUMNS, RUNS, Candidate, compare
 from shuffledp.protocols import registry
 
 
@@ -60,7 +61,7 @@ def _table(rows: Sequence[Candidate], simulate: bool) -> str:
     header = [*COLUMNS, *(["simulated"] if simulate else [])]
     cells = []
     for row in rows:
-        measured = "-" if row.simulated is None else shown_error(row.simulated)
+        measured = "-" if row.simulated is None else about(row.simulated)
         cells.append([*row.cells(), *([measured] if simulate else [])])
     notes = [f"{row.name}: {row.note}" for row in rows if row.note]
     if rows and rows[0].share is not None:

@@ -9,9 +9,11 @@ import click
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.cli.numbers import Real
+from shuffledp.cli.numbers import given as said
+from shuffledp.cli.progress import working
 from shuffledp.cli.randomizer import read_channel
 from shuffledp.core.blanket import RandomizerFamily
-from shuffledp.core.digits import rounded_down, rounded_up
+from shuffledp.core.digits import counted, rounded_down, rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
 from shuffledp.core.honest import honest_reports
 from shuffledp.errors import InvalidInput
@@ -37,16 +39,19 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
         raise InvalidInput("--delta and --epsilon exclude each other. Give the one that is known.")
     documents = [_read(file) for file in files]
     parts = [part for file, document in zip(files, documents, strict=True) for part in _parts(file, document)]
-    together = compose(parts)
     if epsilon is not None:
         solved, given, known = "delta", "epsilon", epsilon
-        value, least = together.delta(epsilon), together.least_delta(epsilon)
     else:
         solved, given = "epsilon", "delta"
         known = delta if delta is not None else max(_delta(document) for document in documents)
         if not known:
             raise InvalidInput("no file says which delta is meant. Add --delta.")
-        value, least = together.epsilon(known), together.least_epsilon(known)
+    with working("Composing"):
+        together = compose(parts)
+        if epsilon is not None:
+            value, least = together.delta(epsilon), together.least_delta(epsilon)
+        else:
+            value, least = together.epsilon(known), together.least_epsilon(known)
     total = sum(part.rounds for part in parts)
     if as_json:
         result = {
@@ -59,9 +64,9 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
         }
         click.echo(json.dumps(result, indent=2, allow_nan=False))
     else:
-        click.echo(f"{total} rounds in {len(parts)} collections, {SETTING}")
+        click.echo(f"{counted(total, 'round')} in {counted(len(parts), 'collection')}, {SETTING}")
         at_least = "" if least is None else f", and at least {rounded_down(least)}"
-        click.echo(f"{given} = {known:g}: {solved} = {rounded_up(value)}{at_least}")
+        click.echo(f"{given} = {said(known)}: {solved} = {rounded_up(value)}{at_least}")
         for caveat in together.caveats:
             click.echo(f"note: one of the bounds {caveat}")
 

@@ -53,6 +53,10 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "--analyzer-keys analyzer.pub.json",
     ),
     "shuffler close": ("shuffledp shuffler close task.json --url http://127.0.0.1:8470 --token operator.token",),
+    "shuffler forward": (
+        "shuffledp shuffler forward task.json --from http://127.0.0.1:8470 --token fetch.token --to http://127.0.0.1:8471 "
+        "--to-token forward.token",
+    ),
     "analyzer run": (
         "shuffledp analyzer run task.json --url http://127.0.0.1:8470 --token fetch.token --keys analyzer.key "
         "--opened opened --ledger ledger.jsonl --budget-epsilon 10 --budget-delta 1e-5",

@@ -1,11 +1,13 @@
 """`shuffledp export`: a table of randomized messages, to be analyzed elsewhere."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 import click
 
 from shuffledp.cli.files import check_place, read_plan
+from shuffledp.cli.output import json_option, show
 from shuffledp.cli.progress import progress
 from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
@@ -23,11 +25,12 @@ from shuffledp.results.history import NOT_REMEMBERED, History
 @click.option(
     "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The table to write (.parquet)."
 )
+@json_option
 def export_command(
     plan: Path, data: Path | None, files: str | None, column: str | None, query: str | None, missing: Literal["refuse", "skip"],
     missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
     max_rows_per_user: int | None, row_id: str | None, separator: str, decimal: str, multiline: bool, engine: str,
-    master: str | None, remote: str | None, table: str | None, out: Path,
+    master: str | None, remote: str | None, table: str | None, out: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """Write the randomized messages of DATA (or --files) in a secret order, with PLAN and its guarantee in the file.
 
@@ -53,7 +56,12 @@ def export_command(
     for note in history.note(chosen, promise, paths) if paths else [NOT_REMEMBERED]:  # before anything is written
         click.echo(f"shuffledp: warning: {note}", err=True)
     export(chosen, found, source, out)
-    click.echo(f"{counted(n, 'report')} in {out}\nguarantee: {promise}")
-    for what, tally in (("rejected", found.rejected), ("adjusted", found.adjusted)):
-        for reason, count in tally.items():
-            click.echo(f"{what}: {count:,} {reason}, which the guarantee does not cover and the table does not say")
+    changed: dict[str, dict[str, int]] = {"rejected": dict(found.rejected), "adjusted": dict(found.adjusted)}
+    lines = [f"{counted(n, 'report')} in {out}", f"guarantee: {promise}"]
+    lines += [
+        f"{what}: {count:,} {reason}, which the guarantee does not cover and the table does not say"
+        for what, tally in changed.items()
+        for reason, count in tally.items()
+    ]
+    document = {"file": str(out), "reports": n, **changed, "plan": chosen.sha256, "guarantee": asdict(promise)}
+    show(document, "\n".join(lines), as_json=as_json)

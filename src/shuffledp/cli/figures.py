@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from shuffledp.cli.progress import progress
+from shuffledp.cli.choice import Choice
+from shuffledp.cli.progress import working
 from shuffledp.errors import InvalidInput
 
 
@@ -18,7 +19,7 @@ from shuffledp.errors import InvalidInput
 )
 @click.option(
     "--only",
-    type=click.Choice(["figure2", "figure3", "large-domains"]),
+    type=Choice(["figure2", "figure3", "large-domains"]),
     multiple=True,
     help="Draw only this one [default: the paper's].",
 )
@@ -34,12 +35,12 @@ def figures(out: Path, only: tuple[str, ...], as_json: bool) -> None:
     drawings = paper.FIGURES | {"large-domains": large_domains}
     names = only or tuple(paper.FIGURES)
     paths: list[Path] = []
-    with progress(len(names), "Drawing") as bar:
+    with working("Drawing") as say:
         for name in names:
+            say(name)
             try:
                 paths.extend(drawings[name](out))
             except OSError as error:
                 raise InvalidInput(f"cannot write to {out}: {error.strerror}. Choose another folder.") from None
-            bar.update(1)
     files = [str(path) for path in paths]
     click.echo(json.dumps({"files": files}, indent=2) if as_json else "\n".join(files))

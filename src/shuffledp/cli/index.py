@@ -9,6 +9,7 @@ import click
 from shuffledp.accounting.index import ShuffleIndex, index_of
 from shuffledp.cli.account import Request
 from shuffledp.cli.numbers import given
+from shuffledp.cli.progress import working
 from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import aligned
 from shuffledp.core.blanket import RandomizerFamily
@@ -32,11 +33,12 @@ def index_command(randomizer: str, matrix: Path | None, as_json: bool, **options
     local = local_parameter(randomizer, values, None)
     request = Request(kind=kind, values=values, local=local, rounds=1)
     found: list[tuple[str, ShuffleIndex]] = []
-    for point in request.points():
-        blanket = kind.at(point, local)
-        if isinstance(blanket, RandomizerFamily):
-            raise InvalidInput(f"the randomizer's parameter is missing. Give --{blanket.parameter}.")
-        found.append((given(point[request.sweep]) if request.sweep else randomizer, index_of(blanket)))
+    with working("Computing"):
+        for point in request.points():
+            blanket = kind.at(point, local)
+            if isinstance(blanket, RandomizerFamily):
+                raise InvalidInput(f"the randomizer's parameter is missing. Give --{blanket.parameter}.")
+            found.append((given(point[request.sweep]) if request.sweep else randomizer, index_of(blanket)))
     if as_json:
         results = [_document(index) for _, index in found]
         inputs = {"randomizer": randomizer, **{name: v if len(v) > 1 else v[0] for name, v in values.items()}}

@@ -1,5 +1,6 @@
 """Numbers on the command line: 1e6 is a whole number, a comma makes a sweep, and printing rounds to the safe side."""
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from shuffledp.core import written
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.errors import InvalidInput
 
+_PADDED = re.compile(r"e(-?)0+")
 _Number = TypeVar("_Number", int, float)
 
 
@@ -77,4 +79,6 @@ def given(value: object) -> str:
     """An input as it was understood, in full."""
     if isinstance(value, int):
         return f"{value:,}"
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return _PADDED.sub(r"e\1", repr(value).removesuffix(".0").replace("e+", "e"))

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from shuffledp.cli.files import write_new
-from shuffledp.cli.progress import progress
+from shuffledp.cli.progress import progress, working
 from shuffledp.cli.tables import aligned
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import about, column_up
 from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.rounds import Choice, choices, fewer, spent
@@ -34,7 +34,8 @@ def plan_over_time(
         raise InvalidInput(
             "an error is planned for people who take part in every round. Leave out --rounds-per-person, or give --epsilon."
         )
-    found = replace(solved(question, given), wording=wording)
+    with working("Planning the rounds"):
+        found = replace(solved(question, given), wording=wording)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)
@@ -45,11 +46,14 @@ def plan_over_time(
     if as_json and plot is None:
         return
     total = given.get("rounds_per_person", given["rounds"])
-    costs = spent(found, sorted(fewer(total)))
-    with progress(1, "Comparing") as bar:
+    costs, after = dict[int, float](), sorted(fewer(total))
+    with progress(len(after), "Composing") as bar:
+        for rounds in after:
+            costs |= spent(found, [rounds])
+            bar.update(1)
+    with working("Comparing"):
         rest = {name: value for name, value in given.items() if name not in _REST}
         beside = choices(found, question, **rest)
-        bar.update(1)
     if not as_json:
         click.echo(f"\n{_costs(costs)}\n\n{_table(beside, total, found.protocol.averages)}")
     if plot is not None:
@@ -59,21 +63,20 @@ def plan_over_time(
 
 
 def _costs(costs: dict[int, float]) -> str:
-    rows = [[f"{rounds:,}", rounded_up(epsilon, 4)] for rounds, epsilon in costs.items()]
+    rows = [[f"{rounds:,}", epsilon] for rounds, epsilon in zip(costs, column_up(list(costs.values())), strict=True)]
     return aligned(["rounds taken part in", "epsilon spent"], rows)
 
 
 def _table(beside: list[Choice], chosen: int, averages: bool) -> str:
-    rows = []
+    rows, planned = [], [one.plan for one in beside if one.plan is not None]
+    epsilons = iter(column_up([plan.guarantee.epsilon for plan in planned]))
     for one in beside:
         mark = " (this plan)" if one.per_person == chosen else ""
         if one.plan is None:
             rows.append([f"{one.per_person:,}{mark}", "-", "-", "-"])
             continue
-        error = "-" if one.rmse is None else f"{one.rmse:.4g}"
-        rows.append(
-            [f"{one.per_person:,}{mark}", f"{one.plan.min_batch:,}", rounded_up(one.plan.guarantee.epsilon, 4), error]
-        )
+        error = "-" if one.rmse is None else about(one.rmse)
+        rows.append([f"{one.per_person:,}{mark}", f"{one.plan.min_batch:,}", next(epsilons), error])
     what = "expected error of a round" if averages else "expected error of a round, for all people"
     table = aligned(["rounds per person", "people per round", "epsilon of a round", what], rows)
     return "\n".join([table, *(f"{one.per_person:,}: {one.note}" for one in beside if one.plan is None)])

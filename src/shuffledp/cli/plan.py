@@ -10,6 +10,7 @@ import click
 from shuffledp.cli.files import check_place, write_new
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.over_time import plan_over_time
+from shuffledp.cli.progress import working
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.ways import ways_table
 from shuffledp.core.honest import people_to_ask
@@ -87,8 +88,9 @@ def plan_command(
     if "rounds" in asked or "rounds_per_person" in asked or plot is not None:
         plan_over_time(question, asked, paper=paper, wording=wording, out=out, force=force, as_json=as_json, plot=plot)
         return
-    side_by_side = ways_to_ask(question, asked, paper=paper) if _SEVERAL in asked else []
-    found = best_way(side_by_side) if side_by_side else solved(question, asked, paper=paper)
+    with working("Planning"):
+        side_by_side = ways_to_ask(question, asked, paper=paper) if _SEVERAL in asked else []
+        found = best_way(side_by_side) if side_by_side else solved(question, asked, paper=paper)
     found = replace(found, wording=wording)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
@@ -96,12 +98,16 @@ def plan_command(
     if as_json:
         click.echo(text)
         return
-    click.echo(found.explain())
+    with working("Explaining"):
+        explained = found.explain()
+    click.echo(explained)
     if side_by_side:
         click.echo(f"\n{ways_table(side_by_side)}")
     elif found.protocol.messages_per_user > 1:
         options = {option.name for option in registry.options()} | {"honest_fraction"}
-        click.echo(bought(found, question, **{name: value for name, value in asked.items() if name in options}))
+        with working("Comparing"):
+            gain = bought(found, question, **{name: value for name, value in asked.items() if name in options})
+        click.echo(gain)
     elif asked.get("messages_per_user", 1) > 1:
         click.echo("so few messages more than one per user would not make the error smaller")
     dropout = given.get("dropout")

@@ -8,7 +8,7 @@ import click
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.survey_file import read_survey
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import InvalidInput, hint
 from shuffledp.protocols import registry
 from shuffledp.protocols.written import groups, several
 
@@ -27,7 +27,8 @@ class _Question(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Refuse a question that no family answers."""
         if value not in registry.questions():
-            self.fail(f"{value!r} is not one of {', '.join(registry.questions())}.", param, ctx)
+            known = registry.questions()
+            self.fail(f"{value!r} is not one of {', '.join(known)}. {hint(str(value), known)}".rstrip(), param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002

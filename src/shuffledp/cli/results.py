@@ -1,26 +1,30 @@
-"""A result in plain text: what `run` and `analyzer run` print alike."""
+"""A result in plain text: what `run`, `analyzer run` and `analyzer read` print alike."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from shuffledp.cli.tables import aligned
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import counted, fixed, rounded_up
 from shuffledp.core.document import Document
-from shuffledp.figures.entries import largest
+from shuffledp.figures.entries import USERS, entries, largest, listed, parts, places_of, quantiles, written
 from shuffledp.protocols.counting import MANY
 from shuffledp.results.promise import selection
 
-_COLUMNS: Final = ("names", "value", "standard_error", "interval")
-_LARGEST: Final = 50
+_LINES: Final = 50
+"""Of many entries, unless --top says how many."""
 
 
 def estimates(result: Document) -> str:
-    """The answer as a table: the quantiles of a distribution and what is below its edges, if wanted; or else all entries."""
+    """The answer as tables: the quantiles of a distribution and what is below its edges, if wanted; or else all entries."""
     found, wording = result.get("derived", {}), result["wording"]
-    above = [text for text in (wording["title"], wording["question"]) if text]
-    tables = [_entries(result)]
+    above = [_shown(text) for text in (wording["title"], wording["question"]) if text]
     if "curve" in found:
-        tables = [_quantiles(result), *([_entries(result, in_order=True)] if "cumulative" in found else [])]
+        tables = [_quantiles(result), *(_answer(result) if "cumulative" in found else [])]
+    else:
+        tables = [table for part in parts(result) for table in _answer(part)]
+    why = selection(result)
+    if why:
+        tables[0] += f"\n{why}"
     return "\n\n".join(["\n".join(above), *tables] if above else tables)
 
 
@@ -30,104 +34,114 @@ def read_off(result: Document) -> list[str]:
     curve = "curve" in found  # its quantiles and what is below its edges are the answer itself
     tables = []
     if "projected" in found:
-        tables.append(_plain(["nearest possible histogram (biased)", "users"], names, found["projected"]))
+        tables.append(_plain(result, "nearest possible histogram (biased)", found["projected"]))
     if "consistent" in found:
-        cumulative = found["consistent"]["cumulative"]
-        tables.append(_plain(["nearest curve that never falls (biased)", "users"], names, cumulative))
-    for key, what in (("frequencies", "share of users"), ("cumulative", "cumulative")):
-        if key in found and not (curve and key == "cumulative"):
-            tables.append(_table(result, what, {"names": names, "refused": {}} | found[key], None, in_order=True))
+        tables.append(_plain(result, "nearest curve that never falls (biased)", found["consistent"]["cumulative"]))
+    lists = [("frequencies", "share of users", _places(result))]
+    lists += [] if curve else [("cumulative", "cumulative", _spread(len(names)))]
+    tables += [
+        _table(result, what, {"names": names} | found[key], places) for key, what, places in lists if key in found
+    ]
     if "quantiles" in found and not curve:
         level = f"{100 * result['estimate']['confidence']:g} % from"
         lines = [[f"{one['share']:g}", *map(_shown, (one["bin"], *one["interval"]))] for one in found["quantiles"]]
         tables.append(aligned(["quantile", "bin", level, "to"], lines))
-    if "top" in found:
-        top = _plain(["largest", "estimate"], *([one[key] for one in found["top"]] for key in ("bin", "value")))
-        tables.append(f"{top}\n{_reached(found['threshold'])}" if "threshold" in found else top)
     if "ranges" in found:
         columns = {key: [one[key] for one in found["ranges"]] for key in ("value", "standard_error", "interval")}
-        ranges = {"names": [one["range"] for one in found["ranges"]], "refused": {}} | columns
-        tables.append(_table(result, "range", ranges, None))
+        ranges = {"names": [one["range"] for one in found["ranges"]]} | columns
+        tables.append(_table(result, "range", ranges, range(len(found["ranges"]))))
     return tables
 
 
-def _plain(header: list[str], names: Sequence[str], values: Sequence[float]) -> str:
-    """A number for each name, of many the first."""
-    rows = [[_shown(name), _number(value)] for name, value in zip(names, values, strict=True)]
-    if len(rows) <= MANY:
-        return aligned(header, rows)
-    return f"{aligned(header, rows[:_LARGEST])}\n... and {len(rows) - _LARGEST:,} others, which the JSON has"
+def _answer(result: Document) -> list[str]:
+    """A line per entry: its estimate, its error and its interval, and the truth if it was asked for; then what else is said."""
+    unit = result["wording"]["unit"]
+    what = f"{result['question']} ({_shown(unit)})" if unit and result["measure"] == USERS else result["question"]
+    found, estimate = result.get("derived", {}), result["estimate"]
+    lines = [_table(result, what, estimate, _places(result), result["truth"])]
+    if "threshold" in found:
+        lines.append(_reached(result, found["threshold"]))
+    lines += [f"{_shown(name)}: {why}" for name, why in estimate["refused"].items()]
+    plain = result | {"measure": USERS}  # what is said besides is not in the values' unit
+    also = [_table(plain, name, one, _most(one)) for name, one in result["also"].items()]
+    return ["\n".join(lines), *also]
 
 
-def _reached(threshold: Document) -> str:
+def _places(result: Document) -> Sequence[int]:
+    """Which entries are shown: of many the largest, or as many of them as were asked for; those of a curve all the way."""
+    found, estimate = result.get("derived", {}), result["estimate"]
+    if "curve" in found:
+        return _spread(len(estimate["names"]))
+    return largest(estimate["value"], len(found["top"])) if "top" in found else _most(estimate)
+
+
+def _most(columns: Document) -> Sequence[int]:
+    values = columns["value"]
+    return range(len(values)) if len(values) <= MANY else largest(values, _LINES)
+
+
+def _spread(size: int) -> Sequence[int]:
+    return range(size) if size <= MANY else [j * (size - 1) // (_LINES - 1) for j in range(_LINES)]
+
+
+def _table(
+    result: Document, what: str, columns: Document, shown: Sequence[int], truth: list[float | None] | None = None
+) -> str:
+    how, unit, names = result["estimate"], result["wording"]["unit"], columns["names"]
+    together = " (all at once)" if how["simultaneous"] else ""
+    header = [
+        what,
+        f"estimate ({_shown(unit)})" if unit and result["measure"] != USERS else "estimate",
+        f"standard error{', at most' if columns.get('standard_error_is_a_bound') else ''}",
+        f"{100 * how['confidence']:g} % from",
+        f"to{together}",
+        *([] if truth is None else ["truth (not private)"]),
+    ]
+    rows = [
+        [_shown(names[j]), *(cell for cell in row[1:] if cell is not None)]
+        for j, row in zip(shown, written(listed(columns, truth, shown)), strict=True)
+    ]
+    return aligned(header, rows) + _rest(result, len(names) - len(rows))
+
+
+def _rest(result: Document, left_out: int) -> str:
+    """How many lines there would be more, and how to see them unless it was asked for so few."""
+    if not left_out:
+        return ""
+    how = "" if "top" in result.get("derived", {}) else ": --top shows more of the largest, the JSON has all"
+    return f"\n... and {counted(left_out, 'other')}{how}"
+
+
+def _plain(result: Document, what: str, values: Sequence[float]) -> str:
+    """A number for each name, with as many decimals as the estimates."""
+    names, shown = result["estimate"]["names"], _places(result)
+    places = places_of(entries(result, shown))
+    rows = [[_shown(names[j]), fixed(values[j], places)] for j in shown]
+    return aligned([what, "users"], rows) + _rest(result, len(names) - len(rows))
+
+
+def _reached(result: Document, threshold: Document) -> str:
     """Why these and no others."""
-    least, chance = _number(threshold["estimate"]), rounded_up(threshold["false_positives"], 3)
+    least, chance = (
+        fixed(threshold["estimate"], places_of(entries(result, _places(result)))),
+        rounded_up(threshold["false_positives"], 3),
+    )
     return f"estimates of at least {least}; if nobody held any of all {threshold['values']:,}, {chance} would be there on average"
 
 
 def _quantiles(result: Document) -> str:
     """A line per quantile: where it is, and its limits."""
-    estimate, rows = result["estimate"], result["derived"]["quantiles"]
+    estimate, rows, unit = result["estimate"], result["derived"]["quantiles"], result["wording"]["unit"]
     together = " (all at once)" if estimate["simultaneous"] else ""
-    header = ["quantile", "estimate", f"{100 * estimate['confidence']:g} % from", f"to{together}"]
-    lines = [[f"{one['share']:g}", *(_number(x) for x in (one["value"], *one["interval"]))] for one in rows]
+    what = f"estimate ({_shown(unit)})" if unit else "estimate"
+    header = ["quantile", what, f"{100 * estimate['confidence']:g} % from", f"to{together}"]
+    lines = [list(cells) for cells in quantiles(rows)]
     if result["truth"] is not None:
         header.append("truth (not private)")
         lines = [[*line, one["truth"]] for line, one in zip(lines, rows, strict=True)]
     return aligned(header, lines)
 
 
-def _entries(result: Document, *, in_order: bool = False) -> str:
-    """A line per entry: its estimate, its error and its interval, and the truth if it was asked for; of many the largest."""
-    why = selection(result)
-    main = _table(result, result["question"], result["estimate"], result["truth"], in_order=in_order)
-    return "\n\n".join(
-        [
-            f"{main}\n{why}" if why else main,
-            *(_table(result, name, one, None) for name, one in result["also"].items()),
-        ]
-    )
-
-
-def _table(
-    result: Document, what: str, estimate: Document, truth: list[float | None] | None, *, in_order: bool = False
-) -> str:
-    """Entries without a number say why instead."""
-    how, size = result["estimate"], len(estimate["names"])
-    if size > MANY:
-        spread = [j * (size - 1) // (_LARGEST - 1) for j in range(_LARGEST)]
-        shown = spread if in_order else largest(estimate["value"], _LARGEST)
-        estimate = estimate | {key: [estimate[key][j] for j in shown] for key in _COLUMNS}
-        truth = None if truth is None else [truth[j] for j in shown]
-    together = " (all at once)" if how["simultaneous"] else ""
-    header = [
-        what,
-        "estimate",
-        f"standard error{', at most' if estimate.get('standard_error_is_a_bound') else ''}",
-        f"{100 * how['confidence']:g} % from",
-        f"to{together}",
-    ]
-    columns = (estimate[key] for key in _COLUMNS)
-    rows = [
-        [_shown(name), *(_number(number) for number in (value, error, *(ends or [None, None])))]
-        for name, value, error, ends in zip(*columns, strict=True)
-    ]
-    if truth is not None:
-        header.append("truth (not private)")
-        rows = [[*row, _number(exact)] for row, exact in zip(rows, truth, strict=True)]
-    lines = [aligned(header, rows)]
-    if size > MANY:
-        lines.append(f"... and {size - _LARGEST:,} {'others' if in_order else 'smaller ones'}, which the JSON has")
-    refused = [f"{_shown(name)}: {why}" for name, why in estimate["refused"].items()]
-    return "\n".join([*lines, *refused])
-
-
 def _shown(name: str) -> str:
     """A name may be a text that somebody sent: what would steer the terminal is written out."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in name)
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.2f}" if abs(value) >= 1000 else f"{value:.6g}"

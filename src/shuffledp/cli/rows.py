@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
+from shuffledp.cli.choice import Choice
 from shuffledp.cli.numbers import Whole
 from shuffledp.cli.separators import separator_options
 from shuffledp.cli.spark import SPARK_OPTIONS, chosen_engine
@@ -33,7 +34,7 @@ _OPTIONS: Final = [
     click.option("--query", help="SQL expression over the columns of one row, instead of a column."),
     click.option(
         "--missing",
-        type=click.Choice(["refuse", "skip"]),
+        type=Choice(["refuse", "skip"]),
         default="refuse",
         show_default=True,
         help="What to do with missing values.",
@@ -41,7 +42,7 @@ _OPTIONS: Final = [
     click.option("--missing-as", metavar="VALUE", help="Count missing values as this bin or number."),
     click.option(
         "--outside",
-        type=click.Choice(["refuse", "clamp"]),
+        type=Choice(["refuse", "clamp"]),
         default="refuse",
         show_default=True,
         help="What to do with numbers outside the plan's range.",
@@ -61,7 +62,7 @@ _OPTIONS: Final = [
     click.option("--multiline", is_flag=True, help="Cells of the CSV file may contain line breaks."),
     click.option(
         "--engine",
-        type=click.Choice(list(ENGINES)),
+        type=Choice(list(ENGINES)),
         default="arrow",
         show_default=True,
         help="What runs the plan; all engines give the same answer.",

@@ -19,6 +19,7 @@ import click
 from shuffledp.cli.config import STORE, config_option
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret
+from shuffledp.cli.spark import chosen_openers, opener_option, spark_options
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.core.digits import counted
 from shuffledp.core.outcome import Outcome
@@ -27,7 +28,6 @@ from shuffledp.esa.address import is_loopback
 from shuffledp.esa.admission import OneTimeTokens
 from shuffledp.esa.keys import KeyFile, KeyList, KeyRing
 from shuffledp.esa.limits import Limits
-from shuffledp.esa.opening import Openers
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.stores.batch import Batch
 from shuffledp.stores.checkpoints import Reached, pass_by
@@ -92,6 +92,8 @@ def shuffler_group() -> None:
 @click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve metrics on this port; 0 for any free one.")
 @click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for metrics.")
 @click.option("--processes", type=click.IntRange(1), help="Processes that open reports [default: all cores].")
+@opener_option
+@spark_options
 @click.option(
     "--access-log", is_flag=True, help="Log requests with addresses. Off by default, because it records who sent when."
 )
@@ -101,7 +103,8 @@ def serve(
     reached: Reached | None, /, tasks: tuple[Path, ...], store: str, keys: Path, next_keys: tuple[Path, ...],
     operator_token: Path, analyzer_token: Path, forward_token: Path | None, admission_key: Path | None, hop: int | None,
     host: str, port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool, metrics_port: int | None,
-    metrics_host: str, processes: int | None, access_log: bool, **numbers: Any,
+    metrics_host: str, processes: int | None, engine: str, master: str | None, remote: str | None, access_log: bool,
+    **numbers: Any,
 ) -> None:  # fmt: skip
     """Serve TASKS until stopped. On SIGTERM pending uploads are answered and new ones refused."""
     try:
@@ -129,7 +132,8 @@ def serve(
     ring = key_file.current()
     if len(next_keys) not in (1, len(agreed)):
         raise InvalidInput("give one --next-keys for all tasks, or one for each in their order.")
-    openers = Openers(processes or os.cpu_count() or 1, timeout=limits.helper_timeout)
+    chosen = chosen_openers(engine, master, remote, processes=processes or os.cpu_count() or 1, limits=limits)
+    openers = click.get_current_context().with_resource(chosen)
     passing = reached or pass_by  # tests stop a real shuffler at named points
     kept = open_store(store, reached=passing)
     shuffler = Shuffler(
@@ -239,7 +243,7 @@ def status(store: str, as_json: bool) -> None:
 @json_option
 def backup(store: str, copy: Path, as_json: bool) -> None:
     """Copy STORE to the file COPY, consistently, while the shuffler runs. A store of any kind can be made from it."""
-    with _existing(store) as kept:
+    with _existing(store, read_only=True) as kept:
         kept.backup(copy)
     show({"copy": str(copy)}, f"copied to {copy}", as_json=as_json)
 

@@ -11,7 +11,7 @@ from shuffledp.cli.files import read_plan
 from shuffledp.cli.numbers import Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.separators import separator_options
-from shuffledp.core.digits import counted
+from shuffledp.core.digits import about, counted
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.dialect import Dialect
 from shuffledp.engines.population import read_population
@@ -62,14 +62,16 @@ def simulate_command(
     click.echo(f"{counted(found.n, 'user')}, {counted(found.trials, 'simulated run')} of {spoken(found.question)}")
     several = f" ({len(found.bias):,} entries together)" if len(found.bias) > 1 else ""
     click.echo(
-        f"root mean squared error{several}: {found.rmse:.6g} (forecast for these data: {found.expected_rmse:.6g})"
+        f"root mean squared error{several}: {about(found.rmse)} (forecast for these data: {about(found.expected_rmse)})"
     )
     if found.refused:
         click.echo(f"entries without a number, because of too few users: {100 * found.refused:.2f} %")
     click.echo(f"95 % intervals that hold the truth: {100 * found.coverage:.2f} %")
     if whole is not None:
         share = "" if whole.found is None else f", {100 * whole.found:.2f} % of them found"
-        click.echo(f"{whole.runs:,} whole runs: {whole.frequent:,} frequent enough to be found almost surely{share}")
+        click.echo(
+            f"{counted(whole.runs, 'whole run')}: {whole.frequent:,} frequent enough to be found almost surely{share}"
+        )
         click.echo(
             f"found that nobody holds: {whole.false_positives:.2f} a run (stated: {whole.stated_false_positives:.2f})"
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.choice import Choice
 from shuffledp.cli.files import read_plan, write_text
 from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import json_option, show
@@ -18,7 +19,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("keygen")
-@click.argument("role", type=click.Choice(ROLES))
+@click.argument("role", type=Choice(ROLES))
 @click.option(
     "-o",
     "--out",
@@ -92,7 +93,7 @@ def task_group() -> None:
 )
 @click.option(
     "--on-expiry",
-    type=click.Choice(["roll-over", "destroy"]),
+    type=Choice(["roll-over", "destroy"]),
     default="roll-over",
     show_default=True,
     help="What happens to the reports of a batch that stayed too small.",

@@ -9,6 +9,7 @@ from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret, write_secret
 from shuffledp.cli.task import read_task
+from shuffledp.core.digits import counted
 from shuffledp.core.files import create_private
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import OneTimeTokens
@@ -47,7 +48,7 @@ def issue(task: Path, secret: Path, count: int, out: Path, as_json: bool) -> Non
         raise InvalidInput(f"{out} exists: its tokens may have been given out. Choose another file.") from None
     except OSError as error:
         raise InvalidInput(f"cannot write {out}: {error.strerror}. Choose another place.") from None
-    show({"tokens": count, "file": str(out)}, f"issued {count:,} tokens", as_json=as_json)
+    show({"tokens": count, "file": str(out)}, f"issued {counted(count, 'token')}", as_json=as_json)
 
 
 def _text(token: bytes) -> str:

@@ -1,6 +1,7 @@
 """Ways to ask several questions, as a table."""
 
 from shuffledp.cli.tables import aligned
+from shuffledp.core.digits import about
 from shuffledp.planning.ways import Way
 
 
@@ -10,9 +11,11 @@ def ways_table(found: list[Way]) -> str:
     best = min(found, key=lambda way: way.cost)
     errors = {name: plan.protocol.errors_by_question(plan.min_batch) for name, plan in planned.items()}
     rows = [
-        [question, *(f"{errors[name][question]:.4g}" for name in planned)] for question in next(iter(errors.values()))
+        [question, *(about(errors[name][question]) for name in planned)] for question in next(iter(errors.values()))
     ]
-    rows.append(["all, as a share of their range", *(f"{way.cost**0.5:.2%}" for way in found if way.name in planned)])
+    rows.append(
+        ["all, as a share of their range", *(f"{100 * way.cost**0.5:.2f} %" for way in found if way.name in planned)]
+    )
     rows.append(["messages per user", *(f"{plan.protocol.messages_per_user:g}" for plan in planned.values())])
     header = ["expected error", *(_short(name) + (" (best)" if name == best.name else "") for name in planned)]
     notes = [f"{_short(way.name)}: {way.note}" for way in found if way.plan is None]

@@ -12,7 +12,8 @@ def draw_curves(curve: Sequence[Point], path: Path, *, title: str) -> None:
     with style.canvas(6.0, 4.0, 1, 1) as (figure, (axes,)):
         for i, name in enumerate(dict.fromkeys(point.bound for point in curve)):
             colour = style.PALETTE[i % len(style.PALETTE)]
-            for end, line in (("upper", "-"), ("lower", ":")):
+            again = i >= len(style.PALETTE)  # then the colours begin anew
+            for end, line in (("upper", "--" if again else "-"), ("lower", ":")):
                 points = [(p.epsilon, value) for p in curve if p.bound == name and (value := getattr(p, end))]
                 if points:
                     axes.plot(*zip(*points, strict=True), color=colour, linestyle=line, label=f"{name}, {end}")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from shuffledp.core.display import printable
 from shuffledp.core.document import Document
-from shuffledp.figures.entries import percent
+from shuffledp.figures.entries import percent, quantiles
 from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, SKY
 
 if TYPE_CHECKING:
@@ -32,16 +32,14 @@ def draw_distribution(axis: "Axes", result: Document) -> None:
         )  # fmt: skip
     if result["truth"] is not None:
         axis.plot(edges, whole(result["truth"]), color=ORANGE, linewidth=1.0, label=TRUTH)
-    for j, one in enumerate(found["quantiles"]):
+    for j, (one, (_, number, *_)) in enumerate(zip(found["quantiles"], quantiles(found["quantiles"]), strict=True)):
         at, (start, end) = 100 * one["share"], one["interval"]
         label = "quantiles, with intervals" if j == 0 else None
         axis.errorbar(
             [one["value"]], [at], xerr=[[one["value"] - start], [end - one["value"]]], fmt="o", color=BLACK, markersize=3.5,
             elinewidth=1.0, capsize=2.5, label=label, zorder=3,
         )  # fmt: skip
-        axis.annotate(
-            f"{one['value']:.4g}", (one["value"], at), (5, -9), textcoords="offset points", fontsize=8.0, zorder=4
-        )
+        axis.annotate(number, (one["value"], at), (5, -9), textcoords="offset points", fontsize=8.0, zorder=4)
     axis.set_xlim(edges[0], edges[-1])
     axis.set_ylim(-2, 102)
     axis.set_ylabel("users below (%)")

@@ -45,8 +45,14 @@ class Written(NamedTuple):
 
 def entries(result: Document, shown: Sequence[int] | None = None) -> list[Entry]:
     """The entries at these places, or all; their names cleaned."""
-    estimate, truth = result["estimate"], result["truth"]
-    names, values, errors, intervals = (estimate[key] for key in ("names", "value", "standard_error", "interval"))
+    return listed(result["estimate"], result["truth"], shown)
+
+
+def listed(
+    columns: Document, truth: Sequence[float | None] | None = None, shown: Sequence[int] | None = None
+) -> list[Entry]:
+    """The same of names with their values, errors and intervals."""
+    names, values, errors, intervals = (columns[key] for key in ("names", "value", "standard_error", "interval"))
     return [
         Entry(
             name=printable(names[j]).strip() or "(empty)", value=_or_nan(values[j]), error=_or_nan(errors[j]), low=low, high=high,
@@ -55,6 +61,32 @@ def entries(result: Document, shown: Sequence[int] | None = None) -> list[Entry]
         for j in (range(len(names)) if shown is None else shown)
         for low, high in [intervals[j] or (math.nan, math.nan)]
     ]  # fmt: skip
+
+
+def parts(result: Document) -> list[Document]:
+    """The questions of a survey, each as a result of its own; of any other result itself."""
+    measures = result.get("measures")
+    if not measures:
+        return [result]
+    return [_part(result, name, measure) for name, measure in measures.items()]
+
+
+def _part(result: Document, name: str, measure: str) -> Document:
+    estimate, truth, start = result["estimate"], result["truth"], f"{name}: "
+    at = [j for j, one in enumerate(estimate["names"]) if one.startswith(start)]
+    columns = {key: [estimate[key][j] for j in at] for key in ("value", "standard_error", "interval")}
+    rest = {
+        "names": [estimate["names"][j].removeprefix(start) for j in at],
+        "refused": {one.removeprefix(start): why for one, why in estimate["refused"].items() if one.startswith(start)},
+    }
+    return result | {
+        "question": name,
+        "measure": measure,
+        "measures": {},
+        "estimate": estimate | columns | rest,
+        "also": {one.removeprefix(start): also for one, also in result["also"].items() if one.startswith(start)},
+        "truth": None if truth is None else [truth[j] for j in at],
+    }
 
 
 def largest(values: Sequence[float | None], count: int) -> list[int]:
@@ -97,11 +129,8 @@ def are_ranked(result: Document) -> bool:
 
 
 def written(rows: Sequence[Entry]) -> list[Written]:
-    """All with as many decimals as show two digits of the least standard error."""
-    known = [row for row in rows if not math.isnan(row.value)]
-    places = decimals(
-        (row.error for row in known), (end for row in known for end in (row.low, row.high, row.truth or 0))
-    )
+    """All with as many decimals as show three digits of the least standard error."""
+    places = places_of(rows)
     return [
         Written(
             row.name, fixed(row.value, places), fixed(row.error, places), *interval(row.low, row.high, places),
@@ -109,6 +138,12 @@ def written(rows: Sequence[Entry]) -> list[Written]:
         )
         for row in rows
     ]  # fmt: skip
+
+
+def places_of(rows: Sequence[Entry]) -> int | None:
+    """How many decimals these are written with."""
+    known = [row for row in rows if not math.isnan(row.value)]
+    return decimals((row.error for row in known), (end for row in known for end in (row.low, row.high, row.truth or 0)))
 
 
 def _or_nan(value: float | None) -> float:
@@ -122,6 +157,16 @@ def measured(result: Document) -> str:
         return str(measure)
     what, comma, rest = measure.partition(",")
     return f"{what} ({printable(unit)}){comma}{rest}"
+
+
+def quantiles(found: Sequence[Document]) -> list[tuple[str, ...]]:
+    """Quantiles of a distribution: the share, the number, and its limits, which say how many decimals are worth it."""
+    ends = [(one["interval"][0], one["interval"][1]) for one in found]
+    places = decimals([(high - low) / 2 for low, high in ends], [end for both in ends for end in both])
+    return [
+        (f"{one['share']:g}", fixed(one["value"], places), *interval(low, high, places))
+        for one, (low, high) in zip(found, ends, strict=True)
+    ]
 
 
 def percent(result: Document) -> str:

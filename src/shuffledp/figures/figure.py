@@ -1,6 +1,9 @@
 """A matplotlib figure that a notebook shows, whether or not pyplot was ever loaded there."""
 
 import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from matplotlib.figure import Figure
@@ -10,8 +13,25 @@ _SHARP: Final = 2
 _PER_INCH: Final = 96
 
 
+@contextmanager
+def _boxes() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        yield
+
+
 class ShownFigure(Figure):
-    """Drawn on white, so that it can be read on a dark page, too."""
+    """Drawn on white, so that it can be read on a dark page, too; a letter that no font here has is a box, not a warning."""
+
+    def draw(self, renderer: Any) -> None:
+        """As any figure."""
+        with _boxes():
+            super().draw(renderer)
+
+    def savefig(self, *arguments: Any, **options: Any) -> None:
+        """As any figure."""
+        with _boxes():
+            super().savefig(*arguments, **options)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
         """The picture, and how wide it is on the page."""

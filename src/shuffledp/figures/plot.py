@@ -1,6 +1,5 @@
 """Pictures of what is at hand in Python: a guarantee, a solution, a plan, a result, a comparison, a finding."""
 
-import math
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,14 +9,13 @@ from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import FALSE_ALARMS, HITS, Guarantee, claim
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.figures import audit, picture
-from shuffledp.figures.style import BLACK, BLUE, SKY, VERMILION, canvas
+from shuffledp.figures.style import BLACK, BLUE, SKY, VERMILION, canvas, plain_ticks, round_numbers
 from shuffledp.planning.compare import Comparison
 from shuffledp.planning.plan import Plan
 from shuffledp.results.derived import derived
 from shuffledp.results.result import Result
 
 if TYPE_CHECKING:
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 _PARTS: Final = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
@@ -115,8 +113,8 @@ def _plan(plan: Plan) -> "Figure":
         axis.axvline(plan.guarantee.n, color=VERMILION, linewidth=1.0, linestyle="--", label="as planned")
         axis.set_xscale("log")
         axis.set_yscale("log")
-        _plain(axis.xaxis, [n for n in points if n in {round(2.0**j * plan.guarantee.n) for j in range(-2, 3)}])
-        _plain(axis.yaxis, _between(min(points.values()), max(points.values())))
+        plain_ticks(axis.xaxis, [n for n in points if n in {round(2.0**j * plan.guarantee.n) for j in range(-2, 3)}])
+        plain_ticks(axis.yaxis, round_numbers(points.values()))
         axis.set_xlabel("honest reports")
         axis.set_ylabel(f"epsilon at delta = {rounded_up(plan.guarantee.delta)}")
         axis.set_title(f"{plan.question}: what fewer or more reports would mean")
@@ -137,16 +135,3 @@ def _comparison(comparison: Comparison) -> "Figure":
         axis.set_xscale("log")
         axis.set_xlabel(f"root mean squared error of the {comparison.question}; in brackets whom users trust")
         return figure
-
-
-def _plain(axis: "Axis", ticks: list[float]) -> None:
-    """Few ticks with plain numbers on a logarithmic axis."""
-    axis.set_ticks(ticks)
-    axis.set_ticks([], minor=True)
-    axis.set_major_formatter(lambda value, _: f"{value:,.4g}" if value < 1000 else f"{value:,.0f}")
-
-
-def _between(low: float, high: float) -> list[float]:
-    """Round numbers from one to another: 1, 2 and 5 times powers of ten."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [value for power in powers for times in (1, 2, 5) if low <= (value := times * 10.0**power) <= high]

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from shuffledp.core.digits import NOTHING, counted, rounded_up
+from shuffledp.core.digits import counted, fixed, rounded_up
 from shuffledp.core.display import printable
 from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
@@ -18,8 +18,12 @@ from shuffledp.figures.entries import (
     are_ranked,
     entries,
     is_curve,
+    listed,
     measured,
+    parts,
     percent,
+    places_of,
+    quantiles,
     shown,
     written,
 )
@@ -56,10 +60,9 @@ def rendered(result: Document, path: Path) -> bytes:
 
 def page(result: Document) -> str:
     """The whole result as HTML: nothing is loaded, nothing runs."""
-    places = shown(result["estimate"]["value"], in_order=is_curve(result))
-    rows = written(entries(result, places))
+    answers = [_Answer.of(part) for part in parts(result)]
     drawing = picture(result, "svg", transparent=True)  # the page's ground shows through
-    alt, caption = _descriptions(result, rows)
+    alt, caption = _descriptions(result, answers[0].rows) if len(answers) == 1 else _several(result, len(answers))
     why = selection(result)
     return _template().render(
         title=result["wording"]["title"]
@@ -69,8 +72,9 @@ def page(result: Document) -> str:
         drawing=base64.b64encode(drawing[drawing.index(b"<svg") :]).decode(),  # before it: a DTD elsewhere
         alt=alt,
         caption=caption,
-        estimates=_estimates(result, rows),
-        folded=_folded(result, rows),
+        estimates=[
+            (_folded(one.part, one.rows), _estimates(one.part, one.rows, name=len(answers) > 1)) for one in answers
+        ],
         derived=_derived(result),
         guarantee=_guarantee(result),
         trust=result["trust"],
@@ -85,6 +89,26 @@ def page(result: Document) -> str:
         ],
         fingerprints=_fingerprints(result),
     )
+
+
+class _Answer(NamedTuple):
+    """One question's answer, and the rows of its table."""
+
+    part: Document
+    rows: list[Written]
+
+    @classmethod
+    def of(cls, part: Document) -> Self:
+        places = shown(part["estimate"]["value"], in_order=is_curve(part))
+        return cls(part, written(entries(part, places)))
+
+
+def _several(result: Document, questions: int) -> tuple[str, str]:
+    """The same of a survey."""
+    alt = (
+        f"The answers to {counted(questions, 'question')} with {percent(result)} intervals; the tables have the numbers"
+    )
+    return alt, f"Each question on a scale of its own. {_together(result)} with {percent(result)}."
 
 
 def _descriptions(result: Document, rows: list[Written]) -> tuple[str, str]:
@@ -128,13 +152,14 @@ def _folded(result: Document, rows: list[Written]) -> str:
     return f"All {counted(size, 'bin')}" if size > FEW else ""
 
 
-def _estimates(result: Document, rows: list[Written]) -> _Table:
+def _estimates(result: Document, rows: list[Written], *, name: bool) -> _Table:
     several, truth = len(rows) != 1, result["truth"] is not None
     error = f"Standard error{', at most' if result['estimate']['standard_error_is_a_bound'] else ''}"
     what = "Numbers" if is_curve(result) else "Bin" if several else "Answer"
     header = [what, "Estimate", error, f"{percent(result)} from", "to"]
+    caption = f"Estimated {measured(result)}" if several else measured(result)
     return _Table(
-        f"Estimated {measured(result)}" if several else measured(result),
+        f"{result['question']}: {caption}" if name else caption,
         [*header, "Truth (not private)"] if truth else header,
         [tuple(cell for cell in row if cell is not None) for row in rows],
     )
@@ -143,17 +168,18 @@ def _estimates(result: Document, rows: list[Written]) -> _Table:
 def _derived(result: Document) -> list[_Table]:
     """What the operator asked to read off a histogram."""
     found, names, level = result.get("derived", {}), result["estimate"]["names"], percent(result)
+    places = places_of(entries(result, shown(result["estimate"]["value"], in_order=is_curve(result))))
     interval = ["Estimate", "Standard error", f"{level} from", "to"]
     tables = [
-        _Table(f"{name[:1].upper()}{name[1:]}", ["Bin", *interval], _intervals(one["names"], one, shown(one["value"])))
+        _Table(_sentence(name, end=""), ["Bin", *interval], _intervals(one["names"], one, shown(one["value"])))
         for name, one in result["also"].items()
     ]
     if "projected" in found:
-        rows = [(names[j], f"{found['projected'][j]:,.6g}") for j in shown(found["projected"])]
+        rows = [(names[j], fixed(found["projected"][j], places)) for j in shown(found["projected"])]
         tables.append(_Table("Nearest possible histogram", ["Bin", "Users"], rows))
     if "consistent" in found:
         curve = found["consistent"]["cumulative"]
-        rows = [(names[j], f"{curve[j]:,.6g}") for j in shown(curve, in_order=True)]
+        rows = [(names[j], fixed(curve[j], places)) for j in shown(curve, in_order=True)]
         tables.append(_Table("Nearest curve that never falls (biased)", ["Numbers", "Users"], rows))
     for key, caption in (("frequencies", "Shares of users"), ("cumulative", "Cumulative users")):
         if key in found and not (is_curve(result) and key == "cumulative"):  # the estimates are cumulative already
@@ -162,14 +188,14 @@ def _derived(result: Document) -> list[_Table]:
             )
     if is_curve(result):
         tables.append(
-            _Table("Quantiles", ["Share of users", "Estimate", f"{level} from", "to"], _quantiles(found["quantiles"]))
+            _Table("Quantiles", ["Share of users", "Estimate", f"{level} from", "to"], quantiles(found["quantiles"]))
         )
     elif "quantiles" in found:
         rows = [(f"{one['share']:g}", one["bin"], *one["interval"]) for one in found["quantiles"]]
         tables.append(_Table("Quantiles", ["Share of users", "Bin", f"{level} from", "to"], rows))
     if "top" in found:
-        rows = [(one["bin"], f"{one['value']:,.6g}") for one in found["top"]]
-        tables.append(_Table(_largest(found.get("threshold")), ["Bin", "Estimate"], rows))
+        rows = [(one["bin"], fixed(one["value"], places)) for one in found["top"]]
+        tables.append(_Table(_largest(found.get("threshold"), places), ["Bin", "Estimate"], rows))
     if "ranges" in found:
         columns = {key: [one[key] for one in found["ranges"]] for key in ("value", "standard_error", "interval")}
         names = [one["range"] for one in found["ranges"]]
@@ -177,25 +203,18 @@ def _derived(result: Document) -> list[_Table]:
     return tables
 
 
-def _quantiles(found: list[Document]) -> list[tuple[str, ...]]:
-    """Numbers of a curve, each with its limits."""
-    return [(f"{one['share']:g}", *(f"{number:,.6g}" for number in (one["value"], *one["interval"]))) for one in found]
-
-
-def _largest(threshold: Document | None) -> str:
+def _largest(threshold: Document | None, places: int | None) -> str:
     """What the largest bins are, and how many of them would be there by chance."""
     if threshold is None:
         return "Largest bins"
-    least, chance = f"{threshold['estimate']:,.6g}", rounded_up(threshold["false_positives"], 3)
+    least, chance = fixed(threshold["estimate"], places), rounded_up(threshold["false_positives"], 3)
     return (
         f"Bins of at least {least}; if nobody were in any of all {threshold['values']:,}, {chance} of them on average"
     )
 
 
 def _intervals(names: list[str], columns: dict[str, list[Any]], places: Sequence[int]) -> list[tuple[str, ...]]:
-    values, errors, intervals = (columns[key] for key in ("value", "standard_error", "interval"))
-    rows = ((names[j], values[j], errors[j], *(intervals[j] or [None, None])) for j in places)
-    return [(name, *(NOTHING if number is None else f"{number:,.6g}" for number in numbers)) for name, *numbers in rows]
+    return [row[:-1] for row in written(listed(columns | {"names": names}, shown=places))]
 
 
 def _guarantee(result: Document) -> _Table | None:

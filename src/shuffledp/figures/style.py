@@ -1,7 +1,8 @@
 """One look for every picture: colours a colour-blind reader can tell apart, no global state, repeatable files."""
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from shuffledp.errors import InvalidInput
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 BLACK: Final = "#000000"
@@ -49,7 +51,9 @@ _SETTINGS: Final[dict[Any, Any]] = {
 
 
 @contextmanager
-def canvas(width: float, height: float, rows: int, columns: int) -> "Iterator[tuple[Figure, list[Axes]]]":
+def canvas(
+    width: float, height: float, rows: int, columns: int, heights: Sequence[float] | None = None
+) -> "Iterator[tuple[Figure, list[Axes]]]":
     """A figure and its axes in reading order; draw and save inside the context, where our look applies."""
     _check_matplotlib()
     import matplotlib as mpl
@@ -58,7 +62,7 @@ def canvas(width: float, height: float, rows: int, columns: int) -> "Iterator[tu
 
     with mpl.rc_context({**_SETTINGS, "font.family": ["DejaVu Sans", *_fonts()]}):
         figure = ShownFigure(figsize=(width, height), layout="constrained")
-        yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+        yield figure, list(figure.subplots(rows, columns, squeeze=False, height_ratios=heights).flat)
 
 
 @cache
@@ -67,6 +71,22 @@ def _fonts() -> list[str]:
 
     there = set(fontManager.get_font_names())
     return [name for name in _OTHER_SCRIPTS if name in there]
+
+
+def plain_ticks(axis: "Axis", ticks: Iterable[float]) -> None:
+    """Few ticks with plain numbers on a logarithmic axis."""
+    axis.set_ticks(list(ticks))
+    axis.set_ticks([], minor=True)
+    axis.set_major_formatter(lambda value, _: f"{value:,.4g}" if value < 1000 else f"{value:,.0f}")
+
+
+def round_numbers(values: Iterable[float]) -> list[float]:
+    """From the least to the greatest of these: 1, 2 and 5 times powers of ten; the ends themselves if there are too few."""
+    known = list(values)
+    low, high = min(known), 1.001 * max(known)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found = [value for power in powers for times in (1, 2, 5) if low <= (value := times * 10.0**power) <= high]
+    return found if len(found) > 1 else sorted({low, high})
 
 
 def save(figure: "Figure", out: Path, name: str) -> list[Path]:

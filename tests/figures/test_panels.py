@@ -1,0 +1,72 @@
+"""What is drawn of each kind of answer, asked of the figure itself."""
+
+import io
+import json
+import warnings
+from typing import Any
+
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from shuffledp import Result, plan, run
+from shuffledp.figures.report import page
+
+QUESTIONS = [
+    {"name": "smokes", "ask": "histogram", "labels": ["yes", "no", "sometimes"]},
+    {"name": "hours", "ask": "mean", "low": 0, "high": 24},
+]
+
+
+@pytest.fixture(scope="module")
+def survey() -> Result:
+    made = plan("survey", questions=QUESTIONS, way="all", n=1000, epsilon=2.0, delta=1e-4)
+    rows = {"smokes": ["yes", "no", "no", "sometimes"] * 300, "hours": [float(j % 24) for j in range(1200)]}
+    return run(made, rows, truth=True)
+
+
+def test_every_question_of_a_survey_has_a_panel_on_its_own_scale(survey: Result) -> None:
+    counts, mean = survey.plot().axes
+    assert counts.get_title(loc="left") == "smokes"
+    assert [label.get_text() for label in counts.get_yticklabels()] == ["yes", "no", "sometimes"]
+    assert counts.get_xlabel() == "users"
+    assert counts.get_xlim()[1] > 500
+    assert mean.get_title(loc="left") == "hours"
+    assert mean.get_xlabel().startswith("Mean of the users' values")
+    assert 0 < mean.get_xlim()[0] < mean.get_xlim()[1] < 24
+    assert not list(mean.patches)  # a point, not a block
+
+
+def test_the_page_of_a_survey_has_a_table_for_each_question(survey: Result) -> None:
+    text = page(json.loads(json.dumps(survey.document())))
+    assert "The answers to 2 questions with 95 % intervals" in text
+    assert "<caption>smokes: Estimated users</caption>" in text
+    assert "<caption>hours: Mean of the users&#39; values, each from 0 to 24</caption>" in text
+
+
+def test_a_notebook_shows_each_question_by_itself(survey: Result) -> None:
+    text = survey._repr_html_()
+    assert text.count("<table>") == 2
+    assert "<th>smokes</th><th>estimate</th>" in text
+    assert "<th>hours</th><th>estimate</th>" in text
+    assert "smokes: yes" not in text
+
+
+def test_any_script_is_drawn_without_a_warning() -> None:
+    """In a notebook, in a file that somebody saves, and on a screen."""
+    labels = ["العربية", "中文", "हिन्दी", "😀", "한국어"]
+    made = plan("histogram", labels=labels, n=500, epsilon=2.0, delta=1e-3).worded(title="母語 😀", question="ما؟")
+    figure = run(made, labels * 120).plot()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert figure._repr_png_()[0].startswith(b"\x89PNG")
+        figure.savefig(io.BytesIO(), format="pdf")
+        FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+
+
+def test_means_of_groups_are_points_on_a_scale_of_their_own() -> None:
+    made = plan("mean", by={"town": ["A", "B"]}, low=0, high=100, n=2000, epsilon=2.0, delta=1e-4)
+    rows: dict[str, Any] = {"town": ["A", "B"] * 1000, "value": [50.0, 60.0] * 1000}
+    (axis,) = run(made, rows, column="value").plot().axes
+    assert not list(axis.patches)
+    low, high = axis.get_xlim()
+    assert 30 < low < 50 < 60 < high < 80
