@@ -19,7 +19,7 @@ from shuffledp import Plan, RandomizedResponse, compare
 from shuffledp.core.digits import rounded_up
 from shuffledp.protocols import registry
 
-PHONE = {"width": 390, "height": 800}
+SCREENS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 800}}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_plan_says_what_the_command_says(browser: Browser, url: str, tmp_path: P
         assert made.over_time is not None
         assert user.number("epsilon of all 52 rounds together") == rounded_up(made.over_time.epsilon)
         assert user.number("epsilon of one round") == rounded_up(made.guarantee.epsilon)
-        assert user.number("margin of error") == "± 1 points"
+        assert user.number("margin of error") == "± 1 point"
         text = user.page.locator("#answer-words").inner_text()
         assert all(said in text for said in made.explain().splitlines())
         assert "for this, ask 40,000 people: 30 % of them may not answer" in text
@@ -291,14 +291,16 @@ def test_what_is_wrong_is_said_next_to_the_field(browser: Browser, url: str) -> 
 
 @pytest.mark.parametrize("tab", ["plan", "account", "compare?question=distribution", "blanket", "crowd"])
 def test_a_tab_can_be_read_on_any_screen(browser: Browser, url: str, tab: str) -> None:
-    for theme, viewport in (("light", {"width": 1280, "height": 900}), ("dark", PHONE)):
-        with visitor(browser, url, color_scheme=theme, viewport=viewport) as user:
-            user.goes_to(f"#{tab}")
-            assert user.unreadable() == []
-            user.shot(f"{tab.partition('?')[0]}-{theme}")
-            ground = user.page.evaluate("getComputedStyle(document.body).backgroundColor")
-            light = sum(map(int, re.findall(r"\d+", ground)[:3])) > 380
-            assert light == (theme == "light")
+    with visitor(browser, url) as user:
+        user.goes_to(f"#{tab}")
+        for theme in ("light", "dark"):
+            for screen, viewport in SCREENS.items():
+                user.looks(theme, viewport)
+                assert user.unreadable() == [], (theme, screen)
+                user.shot(f"{tab.partition('?')[0]}-{theme}-{screen}")
+                ground = user.page.evaluate("getComputedStyle(document.body).backgroundColor")
+                light = sum(map(int, re.findall(r"\d+", ground)[:3])) > 380
+                assert light == (theme == "light")
 
 
 def test_what_cannot_be_read_is_noticed(browser: Browser, url: str) -> None:

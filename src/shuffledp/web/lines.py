@@ -16,8 +16,11 @@ def command(words: str, options: Iterable[tuple[str, str]]) -> str:
     return " ".join([words, *parts])
 
 
-def python_lines(question: str, given: Mapping[str, Any]) -> str:
+def python_lines(question: str, given: Mapping[str, Any], wording: Mapping[str, str]) -> str:
     """The plan in Python."""
+    words = "".join(
+        f"\nmade = made.worded({name}={json.dumps(text, ensure_ascii=False)})" for name, text in wording.items()
+    )
     asked = "\n".join(f"        {json.dumps(name)}: {value!r}," for name, value in given.items())
     return f"""from shuffledp.planning.solved import solved
 
@@ -26,7 +29,7 @@ made = solved(
     {{
 {asked}
     }},
-)
+){words}
 print(made.explain())
 """
 

@@ -19,7 +19,8 @@ _PAGE = """<!DOCTYPE html>
 <style>
 body {{ max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }}
 body {{ color: #1a1a1a; background: #ffffff; }}
-h1 {{ font-size: 1.6rem; }} h2 {{ font-size: 1.1rem; margin: 1.4rem 0 0.2rem; }} p {{ margin: 0.3rem 0; }}
+h1 {{ font-size: 1.6rem; }} h2 {{ font-size: 1.1rem; margin: 1.4rem 0 0.2rem; }}
+p {{ margin: 0.3rem 0; overflow-wrap: anywhere; }}
 .fill {{ border-bottom: 1px solid #777777; display: inline-block; min-width: 16rem; }}
 </style>
 </head>
@@ -46,7 +47,10 @@ def notice(made: Plan, right: float, *, people: int) -> str:
         f"(local epsilon0 = {rounded_up(made.epsilon0)} for each report)."
     )
     parts = {
-        "What is asked": [f"About {people:,} people are asked, {often}. Taking part is voluntary."],
+        "What is asked": [
+            *([f"“{made.wording.question}”"] if made.wording.question else []),
+            f"About {people:,} people are asked, {often}. Taking part is voluntary.",
+        ],
         "What leaves your device": [
             "Your answer is changed at random before it is sent. In technical words: " + made.protocol.sentence() + ".",
             f"Your report is mixed with those of others, and nobody looks before there are {made.min_batch:,} of them.",
@@ -70,7 +74,8 @@ def notice(made: Plan, right: float, *, people: int) -> str:
             f"Plan: SHA-256 {made.sha256}",
         ],
     }
-    body = "\n".join(
+    about = f"<p>{escaped(made.wording.title)}</p>\n" if made.wording.title else ""
+    body = about + "\n".join(
         f"<h2>{escaped(title)}</h2>\n" + "\n".join(f"<p>{escaped(line)}</p>" for line in lines)
         for title, lines in parts.items()
     )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from shuffledp.accounting.composed import composition
 from shuffledp.arithmetic.balls import product_up
-from shuffledp.core.digits import rounded_down, rounded_up
+from shuffledp.core.digits import about, at_most, counted, rounded_down, rounded_up
 from shuffledp.core.guarantee import NOTHING_LOCAL, SETTING
 from shuffledp.core.honest import people_to_ask
 from shuffledp.errors import NoClaim
@@ -28,6 +28,9 @@ _NORMAL: Final = 1.96
 _MORE: Final = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 """Shares of the reports planned for that may come instead."""
 
+_WORDING: Final = {"title": "title", "question": "worded", "unit": "unit"}
+"""What people read beside the numbers, and the fields for it."""
+
 
 def _averaging(name: str) -> bool:
     return all(family.averages(name) for family in registry.planned(name))
@@ -40,6 +43,14 @@ def _fields() -> list[Field]:
     exact = ["accuracy", "people"]
     return [
         *question_fields(),
+        *(
+            Field(name=name, label=label, kind="text", optional=True, help=said)
+            for name, label, said in (
+                ("worded", "The question, as it is put to people", "On tables, pictures, pages and the notice."),
+                ("title", "Title of the answer", ""),
+                ("unit", "Unit of the values", "Such as minutes."),
+            )
+        ),
         Field(
             name="aim", label="What to find out", kind="choice", start="accuracy", section="The aim",
             choices=[
@@ -114,7 +125,8 @@ def _answer(typed: Typed) -> Iterator[Block]:
     asked = read_question(typed)
     given = _given(typed, asked)
     collude = typed.choice("collude") == "yes"
-    made = solved(asked.name, asked.options | given)
+    wording = {name: typed.text(field) for name, field in _WORDING.items() if field in typed}
+    made = solved(asked.name, asked.options | given).worded(**wording)
     yield numbers("numbers", _numbers(made, asked, collude))
     right = _risk(made)
     if collude:
@@ -126,9 +138,9 @@ def _answer(typed: Typed) -> Iterator[Block]:
     yield from _fewer_reports(made)
     if made.over_time is not None:
         yield from _rounds(made)
-    said = [*asked.said, *((name, _typed(value)) for name, value in given.items())]
+    said = [*asked.said, *((name, _typed(value)) for name, value in given.items()), *wording.items()]
     line = command(f"shuffledp plan {asked.name} {asked.place}".rstrip(), said)
-    python = python_lines(asked.name, asked.options | given)
+    python = python_lines(asked.name, asked.options | given, wording)
     yield code("lines", "The same without this page", [("Shell", f"{line} -o plan.json"), ("Python", python)])
     yield files(
         "files", "To take along",
@@ -178,7 +190,7 @@ def _margins(made: Plan, asked: Asked) -> list[Number]:
     apart = made.protocol.errors_by_question(made.min_batch)
     if apart:
         return [
-            Number(label=f"margin of error of {name}, 95 %", value=f"± {_NORMAL * error:.4g}")
+            Number(label=f"margin of error of {name}, 95 %", value=f"± {about(_NORMAL * error)}")
             for name, error in apart.items()
         ]
     guarantee = made.guarantee
@@ -187,8 +199,18 @@ def _margins(made: Plan, asked: Asked) -> list[Number]:
     )
     judge = registry.answering(question)[0]
     error = _NORMAL * math.sqrt(judge.cost(made.protocol, question))
-    value = f"± {error:.4g}" if made.protocol.averages else f"± {100 * error / made.min_batch:.4g} points"
+    value = f"± {about(error)}" if made.protocol.averages else f"± {_points(100 * error / made.min_batch)}"
     return [Number(label="margin of error, 95 %", value=value, note=f"1.96 times the {judge.objective(question)}")]
+
+
+def _points(percent: float) -> str:
+    """Percentage points.
+
+    >>> _points(1.0), _points(0.25)
+    ('1 point', '0.25 points')
+    """
+    text = f"{percent:,.4g}"
+    return f"{text} point{'' if text == '1' else 's'}"
 
 
 def _local(made: Plan) -> str:
@@ -220,7 +242,8 @@ def _also(made: Plan, people: int, given: dict[str, Any]) -> list[str]:
     lies = made.min_batch - made.guarantee.n
     if lies:
         most = lies * made.protocol.max_shift(made.min_batch)
-        found.append(f"if {lies:,} reports are false, they shift one entry of the answer by at most {most:,.6g}")
+        false = f"{counted(lies, 'report')} {'is' if lies == 1 else 'are'} false"
+        found.append(f"if {false}, one entry of the answer shifts by at most {at_most(most)}")
     if math.isinf(made.epsilon0) and NOTHING_LOCAL not in made.explain():
         found.append(NOTHING_LOCAL)
     return found

@@ -23,7 +23,7 @@ function changed(final) {
   }
   last.set(form.form.name, address);
   clearTimeout(waiting);
-  waiting = setTimeout(ask, final ? 0 : 40);
+  waiting = setTimeout(ask, final ? 0 : 20);
 }
 
 function arrive() {

@@ -42,8 +42,11 @@ function folded(text, room) {
   return lines;
 }
 
-// A tick of a logarithmic axis takes little room.
-const short = (tick, { logarithmic }) => (logarithmic && tick >= 1e6 ? tick.toExponential().replace("e+", "e") : spoken(tick));
+// A tick of a logarithmic axis takes little room, and needs no counting of zeros.
+function short(tick, { logarithmic }) {
+  if (!logarithmic || tick < 1e6 || tick >= 1e12) return spoken(tick);
+  return tick < 1e9 ? `${spoken(tick / 1e6)} million` : `${spoken(tick / 1e9)} billion`;
+}
 
 class Scale {
   constructor(values, { logarithmic }, from, to, most, padded = 0) {
