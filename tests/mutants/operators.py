@@ -263,9 +263,8 @@ def bugs(module: str, source: bytes) -> list[Bug]:
                     module=module, function=function, operator=operator, text=text.line_text(line), start=start, line=line,
                     before=source[start:end].decode(), after=after, last_line=text.line(end),
                 )  # fmt: skip
-                bug = replace(bug, repeat=seen[bug.key])
+                found.append(replace(bug, repeat=seen[bug.key]))
                 seen[bug.key] += 1
-                found.append(bug)
     return sorted(found, key=lambda bug: (bug.start, bug.operator, bug.after))
 
 

@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,13 @@ def test_every_operator_plants_what_it_says() -> None:
     assert changes("word") == ["rows -> (rows) * np.uint64(0)", "draw -> 0", "n -> 0", "lane -> 0"]
     assert changes("keyword") == [", floor=0.5 -> nothing"]
     assert {bug.operator for bug in bugs("sample.py", SOURCE)} == set(OPERATORS)
+
+
+def test_equal_ones_of_a_line_are_told_apart() -> None:
+    signs = [
+        bug.change for bug in bugs("sample.py", b"def f(a):\n    return a * a * a * a\n") if bug.operator == "sign"
+    ]
+    assert sorted(signs) == ["* -> /", "* -> / [2]", "* -> / [3]"]
 
 
 def test_every_bug_is_another_program_and_says_where_it_is() -> None:
@@ -119,6 +127,10 @@ def test_the_nearest_tests_come_first_and_fit_the_budget() -> None:
     )
     order = ["tests/core/test_honest.py::two", "tests/core/test_pair.py::three", "tests/esa/test_client.py::one"]
     assert nearest(bug, known, 8.0) == (order, 4)
+    known.costs["tests/core/test_words.py::five"] = 0.2
+    known.lines["core/honest.py"][20].add("tests/core/test_words.py::five")
+    assert nearest(replace(bug, function="at"), known, 8.0) == (order, 4)  # what is not at the top: its own lines
+    assert nearest(bug, known, 8.0)[1] == 5
 
 
 def test_the_report_counts_equivalent_bugs_apart() -> None:

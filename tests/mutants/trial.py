@@ -87,7 +87,9 @@ def _imports(file: str, module: str) -> bool:
 
 def nearest(bug: Bug, reach: Reach, budget: float) -> tuple[list[str], int]:
     """The tests to run, the nearest and cheapest first, for so many CPU seconds; and how many there are."""
-    found = reach.tests_of(bug.module, bug.line, bug.last_line) or reach.anywhere_in(bug.module)
+    # what runs when a module is imported counts for whichever test imports it first
+    here = reach.tests_of(bug.module, bug.line, bug.last_line) if bug.function else []
+    found = here or reach.anywhere_in(bug.module)
     chosen, left = [], budget
     for test in sorted(found, key=lambda one: (distance(bug, one), reach.costs[one], one)):
         if reach.costs[test] <= left:

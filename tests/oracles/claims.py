@@ -3,6 +3,8 @@
 import random
 
 from shuffledp import Channel, Gaussian, Generic, Guarantee, Laplace, LatticeChannel, RandomizedResponse, account
+from shuffledp.accounting.composition import Collection, compose
+from shuffledp.accounting.numeric import GenericBound, Numeric
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import NoClaim
@@ -14,12 +16,20 @@ from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.structure import Structure
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.randomizers.together import Together
 
-KINDS = ("response", "coin", "laplace", "gaussian", "channel", "lattice", "generic", "design", "mixture", "dummies")
+KINDS = (
+    "response", "coin", "laplace", "gaussian", "channel", "lattice", "generic", "design", "mixture", "dummies",
+    "cushion", "rounds", "together",
+)  # fmt: skip
+"""`coin` is about two messages, `cushion` about large crowds of channels, `rounds` about several rounds of the others."""
+_REPEATED = ("response", "coin", "laplace", "channel", "lattice", "generic", "design", "mixture", "dummies")
 
 
 def random_randomizer(kind: str, rng: random.Random) -> LocalRandomizer:
     """One of a kind; `coin` is randomized response on two values, or a channel with two messages."""
+    if kind == "together":
+        return Together(parts=_parts(rng, rng.randint(2, 4)))
     local = 10 ** rng.uniform(-1, 0.9)
     if kind == "coin":
         if rng.random() < 0.5:
@@ -33,26 +43,22 @@ def random_randomizer(kind: str, rng: random.Random) -> LocalRandomizer:
         return Gaussian(sigma=10 ** rng.uniform(-0.3, 1))
     if kind == "generic":
         return Generic(epsilon0=local)
-    if kind in ("channel", "lattice"):
+    if kind in ("channel", "lattice", "cushion"):
         columns = rng.randint(3, 5)
         rows = [[rng.uniform(0.05, 1) for _ in range(columns)] for _ in range(rng.randint(2, 4))]
         channel = Channel([[entry / sum(row) for entry in row] for row in rows])
-        return channel if kind == "channel" else LatticeChannel.of(channel)
+        return LatticeChannel.of(channel) if kind == "lattice" else channel
     if kind == "dummies":
         return Dummies(structure=_structure(rng), dummies=10 ** rng.uniform(-1.5, 1))
     if kind == "design":
         return DesignResponse.private(_structure(rng), gamma=10 ** rng.uniform(-2, -0.1))
-    parts = tuple(
-        part
-        for part in (random_randomizer(rng.choice(["response", "design"]), rng) for _ in range(rng.randint(1, 3)))
-        if isinstance(part, RandomizedResponse | DesignResponse)
-    )
+    parts = _parts(rng, rng.randint(1, 3))
     return Mixture(weights=tuple(rng.randint(1, 5) for _ in parts), parts=parts)
 
 
-def bound_for(kind: str) -> str:
-    """For channels `best` may take the cushion bound, which no second method checks."""
-    return "numeric" if kind in ("channel", "lattice") else "best"
+def _parts(rng: random.Random, count: int) -> tuple[RandomizedResponse | DesignResponse, ...]:
+    found = (random_randomizer(rng.choice(["response", "design"]), rng) for _ in range(count))
+    return tuple(part for part in found if isinstance(part, RandomizedResponse | DesignResponse))
 
 
 def _structure(rng: random.Random) -> Structure:
@@ -70,11 +76,21 @@ def _structure(rng: random.Random) -> Structure:
 def random_certificate(kind: str, rng: random.Random) -> Certificate:
     """A claim with a positive epsilon, solved for epsilon by the accountant."""
     while True:
-        randomizer = random_randomizer(kind, rng)
-        n, delta = int(10 ** rng.uniform(2 if kind == "gaussian" else 0, 9)), 10 ** rng.uniform(-10, -2)
+        randomizer = random_randomizer(rng.choice(_REPEATED) if kind == "rounds" else kind, rng)
+        rounds = int(10 ** rng.uniform(0.31, 3)) if kind == "rounds" else 1
+        fewest = {"gaussian": 2.0, "cushion": 4.0}.get(kind, 0.0)
+        n, delta = int(10 ** rng.uniform(fewest, 9)), 10 ** rng.uniform(-10, -2)
         try:
-            found: Guarantee = account(randomizer, n=n, delta=delta, bound=bound_for(kind))
+            found = _claimed(randomizer, n, delta, rounds)
         except NoClaim:
             continue
-        if found.epsilon > 0:
-            return Certificate.of(randomizer, found, reports=n + rng.randint(0, n))
+        if 0 < found.epsilon < 600:
+            return Certificate.of(randomizer, found, reports=n + rng.randint(0, n), rounds=rounds)
+
+
+def _claimed(randomizer: LocalRandomizer, n: int, delta: float, rounds: int) -> Guarantee:
+    if rounds == 1:
+        return account(randomizer, n=n, delta=delta)
+    bound = GenericBound() if randomizer.kind == "generic" else Numeric()
+    together = compose([Collection(blanket=randomizer.blanket(), n=n, rounds=rounds, bound=bound)])
+    return Guarantee(epsilon=together.epsilon(delta), delta=delta, n=n, bound="numeric", reference="")

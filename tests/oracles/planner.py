@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from oracles.browser import person
 from oracles.process import command
 
-SHOTS = Path(os.environ["SHUFFLEDP_SHOTS"]) if "SHUFFLEDP_SHOTS" in os.environ else None
-"""Where screenshots are kept, if anybody wants to look at them."""
+SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+"""Where screenshots are kept, for whoever wants to look at them."""
 
 
 @contextmanager
@@ -101,9 +101,18 @@ class Visitor:
         return found.value.path().read_text(encoding="utf-8")
 
     def shot(self, name: str) -> None:
-        if SHOTS is not None:
-            SHOTS.mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+
+    def looks(self, theme: str, viewport: dict[str, int]) -> None:
+        """At the same answer, on another screen."""
+        self.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        self.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        widths = (
+            "drawings => drawings.every(one => Math.abs(one.clientWidth - one.querySelector('svg').clientWidth) < 2)"
+        )
+        expect(self.page.locator("body")).to_be_visible()
+        self.page.wait_for_function(f"() => ({widths})([...document.querySelectorAll('.plot')])")
 
     def unreadable(self) -> list[str]:
         """Serious violations of accessibility, a page that is wider than the screen, words outside their drawings."""

@@ -28,7 +28,8 @@ TOKENS = "--next-keys analyzer.pub.json --operator-token operator.token --analyz
 class Server:
     """`shuffledp shuffler serve` on loopback, stopped by process id.
 
-    `more` are further arguments; `line` replaces all of them but the ports; `stuck_at` is a point at which threads stop.
+    `more` are further arguments; `line` replaces all of them but the ports; `stuck_at` is a point at which threads stop;
+    `bug` is one of `oracles.careless`.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Server:
         line: str = "",
         ca_file: Path | None = None,
         stuck_at: str = "",
+        bug: str = "",
     ) -> None:
         self.folder = folder
         for name in ("operator", "analyzer"):
@@ -47,8 +49,9 @@ class Server:
                 (folder / f"{name}.token").write_text(secrets.token_hex(16))
                 (folder / f"{name}.token").chmod(0o600)
         line = line or f"shuffler serve task.json --store {store} --keys shuffler.key {TOKENS} {more}"
+        broken = ["oracles.stuck", stuck_at] if stuck_at else ["oracles.careless", bug]
         self.process = subprocess.Popen(
-            [*([sys.executable, "-m", "oracles.stuck", stuck_at] if stuck_at else [command()]), *shlex.split(line),
+            [*([sys.executable, "-m", *broken] if stuck_at or bug else [command()]), *shlex.split(line),
              "--port", "0", "--metrics-port", "0"],
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -50,11 +51,26 @@ def connect_url(session: Any) -> str:
     return f"sc://127.0.0.1:{running.localPort()}"
 
 
-class Cluster:
-    """A master and two workers, each a process of its own, on this machine; stopped by process id."""
+class Recut:
+    """A session in which what the driver sends to tasks is cut, or disturbed, in another way."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._running = folder, list["subprocess.Popen[bytes]"]()
+    def __init__(self, session: Any, cut: Callable[[Any], Any]) -> None:
+        self._session, self._cut = session, cut
+
+    def createDataFrame(self, data: Any) -> Any:  # noqa: N802 - as Spark has it
+        """What the session makes of it, cut."""
+        return self._cut(self._session.createDataFrame(data))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+class Cluster:
+    """A master and workers, each a process of its own, on this machine; stopped by process id."""
+
+    def __init__(self, folder: Path, workers: int = 2) -> None:
+        self._folder, self._workers = folder, workers
+        self._running = list["subprocess.Popen[bytes]"]()
         self.url = ""
         folder.mkdir()
 
@@ -62,7 +78,7 @@ class Cluster:
         try:
             master = self._started("master.Master", "--port", "0", "--webui-port", "0")
             self.url = self._said(master, r"Starting Spark master at (spark://\S+)")
-            for _ in range(2):
+            for _ in range(self._workers):
                 worker = self._started("worker.Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0", self.url)
                 self._said(worker, "Successfully registered with master")
         except BaseException:

@@ -1,20 +1,25 @@
-"""Others say the same: dp_accounting, prv_accountant, closed forms, and the clones' formula, written anew from the papers.
+"""Others say the same: dp_accounting, prv_accountant, OpenDP, closed forms, and the clones' formula, written from the papers.
 
-No package that accounts for a shuffler could be found on PyPI, so those for one user, or for an explicit pair of laws, are asked.
+No package that accounts for a shuffler could be found on PyPI (autodp 0.2.3 lists it under what is still to be done), so those
+for one user, or for an explicit pair of laws, are asked.
 """
 
 import math
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import mpmath
 import numpy as np
+import opendp.prelude as dp
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy.stats import binom, norm
 
+from oracles import opendp_box
 from oracles.enumeration import response_rows, view
-from shuffledp import Gaussian, Generic, Laplace, RandomizedResponse
+from shuffledp import Gaussian, Generic, Laplace, RandomizedResponse, account, audit_command
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core.blanket import HasBlanket
@@ -131,3 +136,29 @@ def test_rounds_of_laplace_noise_are_not_below_what_dp_accounting_is_sure_of() -
     together = compose([Collection(blanket=blanket, n=1, rounds=20, bound=bound_named("best"))])
     for delta in (1e-3, 1e-6):
         assert theirs.get_epsilon_for_delta(delta) <= together.epsilon(delta)
+
+
+@pytest.mark.parametrize(("size", "gamma"), [(2, 0.5), (4, 0.3), (100, 0.01)])
+def test_a_user_who_answers_at_random_is_as_private_as_opendp_says(size: int, gamma: float) -> None:
+    ours, theirs = RandomizedResponse(size=size, gamma=gamma), opendp_box.response(size, 1 - gamma + gamma / size)
+    assert ours.epsilon0 == pytest.approx(theirs.map(1), rel=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [0.8, 2.0, 5.0])
+@pytest.mark.parametrize("delta", [1e-3, 1e-9])
+def test_gaussian_noise_is_no_less_private_than_opendp_proves(sigma: float, delta: float) -> None:
+    """OpenDP goes by way of zero-concentrated privacy, which costs a little: its epsilon is above ours, and not by much."""
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    noise: Any = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=sigma))
+    theirs = noise.map(1.0).epsilon(delta)
+    assert 0.85 * theirs < account(Gaussian(sigma=sigma), n=1, delta=delta).epsilon <= theirs
+
+
+def test_an_audit_of_opendps_sampler_shows_what_opendp_promises_and_no_more() -> None:
+    """Another library, by its own program and its own claim; a claim that is a fifth too small would be refuted."""
+    promised, line = opendp_box.response(3, 0.7).map(1), f"{sys.executable} {opendp_box.__file__} 3 0.7"
+    found = audit_command(line, epsilon=promised, trials=20_000, confidence=1 - 1e-9)
+    assert found.verdict == "consistent"
+    assert 0.85 * promised < found.epsilon <= promised
+    assert replace(found, claimed=replace(found.claimed, epsilon=0.8 * promised)).verdict == "violated"
