@@ -2,15 +2,12 @@
 
 import contextlib
 import re
-import shutil
-import subprocess
-import sys
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
 
-from oracles.process import called
-from oracles.survey import survey
+from oracles.terminal import RANDOM, Terminal, commands, numbers, words
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(
@@ -20,19 +17,9 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
-NUMBER = re.compile(r"(?<![\w.])\d[\d,]*\.?\d*(?:e[+-]?\d+)?(?![\w])")
-
-
-def words(text: str) -> list[list[str]]:
-    return [NUMBER.sub("#", line).replace("-#", "#").split() for line in text.splitlines()]
-
-
 def same(expected: str, shown: str) -> bool:
     """Equal words, and numbers equal to 1e-4: the last digits of a numeric bound depend on the machine's libraries."""
-    if words(expected) != words(shown):
-        return False
-    pairs = zip(NUMBER.findall(expected), NUMBER.findall(shown), strict=True)
-    return all(float(a.replace(",", "")) == pytest.approx(float(b.replace(",", "")), rel=1e-4) for a, b in pairs)
+    return words(expected) == words(shown) and numbers(expected) == pytest.approx(numbers(shown), rel=1e-4)
 
 
 def test_the_comparison_itself() -> None:
@@ -44,15 +31,14 @@ def test_the_comparison_itself() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_blocks_show_what_happens(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """From top to bottom in one folder, as a reader types them in."""
-    shutil.copy(survey(), tmp_path / "survey.csv")
     names: dict[str, object] = {}
-    for language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if language == "python":
-            in_python(body, page, names, tmp_path, capsys)
-        elif language == "console":
-            for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
-                command, _, expected = part.partition("\n")
-                typed(command, expected, tmp_path)
+    with Terminal(tmp_path) as terminal:
+        for language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
+            if language == "python":
+                in_python(body, page, names, tmp_path, capsys)
+            elif language == "console":
+                for command, expected in commands(body):
+                    in_a_terminal(command, expected, terminal)
 
 
 def in_python(
@@ -67,32 +53,22 @@ def in_python(
     assert not promised or printed == promised
 
 
-def typed(command: str, expected: str, folder: Path) -> None:
-    """A command does what is shown below it."""
+def in_a_terminal(command: str, expected: str, terminal: Terminal) -> None:
+    """A command does what is shown below it; one that draws random numbers shows other ones in the same words."""
     if command.startswith("make "):
         assert set(command.split()[1:]) <= TARGETS
-    elif command.startswith("cat > "):
-        name = command.removeprefix("cat > ").split()[0]
-        (folder / name).write_text(expected.replace("EOF\n", ""))
-    elif command.startswith("python "):
-        done = subprocess.run(
-            [sys.executable, command.split()[1]], cwd=folder, capture_output=True, text=True, check=True
-        )
-        assert done.stdout + done.stderr == expected
+        return
+    if command.startswith("pip install "):
+        ((package, extras),) = re.findall(r"'([^\[]*)\[([^]]*)\]'$", command)
+        assert package in (".", "shuffledp")
+        assert set(extras.split(",")) <= set(metadata("shuffledp").get_all("Provides-Extra") or ())
+        return
+    shown = terminal.type(command, expected)
+    assert shown is not None
+    if RANDOM.match(command) and not terminal.failed:
+        assert words(expected, drawn=True) == words(shown, drawn=True), shown
     else:
-        assert command.startswith("shuffledp "), command
-        parts = re.fullmatch(r"shuffledp (.*?)(?: > ([\w.-]+))?", command)
-        assert parts is not None
-        arguments, target = parts.groups()
-        done = called(arguments, cwd=folder, environment={"XDG_STATE_HOME": str(folder / "state")})
-        shown = done.stdout + (done.stderr if done.returncode else "")
-        if target:
-            (folder / target).write_text(shown)
-            shown = ""
-        if arguments.startswith("run ") and done.returncode == 0:  # a new answer each time: same words, other numbers
-            assert words(expected) == words(shown), shown
-        else:
-            assert same(expected, shown), shown
+        assert same(expected, shown), shown
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import shuffledp
+from shuffledp.randomizers.named import KINDS
+from shuffledp.randomizers.registry import RANDOMIZERS
 
 ROOT = Path(__file__).parents[1]
 
@@ -72,3 +74,15 @@ def test_every_public_name_and_command_is_described(site: Path) -> None:
     described = [name for name in shuffledp.__all__ if re.search(rf'id="shuffledp\.(errors\.)?{name}"', names)]
     assert set(described) == set(shuffledp.__all__)
     assert all(f"shuffledp {words}" in commands for words in ("account", "shuffler serve", "doctor"))
+
+
+def test_every_randomizer_has_a_page() -> None:
+    """By the name that people type; those that only Python has, by their kind."""
+    folder = ROOT / "docs" / "randomizers"
+    typed = {"response": "rr", "design": "plane"}
+    names = {typed.get(kind, kind) for kind in RANDOMIZERS} | set(KINDS)
+    assert {page.stem for page in folder.glob("*.md")} == names | {"README"}
+    for name in names:
+        text = (folder / f"{name}.md").read_text(encoding="utf-8")
+        assert all(word in text for word in ("**When**", "**Law.**", "**Blanket.**", f"randomizer-{name}.png"))
+        assert re.search(r"shuffledp account|account\(", text)

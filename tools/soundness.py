@@ -88,7 +88,18 @@ def tested() -> dict[str, dict[str, int]]:
     nodes = sorted({place for claim in CLAIMS for test in claim.tests for place in where[test]})
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-n", "auto", "-q", f"--junitxml={report}", *nodes]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n",
+            "auto",
+            "--dist",
+            "loadgroup",
+            "-q",
+            f"--junitxml={report}",
+            *nodes,
+        ]
         click.echo(f"running {len(nodes)} tests of {len(CLAIMS)} claims", err=True)
         subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False)
         cases = ElementTree.parse(report).getroot().iter("testcase")
@@ -200,3 +211,6 @@ if __name__ == "__main__":
     ]
     if bad:
         raise SystemExit(f"not sound: {', '.join(bad)}")
+    missed = {test for claim in CLAIMS for test in claim.tests} - set(run["tests"])
+    if missed and "--render" not in sys.argv:
+        raise SystemExit(f"not run: {', '.join(sorted(missed))}")
