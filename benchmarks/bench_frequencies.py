@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from shuffledp import KeyedWords, plan
+from shuffledp.core.memory import settle_allocator
 from shuffledp.domains.texts import Texts
 from shuffledp.engines.arrow import Arrow
-from shuffledp.engines.tally import settle_allocator
 from shuffledp.engines.values import Values
 from shuffledp.protocols.frequencies import Frequencies
 from shuffledp.protocols.text_frequencies import TextFrequencies

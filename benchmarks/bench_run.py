@@ -17,8 +17,8 @@ from pyarrow import parquet
 
 from shuffledp import Histogram, KeyedWords, RandomizedResponse, plan, run_file
 from shuffledp.core.counts import Counts
+from shuffledp.core.memory import settle_allocator
 from shuffledp.core.population import Population
-from shuffledp.engines.tally import settle_allocator
 
 CHUNK = 1 << 20
 REPEATS = 40

@@ -1,9 +1,11 @@
 """What a private answer costs at scale, beside DuckDB's exact answer to the same question on the same file in the same run.
 
 Every engine, one core and all of them; wall and CPU time, the best of several interleaved runs, because machines are never quiet.
-Memory is the most that a process held which answers once, less what one holds that has imported everything.
+Memory is the most that a process held which answers once, less what one holds that has imported everything; that of Spark is
+the driver's, the JVM's and its Python processes' together.
 
     python benchmarks/bench_scale.py [ROWS ...]      1e6 and 1e7 unless said otherwise; 1e8 takes a gigabyte of disk
+    python benchmarks/bench_scale.py --reports 2e5   sealed reports instead: outer layers opened, then inner ones, and counted
     python benchmarks/bench_scale.py --generated 1e9 a mean of rows that are made up in chunks, in constant memory
 """
 
@@ -12,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,15 +25,25 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from measured import measured, most_memory
 from shuffledp import KeyedWords, Plan, plan, run_file
+from shuffledp.cluster.session import session
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
 from shuffledp.engines.source import Piece, Source
+from shuffledp.engines.spark import Spark
+from shuffledp.esa.crypto import seal_message
+from shuffledp.esa.keys import KeyRing
+from shuffledp.esa.opening import Opener, Openers, Tallier, open_here
+from shuffledp.esa.spark_opening import SparkOpeners
+from shuffledp.esa.task import Task
 
 ENGINES: Final = ("arrow", "memory")
-"""Those of one machine; bench_spark.py measures the other."""
+"""Those of one process."""
 LABELS: Final = [f"label number {j}" for j in range(20)]
 CHUNK: Final = 1 << 20
+Cost = tuple[float, float]
+"""Wall and CPU seconds."""
 QUESTIONS: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
     "mean": ("x", "SELECT avg(x) FROM read_parquet(?)", {}),
     "texts": ("t", "SELECT t, count(*) FROM read_parquet(?) GROUP BY t", {"labels": LABELS}),
@@ -75,7 +88,7 @@ class MadeUp(Source):
         return "made-up rows"
 
 
-def fastest(jobs: dict[str, Callable[[], object]], repeats: int) -> dict[str, tuple[float, float]]:
+def fastest(jobs: dict[str, Callable[[], object]], repeats: int) -> dict[str, Cost]:
     """Wall and CPU seconds of each job, in turns."""
     best = dict.fromkeys(jobs, (float("inf"), float("inf")))
     for _ in range(repeats):
@@ -87,10 +100,9 @@ def fastest(jobs: dict[str, Callable[[], object]], repeats: int) -> dict[str, tu
     return best
 
 
-def compare(path: Path, rows: int, cores: set[int]) -> None:
-    """Print what each engine costs beside DuckDB, on these cores."""
-    os.sched_setaffinity(0, cores)
-    with duckdb.connect(config={"threads": str(len(cores))}) as database:
+def compare(path: Path, rows: int, cores: int) -> None:
+    """Print what each engine of one process costs beside DuckDB."""
+    with duckdb.connect(config={"threads": str(cores)}) as database:
         for question, (column, exact, _) in QUESTIONS.items():
             asked = planned(question)
             jobs: dict[str, Callable[[], object]] = {
@@ -99,27 +111,83 @@ def compare(path: Path, rows: int, cores: set[int]) -> None:
             for engine in ENGINES:
                 jobs[engine] = lambda engine=engine: run_file(asked, path, column=column, engine=engine)  # type: ignore[misc] # noqa: B023
             found = fastest(jobs, 3 if rows > 2 * 10**7 else 9)
-            for name, (wall, cpu) in found.items():
-                ratios = wall / found["DuckDB"][0], cpu / found["DuckDB"][1]
-                print(
-                    f"{rows:>13,} rows  {len(cores)} cores  {question:<14}{name:<8}{rows / wall / 1e6:>7.1f} M rows/s  "
-                    f"wall {wall:.3f} s ({ratios[0]:.2f} x DuckDB)  CPU {cpu:.3f} s ({ratios[1]:.2f} x)",
-                    flush=True,
-                )
+            for name, cost in found.items():
+                show(rows, cores, question, name, cost, found["DuckDB"])
+
+
+def compare_spark(path: Path, rows: int, cores: int) -> None:
+    """The same of Spark, whose processes stay on the same cores."""
+    costs = dict[str, Cost]()
+    with session(master=f"local[{cores}]") as spark:
+        for question, (column, _, _) in QUESTIONS.items():
+            asked = planned(question)
+
+            def job(asked: Plan = asked, column: str = column) -> object:
+                return run_file(asked, path, column=column, engine=Spark(spark))
+
+            job()  # the first one compiles
+            seen = [measured(job) for _ in range(3)]
+            costs[question] = min(wall for wall, _ in seen), min(cpu for _, cpu in seen)
+        held = most_memory()
+    with duckdb.connect(config={"threads": str(cores)}) as database:
+        for question, (_, exact, _) in QUESTIONS.items():
+            exactly = fastest(
+                {"DuckDB": lambda exact=exact: database.execute(exact, [str(path)]).fetchall()},  # type: ignore[misc]
+                3,
+            )
+            show(rows, cores, question, "spark", costs[question], exactly["DuckDB"])
+    print(f"  spark, {cores} cores: {held:,.0f} MB in all", flush=True)
+
+
+def show(rows: int, cores: int, question: str, name: str, cost: Cost, exactly: Cost) -> None:
+    """Print what an engine costs beside DuckDB."""
+    wall, cpu = cost
+    print(
+        f"{rows:>13,} rows  {cores} cores  {question:<14}{name:<8}{rows / wall / 1e6:>7.1f} M rows/s  "
+        f"wall {wall:.3f} s ({wall / exactly[0]:.2f} x DuckDB)  CPU {cpu:.3f} s ({cpu / exactly[1]:.2f} x)",
+        flush=True,
+    )
+
+
+def compare_reports(reports: int, cores: int) -> None:
+    """Print what it costs every engine to open sealed reports."""
+    made = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=16)
+    parties: dict[str, Any] = {"shufflers": ("Alpha",), "analyzer": "Beta", "honest_fraction": 1.0}
+    task = Task(plan=made, window=60, max_age=600, **parties)
+    shuffler, analyzer = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
+    some = [seal_message(j % 16, task, analyzer.public(), [shuffler.public()]) for j in range(1000)]
+    sent = [some[j % len(some)] for j in range(reports)]  # that they repeat does not matter for the time
+
+    def opened(name: str, opener: Opener, tallier: Tallier) -> None:
+        def job(uploads: list[bytes]) -> int:
+            inner = [one for one in opener(uploads, shuffler, task.id, 1) if isinstance(one, bytes)]
+            return sum(tally.total() for tally in tallier.tallies(inner, analyzer, task.id, 16))
+
+        job(sent[:5000])  # it has started
+        wall, cpu = measured(lambda: job(sent))
+        print(
+            f"{reports:>13,} reports  {cores} cores  {name:<10}{reports / wall:>9,.0f} reports/s  "
+            f"{reports / cpu:>7,.0f} per CPU-second  {most_memory():,.0f} MB in all",
+            flush=True,
+        )
+
+    with Openers(1) as alone:
+        opened("memory", open_here, alone)
+    with Openers(cores, timeout=600) as processes:
+        opened("processes", processes, processes)
+    with session(master=f"local[{cores}]") as spark:
+        opened("spark", SparkOpeners(spark), SparkOpeners(spark))
 
 
 def memory(path: Path, question: str, engine: str) -> None:
     """Print the most megabytes that this process holds, before and after one answer."""
-    asked, before = planned(question), _most_memory()
-    run_file(asked, path, column=QUESTIONS[question][0], engine=engine)
-    peak = _most_memory()
-    print(f"  {engine}, {question}: {(peak - before) / 1e3:,.0f} MB more, {peak / 1e3:,.0f} MB in all", flush=True)
-
-
-def _most_memory() -> int:
-    """Kilobytes; what getrusage says includes the process that started this one."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    asked, before = planned(question), most_memory()
+    column, exact, _ = QUESTIONS[question]
+    if engine == "DuckDB":
+        duckdb.execute(exact, [str(path)]).fetchall()
+    else:
+        run_file(asked, path, column=column, engine=engine)
+    print(f"  {engine}, {question}: {most_memory() - before:,.0f} MB more, {most_memory():,.0f} MB in all", flush=True)
 
 
 def generated(rows: int) -> None:
@@ -127,18 +195,27 @@ def generated(rows: int) -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     run_source(planned("mean"), MadeUp(rows), words=KeyedWords.fresh(), engine="arrow")
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = _most_memory()
     print(
-        f"{rows:,} made-up rows: {rows / wall / 1e6:.1f} M rows/s, wall {wall:.0f} s, CPU {cpu:.0f} s, {peak / 1e3:,.0f} MB"
+        f"{rows:,} made-up rows: {rows / wall / 1e6:.1f} M rows/s, wall {wall:.0f} s, CPU {cpu:.0f} s, {most_memory():,.0f} MB"
     )
 
 
+def apart(part: str, size: int, cores: int, path: Path | str = "") -> None:
+    """A part of all this in a process of its own, which never had another number of cores."""
+    subprocess.run([sys.executable, __file__, str(size), "--part", part, str(cores), str(path)], check=True)
+
+
 def main() -> None:
-    """Compare, or one answer in a process of its own."""
+    """Compare, or one part of it in a process of its own."""
+    warnings.simplefilter("ignore")
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 2g pyspark-shell")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", type=float, default=[1e6, 1e7])
+    parser.add_argument("--reports", type=float, help="sealed reports instead")
     parser.add_argument("--generated", type=float, help="made-up rows instead")
     parser.add_argument("--memory", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--part", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.memory:
         memory(Path(given.memory[0]), given.memory[1], given.memory[2])
@@ -146,14 +223,27 @@ def main() -> None:
     if given.generated:
         generated(int(given.generated))
         return
-    cores = os.sched_getaffinity(0)
+    every = sorted(os.sched_getaffinity(0))
+    if given.part:
+        part, cores, path = given.part[0], int(given.part[1]), Path(given.part[2])
+        os.sched_setaffinity(0, every[:cores])
+        if part == "reports":
+            compare_reports(int(given.rows[0]), cores)
+        else:
+            (compare_spark if part == "spark" else compare)(path, int(given.rows[0]), cores)
+        return
+    if given.reports:
+        for cores in sorted({1, len(every)}):
+            apart("reports", int(given.reports), cores)
+        return
     with TemporaryDirectory() as folder:
         for rows in map(int, given.rows):
             path = Path(folder) / "people.parquet"
             people(path, rows)
-            for some in sorted({1, len(cores)}):
-                compare(path, rows, set(sorted(cores)[:some]))
-            for engine in ENGINES:
+            for cores in sorted({1, len(every)}):
+                apart("one process", rows, cores, path)
+                apart("spark", rows, cores, path)
+            for engine in ("DuckDB", *ENGINES):
                 for question in QUESTIONS:
                     subprocess.run([sys.executable, __file__, "--memory", str(path), question, engine], check=True)
 

@@ -3,16 +3,17 @@
 Wall time beside the CPU time of the driver, of Spark's JVM and of its Python processes, because machines are never quiet: rows
 or records per CPU-second are what a cluster's size is reckoned from.
 
-    python benchmarks/bench_spark.py [ROWS [RECORDS]]      1e8 rows and 1e5 records unless said otherwise
+    python benchmarks/bench_spark.py [ROWS [RECORDS]]      1e8 rows and 1e5 records unless said otherwise; 0 leaves them out
 """
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from measured import measured
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from oracles.spark import Cluster
 from shuffledp import KeyedWords, Plan, plan
 from shuffledp.cluster.session import session
 from shuffledp.engines.file import File
@@ -35,42 +40,28 @@ from shuffledp.esa.spark_opening import SparkOpeners
 from shuffledp.esa.task import Task
 
 CHUNK: Final = 1 << 20
-TICK: Final = os.sysconf("SC_CLK_TCK")
 SIZE: Final = 100
 
 
-def processes() -> Iterator[tuple[int, int, float]]:
-    """Every process: its id, its parent's, and its seconds of CPU, those of children that are gone included."""
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text(errors="replace").rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        yield int(path.parent.name), int(fields[1]), sum(map(int, fields[11:15])) / TICK
-
-
-def spent() -> float:
-    """Seconds of CPU of this process and of all that it started."""
-    found = {pid: (parent, cpu) for pid, parent, cpu in processes()}
-    mine = {os.getpid()}
-    while more := {pid for pid, (parent, _) in found.items() if parent in mine} - mine:
-        mine |= more
-    return sum(found[pid][1] for pid in mine)
-
-
-def measured(job: Callable[[], object]) -> tuple[float, float]:
-    """Wall and CPU seconds."""
-    wall, cpu = time.perf_counter(), spent()
-    job()
-    return time.perf_counter() - wall, spent() - cpu
+@contextmanager
+def started(master: str) -> Iterator[Any]:
+    """Spark there, with Python processes that run already."""
+    with session(master=master) as spark:
+        spark.conf.set("spark.sql.shuffle.partitions", "4")
+        spark.range(10).repartition(4).mapInArrow(lambda batches: batches, "id bigint").collect()
+        yield spark
 
 
 @contextmanager
-def cores(number: int) -> Iterator[Any]:
-    """Spark on so many cores of this machine."""
-    with session(master=f"local[{number}]") as spark:
-        spark.conf.set("spark.sql.shuffle.partitions", "4")
-        spark.range(10).repartition(number).mapInArrow(lambda batches: batches, "id bigint").collect()  # it has started
+def cluster(workers: int) -> Iterator[Any]:
+    """Spark on a cluster of so many workers, each a process with one core."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Cluster(Path(folder) / "cluster", workers) as place,
+        started(place.url) as spark,
+    ):
+        while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() <= workers:  # the driver is one of them
+            time.sleep(0.1)
         yield spark
 
 
@@ -95,7 +86,7 @@ def tallied(spark: Any, name: str, made: Plan, source: Source, rows: int) -> Non
 def rows_per_second(rows: int) -> None:
     """A file, a table whose numbers follow each other, and one whose numbers do not."""
     made = plan("histogram", n=min(rows, 10**6), epsilon=1.0, delta=1e-6, size=SIZE)
-    with tempfile.TemporaryDirectory() as folder, cores(2) as spark:
+    with tempfile.TemporaryDirectory() as folder, started("local[2]") as spark:
         path = Path(folder) / "people.parquet"
         people(path, rows)
         tallied(spark, "a Parquet file", made, File(path, column="k"), rows)
@@ -107,7 +98,7 @@ def rows_per_second(rows: int) -> None:
 
 
 def records_per_second(records: int) -> None:
-    """Sealed records: the cipher alone, Spark on one core and on two."""
+    """Sealed records: the cipher alone, Spark on one core and on two, and on a cluster of one worker and of two."""
     made = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=16)
     parties: dict[str, Any] = {"shufflers": ("Alpha",), "analyzer": "Beta", "honest_fraction": 1.0}
     task, ring = Task(plan=made, window=60, max_age=600, **parties), KeyRing.fresh("analyzer")
@@ -119,37 +110,35 @@ def records_per_second(records: int) -> None:
         f"{records // 5:>13,} records  the cipher alone  {records / 5 / wall:,.0f} per s, {raw:,.0f} per CPU-second",
         flush=True,
     )
-    rates = dict[int, float]()
-    for number in (1, 2):
-        with cores(number) as spark:
-            openers, found = SparkOpeners(spark), Counter[Any]()
-            next(openers.tallies(batch[:5000], ring, task.id, 16))
-
-            def job(openers: SparkOpeners = openers, found: Counter[Any] = found) -> None:
-                for tally in openers.tallies(batch, ring, task.id, 16):
-                    found.update(tally)
-
-            wall, cpu = measured(job)
-        rates[number] = records / wall
-        print(
-            f"{records:>13,} records  Spark, {number} cores  {records / wall:,.0f} per s, {records / cpu:,.0f} per CPU-second "
-            f"({records / cpu / raw:.0%} of the cipher)  wall {wall:.1f} s  CPU {cpu:.1f} s",
-            flush=True,
-        )
-    print(f"  two cores against one: {rates[2] / rates[1]:.2f} times", flush=True)
+    for what, place in (("cores", lambda number: started(f"local[{number}]")), ("workers", cluster)):
+        rates = dict[int, float]()
+        for number in (1, 2):
+            with place(number) as spark:
+                openers = SparkOpeners(spark)
+                next(openers.tallies(batch[:5000], ring, task.id, 16))
+                wall, cpu = measured(lambda openers=openers: deque(openers.tallies(batch, ring, task.id, 16)))  # type: ignore[misc]
+            rates[number] = records / wall
+            print(
+                f"{records:>13,} records  Spark, {number} {what:<8} {records / wall:,.0f} per s, {records / cpu:,.0f} per "
+                f"CPU-second ({records / cpu / raw:.0%} of the cipher)  wall {wall:.1f} s  CPU {cpu:.1f} s",
+                flush=True,
+            )
+        print(f"  two {what} against one: {rates[2] / rates[1]:.2f} times", flush=True)
 
 
 def main() -> None:
     """Both."""
     warnings.simplefilter("ignore")
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 2g pyspark-shell")
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 2g --conf spark.executor.memory=512m pyspark-shell")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="?", type=float, default=1e8)
     parser.add_argument("records", nargs="?", type=float, default=1e5)
     given = parser.parse_args()
-    rows_per_second(int(given.rows))
-    records_per_second(int(given.records))
+    if given.rows:
+        rows_per_second(int(given.rows))
+    if given.records:
+        records_per_second(int(given.records))
 
 
 if __name__ == "__main__":
