@@ -74,13 +74,14 @@ java:
 
 docs: $(READY)
 	$(RUN)python docs/regenerate.py
+	$(RUN)python tools/gallery.py
 
 site: $(READY)
 	$(RUN)sphinx-build -W --keep-going -q -b html docs build/site
 	@echo "the documentation is in build/site/index.html"
 
 # What is claimed, how it was tested, and what is not proved: docs/soundness.md. Takes minutes.
-soundness: $(READY) browser postgres
+soundness: $(SPARK) browser postgres java
 	$(RUN)python tools/soundness.py
 
 licences: $(READY)

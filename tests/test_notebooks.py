@@ -134,7 +134,7 @@ def test_the_questions_of_a_survey_have_scales_of_their_own() -> None:
 def test_numbers_show_as_many_decimals_as_their_errors_are_worth(answer: Result) -> None:
     cells = [cell.text or "" for cell in parsed(answer._repr_html_()).findall(".//tbody/tr/td")]
     assert len(cells) == 3 * 5
-    decimals = 1 if answer.estimate.standard_error.min() < 10 else 0
+    decimals = 2 if answer.estimate.standard_error.min() < 10 else 1  # three digits of the least error
     assert {len(cell.partition(".")[2]) for cell in cells} == {decimals}
     assert cells[4::5] == [f"{500:.{decimals}f}"] * 3  # the truth
 

@@ -9,6 +9,9 @@ ShuffledpError
 A message is one sentence of fact and one of remedy. No message ever contains a user's value.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class ShuffledpError(Exception):
     """Base of every error this package raises on purpose."""
@@ -28,3 +31,19 @@ class Contradiction(ShuffledpError):  # noqa: N818
 
 class NotDefined(ShuffledpError):  # noqa: N818
     """The object does not determine the requested quantity."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> InvalidInput:
+    """There is nothing of this name; which names there are, and whether one of them is nearly the same.
+
+    >>> print(unknown("bound", "numric", ["best", "numeric"]))
+    there is no bound 'numric'. Did you mean 'numeric'? Use one of best, numeric.
+    """
+    known = list(known)
+    return InvalidInput(f"there is no {what} {name!r}. {hint(name, known)}Use one of {', '.join(known)}.")
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """A question, if a name is nearly another; a space after it."""
+    near = get_close_matches(name, list(known), n=1)
+    return f"Did you mean {near[0]!r}? " if near else ""
