@@ -10,7 +10,11 @@ from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
 
 _MANY: Final = 1 << 14
-"""Bytes from which it takes less time to count them in pairs."""
+"""Bytes from which it takes less time to count several at once."""
+_MOST_DIGITS: Final = 8
+"""Bytes counted at once."""
+_PER_COUNTER: Final = 16
+"""Bytes for each counter, so that adding up the counters takes little of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +66,22 @@ class Counts:
 
 
 def _bytes(array: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
-    """How often each byte occurs: numpy counts two of them at once, in half the time.
+    """How often each byte occurs: numpy counts several at once in the time of one.
 
-    Pairs are numbered without gaps, so that their counters are close together, where no byte is `size` or more.
+    One from each part of the array, together a number in base `size`, where no byte is `size` or more.
     """
-    if array.ndim != 1 or len(array) < _MANY or not array.flags.c_contiguous or array.max() >= size:
+    if array.ndim != 1 or len(array) < _MANY or array.max() >= size:
         return np.bincount(array, minlength=256)
-    even = len(array) & ~1
-    pairs = array[:even].view("<u2")
-    pairs = pairs - (pairs >> 8) * np.uint16(256 - size)
-    both = np.bincount(pairs, minlength=size * size).reshape(size, size)
-    found: NDArray[np.int64] = both.sum(axis=0) + both.sum(axis=1)
-    found[array[even:]] += 1
+    digits = 2
+    while digits < _MOST_DIGITS and size ** (digits + 1) <= min(1 << 16, len(array) // _PER_COUNTER):
+        digits += 1
+    part = len(array) // digits
+    numbers = array[:part].astype(np.uint16)
+    for j in range(1, digits):
+        numbers *= np.uint16(size)
+        numbers += array[j * part : (j + 1) * part]
+    joint = np.bincount(numbers, minlength=size**digits).reshape((size,) * digits)
+    found: NDArray[np.int64] = np.bincount(array[digits * part :], minlength=size)
+    for j in range(digits):
+        found += joint.sum(axis=tuple(other for other in range(digits) if other != j))
     return found

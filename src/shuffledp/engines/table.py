@@ -1,11 +1,12 @@
 """Files of people: CSV, Parquet and Arrow, read in batches so that any number of rows fits."""
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from shuffledp.engines.csv_file import CsvFile
 from shuffledp.engines.dialect import DEFAULT, Dialect
@@ -131,20 +132,26 @@ class Table(Tabular):
             return None
         parts, groups, names = list[TablePart](), list[int](), list(dict.fromkeys(columns))
         table = replace(self, path=self.path.absolute())  # whoever reads a part may be in another folder
+        mapped = _Mapped(table.path)
         for j, _ in enumerate(sizes):
             groups.append(j)
             rows = sum(sizes[i] for i in groups)
             if rows >= ROWS or j == len(sizes) - 1:
-                parts.append(TablePart(rows, partial(table._part, names, groups, found)))
+                parts.append(TablePart(rows, partial(table._part, names, groups, found, mapped)))
                 groups = []
         return parts
 
-    def _part(self, columns: list[str], groups: list[int], metadata: Any) -> "Iterator[pa.RecordBatch]":
-        return self._translated(self._groups(columns, groups, metadata))
+    def _part(
+        self, columns: list[str], groups: list[int], metadata: Any, mapped: "_Mapped"
+    ) -> "Iterator[pa.RecordBatch]":
+        return self._translated(self._groups(columns, groups, metadata, mapped))
 
-    def _groups(self, columns: list[str], groups: list[int], metadata: Any) -> "Iterator[pa.RecordBatch]":
+    def _groups(
+        self, columns: list[str], groups: list[int], metadata: Any, mapped: "_Mapped"
+    ) -> "Iterator[pa.RecordBatch]":
         pa = arrow()
-        with self._parquet_file(columns, metadata) as file:
+        source = mapped.file()  # for as long as this reads
+        with self._parquet_file(columns, metadata, source) as file:
             for batch in file.iter_batches(batch_size=ROWS, row_groups=groups, columns=columns, use_threads=False):
                 yield pa.RecordBatch.from_arrays(batch.columns, batch.schema.names)
 
@@ -190,12 +197,13 @@ class Table(Tabular):
 
         yield parquet.read_metadata(self.path)
 
-    def _parquet_file(self, columns: Collection[str] | None = (), metadata: Any = None) -> Any:
+    def _parquet_file(self, columns: Collection[str] | None = (), metadata: Any = None, source: Any = None) -> Any:
         """The file, and the column that may come as codes: where it has them, they take a tenth of the time of its texts."""
         from pyarrow import parquet
 
+        source = self.path if source is None else source
         if self.coded is None or self.coded not in (columns or ()):
-            return parquet.ParquetFile(self.path, metadata=metadata, memory_map=True)
+            return parquet.ParquetFile(source, metadata=metadata, memory_map=True)
         if metadata is None:
             metadata = parquet.read_metadata(self.path)
         groups = range(metadata.num_row_groups)
@@ -207,7 +215,7 @@ class Table(Tabular):
             and chunk.physical_type == "BYTE_ARRAY"
             and any("DICTIONARY" in encoding for encoding in chunk.encodings)
         ]
-        return parquet.ParquetFile(self.path, metadata=metadata, memory_map=True, read_dictionary=coded)
+        return parquet.ParquetFile(source, metadata=metadata, memory_map=True, read_dictionary=coded)
 
     def _ipc(self, pa: Any, columns: list[str] | None) -> "Iterator[tuple[pa.RecordBatch, float]]":
         from pyarrow import ipc
@@ -227,6 +235,28 @@ class Table(Tabular):
                 for start in range(0, batch.num_rows, ROWS):
                     part = batch.slice(start, ROWS)
                     yield part if columns is None else part.select(columns), min(1.0, done / size)
+
+
+class _Mapped:
+    """A file that the parts read through one map as long as one of them does: to map it for each takes longer.
+
+    In another process it is mapped there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kept: Callable[[], Any] = lambda: None
+
+    def file(self) -> Any:
+        """The file, open until nobody holds it any more: there may be more files than a process may have open."""
+        found = self._kept()
+        if found is None:
+            found = arrow().memory_map(str(self._path))
+            self._kept = weakref.ref(found)
+        return found
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Path]]:
+        return type(self), (self._path,)
 
 
 def _named(schema: Any) -> list[tuple[str, str]]:
