@@ -21,6 +21,7 @@ of a complex number, relative to the modulus.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,6 +57,9 @@ _TILTS_BELOW: Final = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97)
 """Relative steps below theta at which aliases to the right are bounded."""
 _TILTS_ABOVE: Final = np.geomspace(0.5, 40, 12)
 """Steps above theta, in reciprocal standard deviations, at which aliases to the left are bounded."""
+_LOG_NEGLIGIBLE: Final = -46.0
+"""Nodes below this in modulus, relative to the one at 0, are left out, and charged as if they were e^-45."""
+_NEGLIGIBLE: Final = math.exp(-45.0)
 _PHI0: Final = 1 / math.sqrt(2 * math.pi)
 
 
@@ -139,14 +143,15 @@ class _Grid:
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """The integrand at the nodes, relative to E[e^(theta S)].
+    """The integrand at the nodes where it is not negligible, relative to E[e^(theta S)].
 
     Attributes:
-        t: the nodes.
+        t: these nodes, the first one 0.
         z: theta + i t.
         cumulant: the logarithm of the tilted characteristic function, for one summand.
         exponent: the same for the sum, + s^2 z^2 / 2.
         terms: e^exponent, those at t > 0 doubled: the nodes at -t are their conjugates.
+        left_out: at most what the other nodes would add.
     """
 
     t: Reals
@@ -154,6 +159,7 @@ class _Samples:
     cumulant: Complexes
     exponent: Complexes
     terms: Complexes
+    left_out: float
 
 
 def _refined(tilted: Tilted, tolerance: float) -> Expectation:
@@ -162,7 +168,8 @@ def _refined(tilted: Tilted, tolerance: float) -> Expectation:
     tolerance = min(0.5, tolerance * z * z)
     guess = 1 / (tilted.theta * z * math.sqrt(2 * math.pi))
     period = _FIRST_PERIOD * tilted.sd
-    while (aliases := _aliases(tilted, period)) > 0.02 * tolerance * guess and period < _LONGEST_PERIOD * tilted.sd:
+    aliases = _aliases(tilted)
+    while aliases(period) > 0.02 * tolerance * guess and period < _LONGEST_PERIOD * tilted.sd:
         period *= 1.25
     smoothing = tilted.sd * math.sqrt(_SMOOTHING_SHARE * tolerance) / z
     affordable = max(_FEWEST_NODES, _MOST_WORK // len(tilted.x))
@@ -171,7 +178,9 @@ def _refined(tilted: Tilted, tolerance: float) -> Expectation:
         nodes = math.ceil(_CUT / smoothing * period / (2 * math.pi)) + 1
         if best is not None and nodes > affordable:
             return best
-        found = _evaluated(tilted, _Grid(smoothing=smoothing, period=period, nodes=min(nodes, affordable)), aliases)
+        found = _evaluated(
+            tilted, _Grid(smoothing=smoothing, period=period, nodes=min(nodes, affordable)), aliases(period)
+        )
         best = found if best is None else best.intersected(found)
         ledger = found.ledger
         done = best.log.upper - best.log.lower <= tolerance or ledger.rounding > 0.5 * tolerance
@@ -179,7 +188,6 @@ def _refined(tilted: Tilted, tolerance: float) -> Expectation:
             return best
         if ledger.aliasing > _TOO_MUCH * tolerance:
             period *= 2
-            aliases = _aliases(tilted, period)
         if ledger.smoothing > _TOO_MUCH * tolerance:
             smoothing /= min(16.0, max(1.5, 1.1 * math.sqrt(ledger.smoothing / (_SMOOTHING_SHARE * tolerance))))
 
@@ -215,17 +223,23 @@ def _evaluated(tilted: Tilted, grid: _Grid, aliases: float) -> Expectation:
 
 
 def _samples(tilted: Tilted, grid: _Grid) -> _Samples:
-    """E[e^(zS)] e^(s^2 z^2 / 2) at the nodes, relative to E[e^(theta S)]."""
+    """E[e^(zS)] e^(s^2 z^2 / 2) at the nodes, relative to E[e^(theta S)]. Most are negligible, which their modulus tells."""
     s, theta = grid.smoothing, tilted.theta
     t: Reals = grid.step * np.arange(grid.nodes, dtype=np.float64)
+    d, damping = _characteristic(tilted, grid), s * s * (theta * theta - t * t) / 2
+    log_most = tilted.log_most(d, _characteristic_error(tilted) * t, t) + damping
+    live = np.flatnonzero(~(log_most <= _LOG_NEGLIGIBLE))  # what is not a number stays
+    t, damping = t[live], damping[live]
     z = np.asarray(theta + 1j * t, dtype=np.complex128)
-    cumulant = tilted.cumulant(_characteristic(tilted, grid))
-    exponent = tilted.weight * cumulant + s * s * (theta * theta - t * t) / 2 + 1j * (s * s * theta * t)
+    cumulant = tilted.cumulant(d[live])
+    exponent = tilted.weight * cumulant + damping + 1j * (s * s * theta * t)
     if tilted.drift:
         exponent += 1j * (tilted.drift * t)
     terms = np.exp(exponent)
     terms[1:] *= 2
-    return _Samples(t, z, cumulant, exponent, terms)
+    dead = grid.nodes - len(live)
+    left_out = dead * _NEGLIGIBLE * grid.step / math.pi * (1 / theta**2 + s * s) * _INFLATED
+    return _Samples(t, z, cumulant, exponent, terms, left_out)
 
 
 def _characteristic(tilted: Tilted, grid: _Grid) -> Complexes:
@@ -268,19 +282,25 @@ def _all_zeros(tilted: Tilted, grid: _Grid) -> float:
 # Sampling.
 
 
-def _aliases(tilted: Tilted, period: float) -> float:
-    """Sum over j != 0 of e^(-theta x_j) E[(S + x_j)_+] <= Chernoff at any theta' on the right side of theta."""
-    total = 0.0
-    for shifts in (-np.array(_TILTS_BELOW) * tilted.theta, _TILTS_ABOVE / tilted.sd):
-        theta = tilted.theta + shifts
-        theta = theta[theta * tilted.x.max() < _STEEPEST]
-        if len(theta) == 0:
-            return math.inf
-        rise = tilted.rise(theta)
-        shift = np.abs(theta - tilted.theta) * period
-        log_bound = rise - shift - 1 - np.log(theta) - np.log(-np.expm1(-shift))
-        total += _INFLATED * math.exp(min(_OVERFLOW, float(log_bound.min())))
-    return total
+def _aliases(tilted: Tilted) -> Callable[[float], float]:
+    """For a period: the sum over j != 0 of e^(-theta x_j) E[(S + x_j)_+] <= Chernoff at any theta' on the right side of theta."""
+    below, above = -np.array(_TILTS_BELOW) * tilted.theta, _TILTS_ABOVE / tilted.sd
+    theta = tilted.theta + np.concatenate([below, above])
+    left = int(np.count_nonzero(theta[: len(below)] * tilted.x.max() < _STEEPEST))  # they rise on either side
+    theta = theta[theta * tilted.x.max() < _STEEPEST]
+    if not 0 < left < len(theta):
+        return lambda period: math.inf  # noqa: ARG005
+    rate = np.abs(theta - tilted.theta)
+    at_least = tilted.rise(theta) - 1 - np.log(theta)
+
+    def sums(period: float) -> float:
+        shift = rate * period
+        log_bound = at_least - shift - np.log(-np.expm1(-shift))
+        return sum(
+            _INFLATED * math.exp(min(_OVERFLOW, float(side.min()))) for side in (log_bound[:left], log_bound[left:])
+        )
+
+    return sums
 
 
 # Truncation.
@@ -299,7 +319,7 @@ def _truncation(tilted: Tilted, grid: _Grid) -> float:
 
 
 def _rounding(tilted: Tilted, grid: _Grid, samples: _Samples) -> float:
-    """At most what floating point has added to or taken from the sum of both functions."""
+    """At most what floating point has added to or taken from the sum of both functions, and what was left out of it."""
     s, theta, h, size = grid.smoothing, tilted.theta, grid.step, np.abs(samples.terms)
     error, log_most = tilted.spoiled(samples.cumulant, _characteristic_error(tilted) * samples.t, samples.t)
     error += 16 * ULP * (1 + np.abs(samples.exponent))
@@ -309,7 +329,8 @@ def _rounding(tilted: Tilted, grid: _Grid, samples: _Samples) -> float:
     spoiled = np.where(error < _CLEAR, size * np.expm1(np.minimum(error, _CLEAR)), 2 * (size + 2 * ceiling))
     magnitude = 1 / np.abs(samples.z) ** 2 + s * s
     with np.errstate(over="ignore"):  # what is too large for a double is unbounded, which is safe
-        return h / (2 * math.pi) * float(((spoiled + grid.nodes * ULP * size) * magnitude).sum()) * _INFLATED
+        live = h / (2 * math.pi) * float(((spoiled + grid.nodes * ULP * size) * magnitude).sum()) * _INFLATED
+    return live + samples.left_out
 
 
 def _characteristic_error(tilted: Tilted) -> float:
