@@ -26,6 +26,7 @@ from shuffledp.protocols.survey import Asked
 from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.protocols.survey_one import OneOfAll
 from shuffledp.protocols.survey_table import JointTable
+from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
@@ -62,9 +63,9 @@ def test_no_number_is_drawn_below_what_32_bits_do_not_reach(bound: int) -> None:
 def test_frequent_texts_that_nobody_asked_about_are_in_the_threshold() -> None:
     """Each lifts the candidates that share its point: by noise alone one of these would be expected above the threshold."""
     found = plan("texts", n=100_000, epsilon=1.0, delta=1e-6)
-    found = replace(
-        found, protocol=replace(found.protocol, texts=Texts("00" * 16))
-    )  # a key of its own would be another draw each time
+    assert isinstance(found.protocol, TextFrequencies)
+    # with a key of its own each time, this would be another draw each time
+    found = replace(found, protocol=replace(found.protocol, texts=Texts("00" * 16)))
     texts = [f"known {j % 200}" for j in range(100_000)]  # 500 users each
     absent = [f"absent {j}" for j in range(400_000)]
     result = run(found, texts, candidates=absent, words=WORDS)

@@ -174,7 +174,7 @@ def test_a_node_is_left_out_only_if_its_modulus_is_certainly_negligible(name: st
     law, n = law_of(name)
     found = at_saddle(law, n)
     grid = kernel._Grid(smoothing=0.01 * found.sd, period=11.0 * found.sd, nodes=200)
-    t = grid.step * np.arange(grid.nodes)
+    t = grid.step * np.arange(grid.nodes, dtype=np.float64)
     d, off = kernel._characteristic(found, grid), kernel._characteristic_error(found) * t
     with mp.workdps(40):
         for k, most in enumerate(found.log_most(d, off, t)):

@@ -48,6 +48,10 @@ class Answers:
         self._kept: OrderedDict[str, list[bytes]] = OrderedDict()
         self._bytes = 0
 
+    def prepare(self) -> None:
+        """For an answer that is about to be asked for."""
+        self._workers.prepare()
+
     async def lines(self, request: Request, tab: str, given: dict[str, str]) -> AsyncGenerator[bytes]:
         """The blocks of an answer, then its end. Whoever no longer listens is no longer worked for."""
         key = json.dumps([tab, sorted(given.items())])
@@ -127,6 +131,7 @@ def app(*, names: Sequence[str] = (), tabs: Mapping[str, Tab] = TABS) -> ASGIApp
     answers = Answers(tabs)
 
     async def forms(_: Request) -> Response:
+        answers.prepare()
         return JSONResponse([tab.document() for tab in tabs.values()])
 
     async def answer(request: Request) -> Response:

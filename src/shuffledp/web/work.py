@@ -10,9 +10,10 @@ import json
 import multiprocessing
 import os
 import signal
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -22,6 +23,9 @@ from shuffledp.web.form import FieldError, Tab
 
 _PRELOADED: Final = ["__main__", "shuffledp.web.tabs", "dp_accounting.pld.privacy_loss_distribution", "opendp.prelude"]
 _AT_ONCE: Final = 2
+_IN_ADVANCE: Final = 2
+"""While one is started, somebody who moves a slider takes the other."""
+_STARTING: Final = ThreadPoolExecutor(1, thread_name_prefix="shuffledp-web")
 _LOOK: Final = 0.1
 """Seconds between two looks at whether somebody still listens."""
 
@@ -47,12 +51,12 @@ def _line(document: Mapping[str, Any]) -> bytes:
 
 
 class Workers:
-    """Starts a process for each answer, a few at a time."""
+    """A process for each answer, a few at a time; more wait for the next questions, because to start one takes a while."""
 
     def __init__(self, tabs: Mapping[str, Tab]) -> None:
         self._tabs = tabs
-        self._context = multiprocessing.get_context("forkserver")
         self._places = asyncio.Semaphore(_AT_ONCE)
+        self._next: deque[_Worker] = deque()
 
     @staticmethod
     def warm() -> None:
@@ -63,47 +67,76 @@ class Workers:
         multiprocessing.get_context("forkserver").set_forkserver_preload(_PRELOADED)
         forkserver.ensure_running()
 
+    def prepare(self) -> None:
+        """Start the processes of the next answers."""
+        while len(self._next) < _IN_ADVANCE:
+            self._next.append(_Worker(self._tabs))
+
     async def lines(self, tab: str, given: dict[str, str], gone: Callable[[], Any]) -> AsyncGenerator[bytes]:
         """The lines of an answer; it ends early if whoever asked is `gone`, and so does the process."""
         async with self._places:
             if await gone():
                 return
-            here, there = self._context.Pipe(duplex=False)
-            process = self._context.Process(target=_work, args=(self._tabs[tab], given, there), daemon=True)
+            worker = self._next.popleft() if self._next else _Worker(self._tabs)
             try:
-                await run_in_threadpool(process.start)
-                there.close()
-                async with contextlib.aclosing(_received(here, gone)) as lines:
+                async with contextlib.aclosing(worker.lines(tab, given, gone)) as lines:
                     async for line in lines:
                         yield line
+                        self.prepare()  # not sooner: the first line is what people wait for
             finally:
-                here.close()
-                _end(process)
+                worker.end()
+                self.prepare()
 
 
-async def _received(here: Connection, gone: Callable[[], Any]) -> AsyncGenerator[bytes]:
-    def following() -> bytes:
-        """The next line, or nothing if it takes a while."""
-        return here.recv_bytes() if here.poll(_LOOK) else b""
+class _Worker:
+    """A process that answers one question."""
 
-    while not await gone():
-        try:
-            line = await run_in_threadpool(following)
-        except EOFError:
-            return
-        if line:
-            yield line
+    def __init__(self, tabs: Mapping[str, Tab]) -> None:
+        context = multiprocessing.get_context("forkserver")
+        self._here, there = context.Pipe(duplex=False)
+        question, self._ask = context.Pipe(duplex=False)
+        self._process = context.Process(target=_work, args=(tabs, question, there), daemon=True)
+        self._started = _STARTING.submit(self._start, question, there)
+
+    def _start(self, *theirs: Connection) -> None:
+        self._process.start()
+        for end in theirs:
+            end.close()
+
+    async def lines(self, tab: str, given: dict[str, str], gone: Callable[[], Any]) -> AsyncGenerator[bytes]:
+        """The lines of its answer, as long as nobody is `gone`."""
+        await asyncio.shield(asyncio.wrap_future(self._started))
+        with contextlib.suppress(OSError):  # it has ended: there are no lines
+            self._ask.send((tab, given))
+
+        def following() -> bytes:
+            """The next line, or nothing if it takes a while."""
+            return self._here.recv_bytes() if self._here.poll(_LOOK) else b""
+
+        while not await gone():
+            try:
+                line = await run_in_threadpool(following)
+            except EOFError:
+                return
+            if line:
+                yield line
+
+    def end(self) -> None:
+        """At once, whatever it is doing."""
+        self._started.add_done_callback(lambda _: self._end())
+
+    def _end(self) -> None:
+        for end in (self._here, self._ask):
+            end.close()
+        if self._process.pid is not None:
+            self._process.kill()
+            self._process.join()
 
 
-def _end(process: BaseProcess) -> None:
-    if process.pid is not None:
-        process.kill()
-        process.join()
-
-
-def _work(tab: Tab, given: dict[str, str], there: Connection) -> None:
-    """In the process: compute and send."""
+def _work(tabs: Mapping[str, Tab], question: Connection, there: Connection) -> None:
+    """In the process: wait for a question, compute and send."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
-    with contextlib.suppress(OSError):
-        for line in steps(tab, given):
+    with contextlib.suppress(OSError, EOFError):
+        tab, given = question.recv()
+        for line in steps(tabs[tab], given):
             there.send_bytes(line)

@@ -23,7 +23,8 @@ function changed(final) {
   }
   last.set(form.form.name, address);
   clearTimeout(waiting);
-  waiting = setTimeout(ask, final ? 0 : 20);
+  // a slider that is still moving asks now and then; one that has just begun to, at once
+  waiting = setTimeout(ask, final || answer.getAttribute("aria-busy") !== "true" ? 0 : 20);
 }
 
 function arrive() {
