@@ -20,7 +20,8 @@ class Arrow:
     """Tallies the parts of the source in threads: reading, numpy and the cipher let others run meanwhile.
 
     Args:
-        threads: as many as cores that this process may use, unless said otherwise. The tally does not depend on it.
+        threads: one more than cores that this process may use, unless said otherwise: while two wait for each other's Python, the
+            third reads. The tally does not depend on it.
     """
 
     name: ClassVar[str] = "arrow"
@@ -49,7 +50,7 @@ class Arrow:
 
     def _shares(self, total: Tallying, parts: Iterator[Part]) -> Iterator[float]:
         """The share of the source that is done, part by part. Of several errors, that of the first part is raised."""
-        threads = self._threads or _cores()
+        threads = self._threads or _threads()
         running: deque[tuple[float, Future[None]]] = deque()
         failure: InvalidInput | None = None
         with ThreadPoolExecutor(threads) as pool:
@@ -82,5 +83,6 @@ def _done(share: float, future: "Future[None]") -> float:
     return share
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _threads() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + 1 if cores > 1 else 1
