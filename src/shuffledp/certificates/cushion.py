@@ -39,7 +39,8 @@ _CHARGED: Final = 1e-5
 _POINTS: Final = 600
 _TILT, _PERIOD = 2.0, 30.0
 """Of the contour of a block: times its reciprocal standard deviation, and its standard deviation."""
-_NEGLIGIBLE: Final = 1e-10
+_NEGLIGIBLE, _REACH = 1e-17, 9.0
+"""Of the nodes of a block: what is charged for those left out raises its mean, and the means of 10^5 blocks add up."""
 _WIDEST: Final = 0.3
 _FINENESS: Final = (0.01, 0.003)
 _TILTS: Final = (0.6, 0.8, 1.0, 1.3, 1.8)
@@ -139,7 +140,7 @@ def _points(law: Term, size: int, deviation: float, start: arb, step: arb) -> li
     fading = Fading(law, x, arb(0))
     nodes = worth_summing(
         lambda middle, half: size * fading.log_size(middle, half),
-        smooth, pace, _WIDEST / fading.deviation, _NEGLIGIBLE / float(x) ** 2,
+        smooth, pace, _WIDEST / fading.deviation, _NEGLIGIBLE / float(x) ** 2, _REACH,
     )  # fmt: skip
     terms = list[tuple[acb, acb]]()
     for some in nodes.ranges:
