@@ -58,10 +58,10 @@ def copies_charged(ones: int, zeros: int, theta: float, center: int, stride: int
 # Datasets.
 
 
-@pytest.mark.parametrize("others", [1, 2, 7, 199, 1198, 1199, 1200, 1201, 2399, 2400, 2401, 100_000])
+@pytest.mark.parametrize("others", [1, 2, 7, 199, 1200, 2398, 2399, 2400, 2401, 4799, 4800, 4801, 100_000])
 def test_every_dataset_is_covered_by_a_smaller_one(others: int) -> None:
     ones, zeros = binary._cover(others)
-    assert len(ones) <= 1200
+    assert len(ones) <= 2400
     assert (ones >= 0).all()
     assert (zeros >= 0).all()
     number = np.arange(others + 1)
@@ -69,7 +69,7 @@ def test_every_dataset_is_covered_by_a_smaller_one(others: int) -> None:
     assert (at >= 0).all()
     assert (zeros[at] <= others - number).all()
     dropped = others - ones - zeros
-    assert dropped.max() == -(-(others + 1) // 1200) - 1  # and no more are dropped than must be
+    assert dropped.max() == -(-(others + 1) // 2400) - 1  # and no more are dropped than must be
     assert np.isin(others, ones + dropped)
 
 

@@ -251,16 +251,24 @@ def test_where_moments_would_overflow_there_is_no_ceiling() -> None:
     assert cushion._Crowd(stack, 0.0, 0.3).ceiling(10) == math.inf
 
 
-@pytest.mark.parametrize("ceilings", [[-5.0, -9.0, -7.0], [-9.0, -5.0, -5.5], [-5.0], [-7.0, -6.9, -6.8]])
+@pytest.mark.parametrize("ceilings", [[-5.0, -9.0, -7.0], [-9.0, -5.0, -5.5], [-5.0], [-7.0, -6.9, -6.8, -6.7]])
 @pytest.mark.parametrize("lowered", [0.05, 1.0, 3.0])
-def test_the_worst_of_several_crowds(monkeypatch: pytest.MonkeyPatch, ceilings: list[float], lowered: float) -> None:
-    """Evaluated are the most promising one and then, together, all that may be worse."""
+@pytest.mark.parametrize("too_much", [0.0, 0.04])
+def test_the_worst_of_several_crowds(
+    monkeypatch: pytest.MonkeyPatch, ceilings: list[float], lowered: float, too_much: float
+) -> None:
+    """The most promising one, then all that may be worse: together, or by halves where that is too much for them."""
     asked: list[list[float]] = []
+    first = max(ceilings)
 
     def evaluated(crowds: list[Any], _: Any, ceiling: float) -> tuple[float, str]:
         asked.append([crowd.ceiling(0) for crowd in crowds])
         assert ceiling == max(asked[-1])
-        return max(asked[-1]) - (lowered if len(asked) == 1 else 0.1), f"ledger {len(asked)}"
+        found = max(truly(one) for one in asked[-1])
+        return found + (too_much if len(crowds) > 1 else 0.0), f"ledger {len(asked)}"
+
+    def truly(one: float) -> float:
+        return one - (lowered if one == first else 0.1)
 
     monkeypatch.setattr(cushion, "_stacks", lambda _: ceilings)
     monkeypatch.setattr(cushion, "_Crowd", lambda one, *_: SimpleNamespace(ceiling=lambda _: one))
@@ -268,11 +276,12 @@ def test_the_worst_of_several_crowds(monkeypatch: pytest.MonkeyPatch, ceilings: 
     split = cushion._Split(blocks=7, size=11, log_factor=0.3, excess=0.1, log_failure=-8.0)
     ledger: Any
     found, ledger = cushion._worst(None, split, 0.1)  # type: ignore[arg-type]
-    first = max(ceilings)
-    rest = [one for one in ceilings if one > first - lowered and one != first]
-    assert asked == [[first]] + ([rest] if rest else [])
-    worst = max(first - lowered, max(rest) - 0.1 if rest else -math.inf)
-    assert ledger == ("ledger 1" if worst == first - lowered else "ledger 2")
+    rest = sorted((one for one in ceilings if one > first - lowered and one != first), reverse=True)
+    assert asked[:2] == [[first]] + ([rest] if rest else [])
+    assert all(len(group) < len(rest) for group in asked[2:])
+    worst = max(map(truly, ceilings))
+    held = worst == truly(first) and not (rest and truly(rest[0]) == worst)
+    assert (ledger == "ledger 1") == held
     truth = mp.log(mp.exp(mp.mpf(worst) + mp.mpf(0.3)) / 77 + mp.exp(-8))
     assert rounded_up(found, truth, 40)
 

@@ -72,7 +72,7 @@ def test_the_period_is_the_shortest_whose_tail_is_negligible(m: int) -> None:
         """The least of 2 w E[e^(theta (X - w))] over theta >= 1 / w, X a block and its noise."""
         theta = np.geomspace(1 / w, 4 * w, 3000)
         log_m = np.log(0.25 * np.exp(np.minimum(3 * theta / deviation, 700)) + 0.75 * np.exp(-theta / deviation))
-        return 2 * w * math.exp(float((m * log_m + (0.03 * theta) ** 2 / 2 - theta * w).min()))
+        return 2 * w * math.exp(float((m * log_m + (0.015 * theta) ** 2 / 2 - theta * w).min()))
 
     assert least(reach) <= tail * (1 + 1e-9)
     assert tail <= least(reach) * 1.2
@@ -99,7 +99,7 @@ def test_heights_of_laws_with_closed_forms(reach: float) -> None:
     assert heights[:, 1] == pytest.approx(norm.pdf(t) - t * norm.sf(t), abs=1e-11)
     assert (t[0], t[-1]) == (-reach, reach)
     assert (np.diff(t) > 0).all()
-    assert np.abs(t[np.abs(t) < 4.9] / 0.06 - np.round(t[np.abs(t) < 4.9] / 0.06)).max() < 1e-9
+    assert np.abs(t[np.abs(t) < 4.9] / 0.03 - np.round(t[np.abs(t) < 4.9] / 0.03)).max() < 1e-9
     assert np.diff(t).max() < 0.38  # no gap between the fine part, the coarse part and the ends
     assert t == pytest.approx(-t[::-1])
 
@@ -108,10 +108,10 @@ def test_heights_of_laws_with_closed_forms(reach: float) -> None:
 def test_what_is_charged_for_nodes_and_rounding(reach: float) -> None:
     series, step = blocks._series(reach), math.pi / reach
     assert series.frequency == pytest.approx(step * np.arange(1, len(series.frequency) + 1), rel=1e-15)
-    assert 8.8 / 0.03 <= series.frequency[-1] <= 8.8 / 0.03 + 2 * step
+    assert 8.8 / 0.015 <= series.frequency[-1] <= 8.8 / 0.015 + 2 * step
     after = series.frequency[-1] + step * np.arange(1, 4000)
     most = (2 * reach / after + 2 / after**2) / reach
-    left_out = float((np.exp(-((0.03 * after) ** 2) / 2) * most).sum())
+    left_out = float((np.exp(-((0.015 * after) ** 2) / 2) * most).sum())
     assert left_out <= series.truncation <= 1.3 * left_out
     spoiled, size = np.full(len(series.frequency), 1e-12), np.linspace(1, 0, len(series.frequency))
     weight = (2 * reach / series.frequency + 2 / series.frequency**2) / reach
@@ -134,7 +134,7 @@ def test_the_characteristic_function_is_as_near_as_is_charged() -> None:
     for f, term, bad in zip(exact(frequency), terms, exact(spoiled), strict=True):
         t = f / mp.mpf(deviation)
         psi = mp.fsum(q * mp.expj(t * x) for x, q in zip(exact(one.x), exact(MASSES), strict=True))
-        decay = (mp.mpf(0.03) * f) ** 2 / 2
+        decay = (mp.mpf(0.015) * f) ** 2 / 2
         truth = psi**M * mp.exp(-decay)
         assert abs(mp.mpc(complex(term)) - truth) <= bad
         size, log = abs(truth), mp.log(psi)
@@ -147,7 +147,7 @@ def test_the_characteristic_function_is_as_near_as_is_charged() -> None:
     for f, term, bad in zip(exact(frequency), terms, exact(spoiled), strict=True):
         t = f / mp.mpf(deviation)
         log = mp.log(mp.fsum(q * mp.expj(t * x) for x, q in zip(exact(one.x), exact(MASSES), strict=True)))
-        error = (8 * M * abs(log) + 16 * (1 + M * abs(log) + (mp.mpf(0.03) * f) ** 2 / 2)) * mp.mpf(ULP)
+        error = (8 * M * abs(log) + 16 * (1 + M * abs(log) + (mp.mpf(0.015) * f) ** 2 / 2)) * mp.mpf(ULP)
         assert abs(bad / (abs(mp.mpc(complex(term))) * mp.expm1(error)) - 1) <= 1e-6
     # a node that is not known is charged in full: what the true and the computed one may be
     one.off = 1e-3
@@ -155,7 +155,7 @@ def test_the_characteristic_function_is_as_near_as_is_charged() -> None:
     for f, term, bad in zip(exact(frequency), terms, exact(spoiled), strict=True):
         t = f / mp.mpf(deviation)
         psi = abs(mp.fsum(q * mp.expj(t * x) for x, q in zip(exact(one.x), exact(MASSES), strict=True)))
-        most = (psi + t * mp.mpf(1e-3)) ** M * mp.exp(-((mp.mpf(0.03) * f) ** 2) / 2)
+        most = (psi + t * mp.mpf(1e-3)) ** M * mp.exp(-((mp.mpf(0.015) * f) ** 2) / 2)
         if M * t * 1e-3 / psi > 0.1:
             assert abs(bad / (2 * (abs(mp.mpc(complex(term))) + 2 * most)) - 1) <= 1e-6
         assert bad >= abs(mp.mpc(complex(term))) * mp.expm1(min(0.1, M * t * 1e-3 / psi)) * (1 - 1e-9)

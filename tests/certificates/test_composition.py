@@ -13,7 +13,7 @@ from oracles.scale import full
 from shuffledp import Certificate, Gaussian, Guarantee, RandomizedResponse, verify
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.numeric import Numeric
-from shuffledp.certificates.composition import Release, composed_delta, contour_delta
+from shuffledp.certificates.composition import Release, composed_delta, contour_delta, enumerated_delta
 from shuffledp.certificates.loss import loss_law
 from shuffledp.certificates.positive_part import BITS
 from shuffledp.certificates.randomizers import law_of
@@ -43,6 +43,27 @@ def test_gaussian_curves_compose_to_a_gaussian_curve(signal: float, rounds: int)
             assert exact <= contour_delta([(law, rounds)], epsilon) <= exact * 1.004
 
 
+def test_outcomes_of_several_laws_are_listed() -> None:
+    """Each loss of each law apart, infinite ones as well."""
+    with ctx.workprec(BITS):
+        first = loss_law([0.0, 0.4, 1.0], [arb(0.4), arb(0.15), arb(0.05)])
+        second = loss_law([0.0, 0.7], [arb(0.3), arb(0.01)])
+        losses = [
+            [
+                *zip(map(float, law.finite.values), map(float, law.finite.masses), strict=True),
+                (math.inf, float(law.infinite)),
+            ]
+            for law in (first, first, second, second, second)
+        ]
+        for epsilon in (0.0, 0.3, 1.7, 4.2):
+            exact = math.fsum(
+                math.prod(mass for _, mass in outcome)
+                * max(0.0, -math.expm1(epsilon - sum(loss for loss, _ in outcome)))
+                for outcome in product(*losses)
+            )
+            assert float(enumerated_delta([(first, 2), (second, 3)], epsilon)) == pytest.approx(exact, rel=1e-12)
+
+
 def exact_rounds(keep: Fraction, rounds: int, growth: Fraction) -> Fraction:
     """The delta of a biased coin that is thrown so often, q = 1 - p for the other value."""
     total = Fraction(0)
@@ -67,6 +88,8 @@ def test_coins_compose_to_the_exact_curve() -> None:
             exact = arb(fmpq(*exact_rounds(keep, rounds, growth).as_integer_ratio()))
             found = contour_delta([(law, rounds)], epsilon)
             assert exact * (1 - 1e-12) <= found <= exact * 1.05
+            listed = enumerated_delta([(law, rounds)], epsilon)
+            assert exact * (1 - 1e-12) <= listed <= exact * (1 + 1e-12)
             halves = contour_delta([(law, rounds - rounds // 2), (law, rounds // 2)], epsilon) if rounds > 1 else found
             assert exact * (1 - 1e-12) <= halves <= exact * 1.05
 

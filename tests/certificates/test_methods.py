@@ -166,3 +166,11 @@ def test_the_cover_of_large_crowds_holds_near_the_worst_dataset(others: int) -> 
     with ctx.workprec(BITS):
         assert covered(coins, others, arb(found.epsilon).exp(), arb(1e-6), lambda: None)
         assert not covered(coins, others, arb(found.epsilon * 0.998).exp(), arb(1e-6), lambda: None)
+
+
+def test_values_whose_squares_are_no_doubles() -> None:
+    """As they are at an epsilon of hundreds, up to which a curve of dummies may be followed."""
+    with ctx.workprec(BITS):
+        for crowd in (Crowd(users=3), Crowd(mean=arb(3))):
+            law = Term([arb(1), -arb(600).exp()], [arb(0.1), arb(0.1)])
+            assert 0 < chernoff(law, crowd) < 1

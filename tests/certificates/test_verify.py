@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,11 @@ from oracles.claims import KINDS, random_certificate
 from oracles.process import called
 from oracles.scale import full
 from shuffledp import Certificate, Channel, Gaussian, Generic, Guarantee, Laplace, RandomizedResponse, account, verify
-from shuffledp.accounting.best import Best
-from shuffledp.accounting.solve import Problem, solve
 from shuffledp.cli import cli
 from shuffledp.core.canonical import digest
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
-from shuffledp.randomizers.registry import RANDOMIZERS, from_document
+from shuffledp.randomizers.registry import RANDOMIZERS
 
 EACH = full(1, 40)
 RESPONSE = RandomizedResponse(size=10, epsilon0=1.0).as_run()
@@ -48,40 +47,19 @@ def rehashed(document: dict[str, Any]) -> dict[str, Any]:
     return body | {"sha256": digest(body)}
 
 
-A_HAIR = EACH // 20
-"""Of many claims a few may miss by a hair: two methods cut laws differently, and 0.2 % of a tiny epsilon hardly moves delta."""
+@cache
+def certificates(kind: str) -> list[Certificate]:
+    rng = random.Random(f"certificates of {kind}")
+    return [random_certificate(kind, rng) for _ in range(EACH)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_claims_are_confirmed_and_0_2_percent_better_ones_are_not(kind: str) -> None:
-    rng = random.Random(f"certificates of {kind}")
-    refused, better_confirmed = list[Certificate](), list[Certificate]()
-    for _ in range(EACH):
-        certificate = random_certificate(kind, rng)
-        better = replace(certificate, epsilon=certificate.epsilon * 0.998)
+    for certificate in certificates(kind):
         found = verify(certificate.document())
-        if not found.confirmed:
-            refused.append(certificate)
-            assert found.reached is not None
-            assert found.reached <= 1.005 * certificate.delta
-        if verify(better.document()).confirmed:
-            better_confirmed.append(certificate)
-            if kind in WITH_LOWER_ENDS:  # it must be true, then
-                false = replace(certificate, epsilon=least_epsilon(certificate) * 0.998)
-                assert not verify(false.document()).confirmed, certificate
-    assert len(refused) <= A_HAIR, refused
-    assert len(better_confirmed) <= A_HAIR, better_confirmed
-
-
-WITH_LOWER_ENDS = ("response", "coin", "laplace", "gaussian", "channel", "lattice", "cushion")
-
-
-def least_epsilon(certificate: Certificate) -> float:
-    """No claim below this is true: one dataset is enough to show that."""
-    blanket = from_document(certificate.randomizer).blanket()
-    found = solve(Best(), Problem(randomizer=blanket, n=certificate.honest, delta=certificate.delta)).lower
-    assert found is not None
-    return float(found)
+        assert found.confirmed, (certificate, found.reached)
+        better = replace(certificate, epsilon=certificate.epsilon * 0.998)
+        assert verify(better.document()).verdict == "refused", certificate
 
 
 def test_every_kind_of_randomizer_is_known() -> None:
@@ -137,8 +115,22 @@ def found_at(document: Any, path: tuple[Any, ...]) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_field_that_is_edited_is_refused(kind: str) -> None:
     """Everything is changed, dropped and added to, one thing at a time."""
-    document = random_certificate(kind, random.Random(f"edits of {kind}")).document()
-    edits = []
+    for certificate in certificates(kind):
+        document = certificate.document()
+        for path, new in edits_of(document):
+            edited: Any = copy.deepcopy(document)
+            if path:
+                found_at(edited, path[:-1])[path[-1]] = new
+            else:
+                edited = new
+            found = verify(edited)
+            assert found.verdict == "refused", path
+            assert found.reason.endswith(".")
+
+
+def edits_of(document: Any) -> list[tuple[tuple[Any, ...], Any]]:
+    """Where, and what stands there instead."""
+    edits = list[tuple[tuple[Any, ...], Any]]()
     for path in paths(document):
         node = found_at(document, path)
         if path:
@@ -156,15 +148,7 @@ def test_any_field_that_is_edited_is_refused(kind: str) -> None:
             edits.append((path, node | {"more": "1"}))
         if isinstance(node, list):
             edits += [(path, [*node, "1"]), *((path, node[:k] + node[k + 1 :]) for k in range(len(node)))]
-    for path, new in edits:
-        edited: Any = copy.deepcopy(document)
-        if path:
-            found_at(edited, path[:-1])[path[-1]] = new
-        else:
-            edited = new
-        found = verify(edited)
-        assert found.verdict == "refused", path
-        assert found.reason.endswith(".")
+    return edits
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,7 +7,7 @@ is the number of ones among them, the divergence is
     D(A) = max over J of  alpha P(N = J-1) - (a - 1) P(N >= J),     alpha = q - a r,
 
 because N is log-concave. Dropping B known users cannot lower the divergence, so the dataset with A1 users at x and m - B - A1
-at x' covers every A from A1 to A1 + B: some 1,200 such cells cover all datasets. For the reverse pair, zeros are counted.
+at x' covers every A from A1 to A1 + B: some 2,400 such cells cover all datasets. For the reverse pair, zeros are counted.
 Probabilities come from the tilted characteristic function at a few dozen nodes per cell, with aliases, truncation and rounding
 charged (docs/maths/binary.md).
 """
@@ -30,7 +30,7 @@ from shuffledp.references import cite
 
 _BITS: Final = 2500
 """Enough for 1 - (1 - 1e-300)."""
-_CELLS: Final = 1200
+_CELLS: Final = 2400
 _DATASETS: Final = 200
 _AT_ONCE: Final = 300
 """Datasets that are evaluated side by side."""

@@ -41,6 +41,10 @@ _TILTS: Final = np.array([0.6, 0.8, 1.0, 1.3, 1.8])
 """Around the saddle point of the normal approximation."""
 _STEEPEST: Final = 600.0
 """Largest theta x: e^600 is a double."""
+_LIKELY: Final = 1 / 3
+"""The part of the forecast loss that is lost at least: the forecast is a cautious one."""
+_ENOUGH: Final = 1e-5
+"""Several pairs of inputs are not told apart for less than this of delta."""
 _TOO_FEW: Final = "there are too few users for a crowd and a cushion. Use the numeric bound."
 
 
@@ -82,7 +86,7 @@ class Cushion:
             return False
         profile = _profile(blanket)
         split, lost = _best_split(profile, n, epsilon)
-        return split is not None and profile.chi * (1 + lost) < profile.blanket_chi
+        return split is not None and profile.chi * (1 + _LIKELY * lost) < profile.blanket_chi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,17 +254,23 @@ def _worst(blanket: Blanket, split: _Split, epsilon: float) -> tuple[float, Erro
     """An upper end of log delta over all pairs of inputs.
 
     The most promising pair first. Those whose Chernoff bound is not below it are then evaluated together: a block may be
-    replaced by a law that is above it for every pair.
+    replaced by a law that is above it for every pair. Where that is too much for them, it is for each half of them alone.
     """
     crowds = [_Crowd(laws, split.excess, epsilon) for laws in _stacks(blanket)]
     ceilings = [crowd.ceiling(split.crowd) for crowd in crowds]
-    first = max(range(len(crowds)), key=ceilings.__getitem__)
+    first, *others = sorted(range(len(crowds)), key=ceilings.__getitem__, reverse=True)
     worst, ledger = _evaluated([crowds[first]], split, ceilings[first])
-    rest = [i for i, ceiling in enumerate(ceilings) if ceiling > worst and i != first]
-    if rest:
-        together, its_ledger = _evaluated([crowds[i] for i in rest], split, max(ceilings[i] for i in rest))
-        if together > worst:
-            worst, ledger = together, its_ledger
+    groups = [others]
+    while groups:
+        group = [i for i in groups.pop() if ceilings[i] > worst]
+        if not group:
+            continue
+        found, its_ledger = _evaluated([crowds[i] for i in group], split, ceilings[group[0]])
+        if found > worst + _ENOUGH and len(group) > 1:
+            half = (len(group) + 1) // 2
+            groups += [group[half:], group[:half]]
+        elif found > worst:
+            worst, ledger = found, its_ledger
     log_delta = worst + split.log_factor - math.log(split.crowd)
     log_delta = float(np.logaddexp(log_delta, split.log_failure))
     return log_delta + 32 * ULP * (1 + abs(log_delta) + abs(worst) + abs(split.log_failure)), ledger

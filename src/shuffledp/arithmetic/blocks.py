@@ -18,16 +18,16 @@ import numpy as np
 
 from shuffledp.arithmetic.law import ULP, Complexes, Law, Reals
 
-_SMOOTHING: Final = 0.03
-"""Deviation of the added noise, in standard deviations of the block: it adds 0.09 % to the variance."""
+_SMOOTHING: Final = 0.015
+"""Deviation of the added noise, in standard deviations of the block: it adds 0.02 % to the variance."""
 _CUT: Final = 8.8
 """Nodes go to _CUT / s."""
 _REACHES: Final = (8.0, 9.0, 10.0, 12.0, 15.0, 20.0, 27.0, 40.0)
 """Half periods to try, in standard deviations of the block."""
 _NEGLIGIBLE: Final = 1e-15
 """What the tail beyond the period may have, relative to the standard deviation."""
-_FINE: Final = 0.06
-"""Step of the grid, in standard deviations, where the block has its mass: it adds 0.06 % to the variance."""
+_FINE: Final = 0.03
+"""Step of the grid, in standard deviations, where the block has its mass: it adds 0.015 % to the variance."""
 _MIDDLE: Final = 5.0
 """Where the fine part of the grid ends."""
 _COARSE: Final = 0.25

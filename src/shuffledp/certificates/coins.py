@@ -19,7 +19,7 @@ from flint import acb, arb, ctx, fmpq
 
 _BITS = 160
 _FIRST_CELLS = 24
-_MOST_DATASETS = 6000
+_MOST_DATASETS = 12_500
 _PERIODS, _CUT = 26.0, 9.0
 """Nodes are so close that copies are 26 standard deviations of N apart and fade, and go 9 reciprocal ones out."""
 _STEEPEST = 60.0

@@ -13,14 +13,14 @@ upper bound for every x, P and t, and only the nodes that are left out are charg
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
 from flint import acb, arb
 
-from shuffledp.certificates.contour import Fading, Term, least, worth_summing
+from shuffledp.certificates.contour import Fading, Term, least, positive, worth_summing
 from shuffledp.certificates.curve import Curve
 from shuffledp.certificates.law import Law
 from shuffledp.certificates.loss import LossLaw, loss_law
@@ -28,13 +28,17 @@ from shuffledp.certificates.loss import LossLaw, loss_law
 _NODES: Final = (180, 360, 720)
 """Points of each curve: a few are quick and often enough."""
 _CURVE_FINENESS: Final = 0.01
-_FINENESS: Final = 0.004
-"""Of the last contour: the standard deviation of Z in those of X."""
+_FINENESS, _FINER = 0.004, 0.001
+"""Of the last contour, the standard deviation of Z in those of X; the smaller one where a claim is missed narrowly."""
+_NARROWLY: Final = 5e-4
+"""What the larger one costs at most, of delta."""
 _NEGLIGIBLE: Final = 1e-9
 """An interval of nodes is left out if it has less than this share of the sum."""
 _WIDEST: Final = 0.3
 """An interval of nodes is no wider than this, in reciprocal standard deviations of one loss."""
-_CHARGED: Final = 1e-4
+_ENUMERABLE: Final = 20_000
+"""Outcomes that are summed up one by one."""
+_CHARGED: Final = 1e-8
 """The part of delta that may be charged for where the curves are cut off."""
 _FALLING: Final = 0.9
 _FARTHEST: Final = 600.0
@@ -69,11 +73,14 @@ def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb
     best = arb(1)
     for nodes in _NODES:
         points = [(_points(curve, charged / rounds, nodes, tick), rounds) for curve, rounds in curves]
-        best = best.min(contour_delta([(loss_law(*each), rounds) for each, rounds in points], epsilon))
+        laws = [(loss_law(*each), rounds) for each, rounds in points]
+        best = best.min(_delta(laws, epsilon))
+        if target < best <= (1 + _NARROWLY) * target:
+            best = best.min(_delta(laws, epsilon, _FINER))
         if best <= target:
             break
         # half as many points cost four times as much, so that a third of the difference is left to gain
-        half = contour_delta([(loss_law(e[::2], d[::2]), rounds) for (e, d), rounds in points], epsilon)
+        half = _delta([(loss_law(e[::2], d[::2]), rounds) for (e, d), rounds in points], epsilon)
         if best - (half - best) / 2 > target:
             break
     return best
@@ -90,15 +97,48 @@ def _alone(curves: Sequence[tuple[Curve, int]], epsilon: float) -> bool:
     return bool(total <= epsilon)
 
 
-def contour_delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float) -> arb:
+def _delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float, fineness: float = _FINENESS) -> arb:
+    """The curve of all losses together at this epsilon, from above: exactly, if the outcomes can be listed."""
+    outcomes = math.prod(math.comb(rounds + len(law.finite.values) - 1, rounds) for law, rounds in laws)
+    return enumerated_delta(laws, epsilon) if outcomes <= _ENUMERABLE else contour_delta(laws, epsilon, fineness)
+
+
+def enumerated_delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float) -> arb:
+    """The sum over all outcomes: how many losses of each law have which value. Losses of few users are few values."""
+    total = [(arb(1), arb(0))]
+    for law, rounds in laws:
+        outcomes = list(_outcomes(list(zip(law.finite.masses, law.finite.values, strict=True)), rounds))
+        total = [(p * mass, x + loss) for p, x in total for mass, loss in outcomes]
+    finite = sum((mass * positive(-(arb(epsilon) - loss).expm1()) for mass, loss in total), arb(0))
+    return _infinite(laws) + finite
+
+
+def _outcomes(points: Sequence[tuple[arb, arb]], rounds: int) -> Iterator[tuple[arb, arb]]:
+    """Mass and sum of so many independent losses, for every way to distribute them over their values."""
+    (mass, loss), *others = points
+    if not others:
+        yield mass**rounds, rounds * loss
+        return
+    for count in range(rounds + 1):
+        part = math.comb(rounds, count) * mass**count
+        for rest, total in _outcomes(others, rounds - count):
+            yield part * rest, count * loss + total
+
+
+def _infinite(laws: Sequence[tuple[LossLaw, int]]) -> arb:
+    """The mass of those outcomes in which some loss is infinite."""
+    whole = sum((rounds * law.finite.mass.log() for law, rounds in laws), arb(0))
+    return whole.exp() * sum((r * (law.infinite / law.finite.mass).log1p() for law, r in laws), arb(0)).expm1()
+
+
+def contour_delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float, fineness: float = _FINENESS) -> arb:
     """The curve of all losses together at this epsilon, from above."""
     finite = [(law.finite, rounds) for law, rounds in laws]
-    whole = sum((rounds * law.finite.mass.log() for law, rounds in laws), arb(0))
-    infinite = whole.exp() * sum((r * (law.infinite / law.finite.mass).log1p() for law, r in laws), arb(0)).expm1()
+    infinite = _infinite(laws)
     if sum((rounds * reduce(arb.max, law.values) for law, rounds in finite), arb(0)) <= epsilon:
         return infinite
     x, deviation = _guess(finite, epsilon)
-    at, smooth, period = arb(x), arb(_FINENESS * max(deviation, 1 / x)), 11 * deviation + 24 / x
+    at, smooth, period = arb(x), arb(fineness * max(deviation, 1 / x)), 11 * deviation + 24 / x
     step = arb(2 * math.pi / period)  # a double; the period is 2 pi over it
     fadings = [(Fading(law, at, arb(0)), rounds) for law, rounds in finite]
     nodes = worth_summing(

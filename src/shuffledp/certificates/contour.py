@@ -13,7 +13,7 @@ from typing import Final
 from flint import acb, acb_mat, arb
 
 REACH: Final = 5.0
-"""Nodes go that many reciprocal standard deviations of the Gaussian noise out."""
+"""Nodes go that many reciprocal standard deviations of the Gaussian noise out, if not told otherwise."""
 _ALWAYS: Final = 24
 """Nodes that are always summed up."""
 _FEWEST: Final = 4
@@ -106,13 +106,16 @@ class Nodes:
     complete: bool
 
 
-def worth_summing(most: Callable[[arb, arb], arb], smooth: arb, step: arb, widest: float, negligible: float) -> Nodes:
+def worth_summing(
+    most: Callable[[arb, arb], arb], smooth: arb, step: arb, widest: float, negligible: float, reach: float = REACH
+) -> Nodes:
     """The nodes that are worth it.
 
     `most` bounds log |M(z) / M(x)| on an interval of y, given by its middle and half its width; intervals are no wider than
-    `widest`, and dispensed with if their sum is at most `negligible`.
+    `widest`, and dispensed with if their sum is at most `negligible`. None is looked at that is farther out than `reach`
+    reciprocal standard deviations of the Gaussian noise: these are charged by what the noise leaves of them.
     """
-    last = math.ceil(REACH / float(smooth * step))
+    last = math.ceil(reach / float(smooth * step))
     left, ranges = _beyond(smooth, step, last), [range(min(_ALWAYS, last) + 1)]
     for nodes in _intervals(ranges[0].stop, last + 1, widest / float(step)):
         low, high = nodes.start * step, (nodes.stop - 1) * step

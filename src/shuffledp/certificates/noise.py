@@ -15,7 +15,7 @@ from flint import arb, ctx
 from shuffledp.certificates.law import Law, Pair
 
 _LAPLACE_STEP: Final = 0.012
-_GAUSSIAN_STEP: Final = 0.022
+_GAUSSIAN_STEP: Final = 0.014
 _CUTS: Final = (*(0.25 * k for k in range(4, 41)), *(0.5 * k for k in range(21, 45)))
 """Where the Gaussian's upper tail may be cut off, in standard deviations of the noise."""
 _STEEPEST: Final = 170.0

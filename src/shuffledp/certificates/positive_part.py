@@ -185,13 +185,13 @@ def _guess(law: Term, crowd: Crowd) -> _Guess:
         rise = math.fsum(w * math.expm1(x * v) for v, w in zip(values, masses, strict=True))
         return copies * (rise if poisson else math.log1p(rise)) - 2 * log_x
 
-    largest = max(values)
-    square = math.fsum(w * v * v for v, w in zip(values, masses, strict=True))
+    largest, size = max(values), max(abs(v) for v in values)  # squares of values may be no doubles, those of shares are
+    square = math.fsum(w * (v / size) ** 2 for v, w in zip(values, masses, strict=True))
     top = math.log(700 / largest)
-    x = math.exp(least(height, min(top, -0.5 * math.log(copies * square)) - 8, top))
+    x = math.exp(least(height, min(top, -0.5 * math.log(copies * square) - math.log(size)) - 8, top))
     weights = [w * math.exp(x * v) for v, w in zip(values, masses, strict=True)]
     whole = 1.0 if poisson else 1 + math.fsum(weights) - math.fsum(masses)
     mean = 0.0 if poisson else math.fsum(w * v for v, w in zip(values, weights, strict=True)) / whole
-    square = math.fsum(w * (v - mean) ** 2 for v, w in zip(values, weights, strict=True)) / whole
-    square += 0.0 if poisson else max(0.0, 1 - math.fsum(masses)) / whole * mean**2
-    return _Guess(x, math.sqrt(copies * square))
+    square = math.fsum(w * ((v - mean) / size) ** 2 for v, w in zip(values, weights, strict=True)) / whole
+    square += 0.0 if poisson else max(0.0, 1 - math.fsum(masses)) / whole * (mean / size) ** 2
+    return _Guess(x, size * math.sqrt(copies * square))
