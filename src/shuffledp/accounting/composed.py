@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from shuffledp.accounting.bound import Claim, outside
 from shuffledp.accounting.composition import Collection, Composition, compose
+from shuffledp.accounting.loss_grid import NODES
 from shuffledp.accounting.numeric import Numeric
 from shuffledp.arithmetic.balls import log_up
 from shuffledp.arithmetic.enclosure import Enclosure
@@ -35,5 +36,12 @@ def releases(blanket: Blanket, n: int, rounds: int) -> list[Collection]:
 
     By the numeric bound: proved as well, and many times faster than the exact one for coins.
     """
-    often = Counter(blanket.releases() or (blanket,))
-    return [Collection(blanket=part, n=n, rounds=rounds * times, bound=Numeric()) for part, times in often.items()]
+    apart = blanket.releases()
+    often, nodes = (
+        Counter(apart or (blanket,)),
+        2 * NODES if apart else NODES,
+    )  # few releases forgive less than many rounds
+    return [
+        Collection(blanket=part, n=n, rounds=rounds * times, bound=Numeric(), nodes=nodes)
+        for part, times in often.items()
+    ]

@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, ctx
 
 from shuffledp.accounting.bound import Bound
-from shuffledp.accounting.loss_grid import DEEPEST, LossGrid, local_end, loss_grid, negligible
+from shuffledp.accounting.loss_grid import DEEPEST, NODES, LossGrid, local_end, loss_grid, negligible
 from shuffledp.accounting.pair_rounds import pair_law
 from shuffledp.accounting.solve import Problem, first_guess
 from shuffledp.arithmetic.balls import exp_up, round_up
@@ -42,12 +42,14 @@ class Collection:
         n: honest reports in each round.
         rounds: how often the same users report with fresh randomness.
         bound: the certified bound whose curve is used.
+        nodes: points at which its curve is evaluated: the more, the tighter.
     """
 
     blanket: Blanket
     n: int
     rounds: int
     bound: Bound
+    nodes: int = NODES
 
     def __post_init__(self) -> None:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= MOST_ROUNDS:
@@ -70,7 +72,7 @@ class Collection:
 
     def grid(self, depth: int = 0) -> LossGrid:
         """Where the curve is evaluated."""
-        return loss_grid(self.delta_up, depth, guess=self._guess(depth), end=local_end(self.blanket))
+        return loss_grid(self.delta_up, depth, guess=self._guess(depth), end=local_end(self.blanket), nodes=self.nodes)
 
     def _guess(self, depth: int) -> float:
         return first_guess(Problem(randomizer=self.blanket, n=self.n, delta=negligible(depth)))

@@ -18,7 +18,7 @@ _BITS_BEYOND: Final = 72
 """Of masses, beyond those of the cut."""
 _SPARE_BITS: Final = 16
 """What a convolution may cut off is so many bits below the cut."""
-_NODES: Final = 120
+NODES: Final = 120
 """Points of a curve up to where it is cut off at first, and again beyond it for deeper cuts."""
 _STEPS_PER_NODE: Final = 4
 """At least so many: nodes are on a grid of a power of two, so that all grids fit together, and still almost evenly spaced."""
@@ -59,14 +59,16 @@ def negligible(depth: int) -> float:
     return 2.0 ** -(_CUT_BITS << depth)
 
 
-def loss_grid(delta_up: Callable[[float], float], depth: int, *, guess: float, end: float = math.inf) -> LossGrid:
-    """Points for this curve, which is nothing from `end` on."""
+def loss_grid(
+    delta_up: Callable[[float], float], depth: int, *, guess: float, end: float = math.inf, nodes: int = NODES
+) -> LossGrid:
+    """About so many points for this curve, which is nothing from `end` on."""
     near = min(end, reach(delta_up, 0, guess))
     far = near if depth == 0 else max(near, min(end, reach(delta_up, depth, near)))
-    step = 2.0 ** math.floor(math.log2(near / (_NODES * _STEPS_PER_NODE)))
-    points = _nodes(near, step)
+    step = 2.0 ** math.floor(math.log2(near / (nodes * _STEPS_PER_NODE)))
+    points = _nodes(near, step, nodes)
     if far > near:
-        points += [points[-1] + k for k in _nodes(far - near, step)[1:]]
+        points += [points[-1] + k for k in _nodes(far - near, step, nodes)[1:]]
     return LossGrid(
         points=tuple(points), step=step, bits=(_CUT_BITS << depth) + _BITS_BEYOND,
         spare=1 << (_BITS_BEYOND - _SPARE_BITS),
@@ -96,8 +98,8 @@ def reach(delta_up: Callable[[float], float], depth: int, guess: float) -> float
     return first_real(lambda e: delta_up(e) <= little, high / 2, high, precision=_REACH_PRECISION)
 
 
-def _nodes(reach: float, step: float) -> list[int]:
+def _nodes(reach: float, step: float, nodes: int) -> list[int]:
     """Multiples of a step, 0 first, almost evenly spaced, the last one at or beyond the reach."""
     last = math.ceil(reach / step)
-    count = min(_NODES, last)
+    count = min(nodes, last)
     return sorted({round(k * last / count) for k in range(count + 1)})

@@ -18,7 +18,7 @@ from shuffledp.core.pair import Pair
 from shuffledp.randomizers.cells import Cells
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
 
-_STEP = 0.015
+_STEP = 0.02
 """Width of a cell of the log-likelihood ratio, relative to the smaller of 1 and its standard deviation 1 / sigma."""
 _CUTS = tuple(k / 8 for k in range(16, 177))
 """Where the upper tail may be cut off: that many standard deviations of the message away."""
