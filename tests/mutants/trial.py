@@ -68,8 +68,10 @@ class Outcome:
 
 
 def distance(bug: Bug, test: str) -> int:
-    """How near a test is: those whose file imports the module first, then of its package, then of every implementation."""
+    """How near a test is: pins and those whose file imports the module first, then of its package, then of every implementation."""
     file = test.partition("::")[0]
+    if file.startswith("tests/pins/"):
+        return 0  # they import no module by name, and are the cheapest
     here = file.startswith(f"tests/{bug.package}/")
     if file == f"src/shuffledp/{bug.module}" or _imports(file, bug.name):
         return 0 if here else 1
