@@ -70,7 +70,7 @@ class Outcome:
 
 
 def distance(bug: Bug, test: str) -> int:
-    """How near a test is: pins and those whose file imports the module first, then of its package, then of every implementation."""
+    """How near a test is: pins, and where its file imports the module; then its package, then every implementation."""
     file = test.partition("::")[0]
     if file.startswith("tests/pins/"):
         return 0  # they import no module by name, and are the cheapest
