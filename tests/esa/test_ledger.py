@@ -243,7 +243,7 @@ def test_what_somebody_else_books_while_one_waits_for_the_turn_is_counted(
 ) -> None:
     """Two who both found room for one more: the second decides again when it is its turn."""
     path = tmp_path / "ledger"
-    budget = {"epsilon": budget_for(2), "delta": 1e-6}
+    budget: dict[str, Any] = {"epsilon": budget_for(2), "delta": 1e-6}
     waiting = Ledger(path, **budget)
     turn = Ledger._alone
 
