@@ -236,3 +236,28 @@ def test_any_randomizer_composes(tmp_path: Path) -> None:
         spend = Spend(randomizer=randomizer.document(), n=100_000, bound="best")
         spent.append(ledger.book(LedgerEntry(task="t", batch=randomizer.kind, spend=spend)).spent_epsilon)
     assert 0 < spent[0] < spent[1] < spent[2]
+
+
+def test_what_somebody_else_books_while_one_waits_for_the_turn_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two who both found room for one more: the second decides again when it is its turn."""
+    path = tmp_path / "ledger"
+    budget: dict[str, Any] = {"epsilon": budget_for(2), "delta": 1e-6}
+    waiting = Ledger(path, **budget)
+    turn = Ledger._alone
+
+    def late(ledger: Ledger, other: str) -> Any:
+        monkeypatch.setattr(Ledger, "_alone", turn)
+        Ledger(path, **budget).book(release(other))
+        return turn(ledger)
+
+    monkeypatch.setattr(Ledger, "_alone", lambda ledger: late(ledger, "a"))
+    assert waiting.book(release("b")).releases == 2
+    assert Ledger(path).balance().releases == 2
+    path.unlink()
+    Ledger(path, **budget).book(release("a"))
+    monkeypatch.setattr(Ledger, "_alone", lambda ledger: late(ledger, "b"))
+    with pytest.raises(NoClaim, match="the budget is spent: 2 releases"):
+        waiting.book(release("c"))
+    assert Ledger(path).balance().releases == 2

@@ -19,9 +19,10 @@ ROOT: Final = Path(__file__).parents[2]
 KEPT: Final = ROOT / ".mutants"
 SOURCES: Final = ROOT / "src" / "shuffledp"
 FOLDERS: Final = (
-    "tests/arithmetic", "tests/core", "tests/randomizers", "tests/accounting", "tests/domains", "src", "tests/conformance",
-    "tests/protocols", "tests/planning", "tests/engines", "tests/stores", "tests/esa", "tests/baselines",
-    "tests/test_adversarial.py", "tests/cli",
+    "tests/pins", "tests/arithmetic", "tests/core", "tests/randomizers", "tests/accounting", "tests/domains", "src",
+    "tests/conformance", "tests/specification", "tests/certificates", "tests/protocols", "tests/planning", "tests/engines",
+    "tests/stores", "tests/esa", "tests/baselines", "tests/test_adversarial.py", "tests/test_blocks.py", "tests/auditing",
+    "tests/cli",
 )  # fmt: skip
 """Where tests of the code that is judged are, the nearest first."""
 _SETTINGS: Final = """\

@@ -35,6 +35,8 @@ _OTHERS: Final = (
     "rfc8785", "scipy.stats", "starlette.applications", "uvicorn",
 )  # fmt: skip
 _NOT_PLANTED: Final = 98
+_NO_CONFTEST: Final = "while loading conftest"
+"""What pytest says, and ends as if it had been called wrongly, if the bug breaks what all tests of a folder share."""
 _TROUBLE: Final = {
     3: "pytest failed",
     4: "pytest was called wrongly",
@@ -68,8 +70,10 @@ class Outcome:
 
 
 def distance(bug: Bug, test: str) -> int:
-    """How near a test is: those whose file imports the module first, then of its package, then of every implementation."""
+    """How near a test is: pins, and where its file imports the module; then its package, then every implementation."""
     file = test.partition("::")[0]
+    if file.startswith("tests/pins/"):
+        return 0  # they import no module by name, and are the cheapest
     here = file.startswith(f"tests/{bug.package}/")
     if file == f"src/shuffledp/{bug.module}" or _imports(file, bug.name):
         return 0 if here else 1
@@ -142,7 +146,7 @@ def run(bug: Bug, tests: Sequence[str], limit: float) -> tuple[str, float]:
         if status == 0:
             return "", seconds
         log = (folder / "log").read_text(encoding="utf-8", errors="replace") if (folder / "log").exists() else ""
-        if status in _TROUBLE:
+        if status in _TROUBLE and _NO_CONFTEST not in log:
             raise RuntimeError(f"{_TROUBLE[status]}: {log[-2000:]}")
         return ("it did not end" if status < 0 else f"it could not be imported: {log[-300:]}"), seconds
 

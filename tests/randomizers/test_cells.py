@@ -9,6 +9,7 @@ import pytest
 from shuffledp import Gaussian, Laplace
 from shuffledp.arithmetic.law import Reals
 from shuffledp.core.pair import Pair
+from shuffledp.randomizers.laplace import _shares
 
 NOISES = [Laplace(epsilon0=0.3), Laplace(epsilon0=2.0), Laplace(epsilon0=7.0), Gaussian(sigma=0.5), Gaussian(sigma=2.0)]
 EPSILON = 0.1
@@ -84,3 +85,9 @@ def test_what_is_cut_off_of_a_gaussian_is_its_tail(sigma: float) -> None:
         assert math.fsum(pair.bare_first) == pytest.approx(0.5 * math.erfc(-y / sigma / math.sqrt(2)), rel=1e-9)
         cuts.append(math.fsum(pair.bare_first))
     assert all(a >= b for a, b in pairwise(cuts))
+
+
+def test_laplaces_law_is_cut_up_to_a_thousandth_of_its_end() -> None:
+    """No further, where cells would be too thin to tell apart; and no less, which would widen the last one."""
+    last = [_shares(0.1 * 1.01**k)[-1] for k in range(400)]
+    assert 1 - 1.5e-3 < max(last) < 1 - 1e-3
