@@ -79,9 +79,9 @@ def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb
             best = best.min(_delta(laws, epsilon, _FINER))
         if best <= target:
             break
-        # half as many points cost four times as much, so that a third of the difference is left to gain
+        # half as many points cost about four times as much, so that a third of the difference is left to gain; at kinks, more
         half = _delta([(loss_law(e[::2], d[::2]), rounds) for (e, d), rounds in points], epsilon)
-        if best - (half - best) / 2 > target:
+        if best - (half - best) > target:
             break
     return best
 
