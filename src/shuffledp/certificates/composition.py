@@ -25,9 +25,8 @@ from shuffledp.certificates.curve import Curve
 from shuffledp.certificates.law import Law
 from shuffledp.certificates.loss import LossLaw, loss_law
 
-_NODES: Final = (180, 360, 720)
-"""Points of each curve: a few are quick and often enough."""
-_CURVE_FINENESS: Final = 0.01
+_CURVES: Final = ((180, 0.01), (360, 0.005), (720, 0.005))
+"""Points of each curve, and how finely it is evaluated at them: a few are quick and often enough."""
 _FINENESS, _FINER = 0.004, 0.001
 """Of the last contour, the standard deviation of Z in those of X; the smaller one where a claim is missed narrowly."""
 _NARROWLY: Final = 5e-4
@@ -66,12 +65,12 @@ def releases(law: Law, rounds: int) -> list[Release]:
 
 def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb, tick: Callable[[], None]) -> arb:
     """An upper bound on the delta of all releases together, refined until it is at most the target, or seems not to get there."""
-    curves = [(Curve(part.law, n, _CURVE_FINENESS), part.rounds) for part in parts]
-    if _alone(curves, epsilon):
-        return arb(0)
     charged = _CHARGED * float(target) / len(parts)
     best = arb(1)
-    for nodes in _NODES:
+    for nodes, fineness in _CURVES:
+        curves = [(Curve(part.law, n, fineness), part.rounds) for part in parts]
+        if _alone(curves, epsilon):
+            return arb(0)
         points = [(_points(curve, charged / rounds, nodes, tick), rounds) for curve, rounds in curves]
         laws = [(loss_law(*each), rounds) for each, rounds in points]
         best = best.min(_delta(laws, epsilon))
