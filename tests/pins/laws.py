@@ -337,6 +337,6 @@ def core() -> dict[str, Case]:
         ] + [users_at(np.zeros(0), np.array([1.0]), np.array([1])), Population(values=np.arange(2), users=np.array([3, 4])).n],
         "ragged": lambda: [
             ragged[r] for r in (slice(1, 3), np.array([3, 0, 3]), np.array([True, False, True, False]))
-        ] + [ragged.of_row(k) for k in range(4)] + [Ragged.joined([ragged, ragged[slice(0, 2)]]), len(ragged)],
+        ] + [ragged.of_row(k) for k in range(4)] + [len(ragged)],
         "exact fractions": lambda: [honest.exact_fraction(f) for f in (0.7, 1.0, 0.1, 1e-9)] + [Fraction(1, 3)],
     }  # fmt: skip

@@ -1,6 +1,5 @@
 """Messages of people who do not all send equally many."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -39,11 +38,6 @@ class Ragged:
         before = np.cumsum(chosen) - chosen
         places = np.repeat(starts - before, chosen) + np.arange(int(chosen.sum()))
         return type(self)(self.values[places], self.each[rows])
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """The rows of several, one after the other."""
-        return cls(np.concatenate([part.values for part in parts]), np.concatenate([part.each for part in parts]))
 
     def of_row(self, row: int) -> NDArray[np.unsignedinteger]:
         """The messages of one row."""

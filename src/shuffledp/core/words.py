@@ -42,7 +42,7 @@ MOST_QUESTIONS: Final = 1 << 16
 """That one person answers."""
 _FEW_BYTES: Final = 15
 """Of 256."""
-_ZEROS: Final = memoryview(bytes(1 << 20))
+_ZEROS: Final = memoryview(bytes(1 << 21))
 """Made once: to make them for each call takes longer than the cipher."""
 _FIRST_DRAWS: Final[dict[Lane, int]] = {CHOICE: 1 << 33, PART: 1 << 34}
 

@@ -16,7 +16,7 @@ from shuffledp.errors import InvalidInput
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROWS: Final = 1 << 20
+ROWS: Final = 1 << 21
 """Rows of a batch; CSV batches are blocks of bytes instead."""
 _Step = TypeVar("_Step")
 _LARGE: Final = 1 << 22

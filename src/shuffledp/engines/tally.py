@@ -16,10 +16,8 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.randomized import randomized
 
-BLOCK = 1 << 20
-"""Rows randomized at once: so many that threads rarely wait for each other's Python."""
-_TOGETHER = 2
-"""Blocks whose messages are counted together: to go through a million counters for each would take too long."""
+BLOCK = 1 << 21
+"""Rows randomized and counted at once: so many that threads rarely wait for each other's Python, or for a million counters."""
 _FEW = 1 << 16
 """Counters that every thread may have for itself."""
 
@@ -90,19 +88,14 @@ class Tallying:
         """
         if addresses is not None and len(addresses) != len(raw):
             raise InvalidInput("there is not one address for each row. Give one for each.")
-        left_out, waiting = np.asarray(leave_out, dtype=np.int64), list[Any]()
+        left_out = np.asarray(leave_out, dtype=np.int64)
         for start in range(0, max(1, len(raw)), self._rows):
             end = start + self._rows
             surplus = left_out[(left_out >= start) & (left_out < end)] - start if len(left_out) else left_out
             words = self._words
             if addresses is not None:
                 words = RowWords(words, addresses[start:end], first_row + start)
-            waiting.append(self._block(raw[start:end], words, first_row + start, surplus))
-            if len(waiting) == _TOGETHER:
-                self._count(waiting)
-                waiting.clear()
-        if waiting:
-            self._count(waiting)
+            self._count(self._block(raw[start:end], words, first_row + start, surplus))
 
     def tally(self) -> Tally:
         """Of all that was added."""
@@ -126,8 +119,8 @@ class Tallying:
             )  # fmt: skip
         return messages if keep is None else protocol.select(messages, keep)
 
-    def _count(self, waiting: list[Any]) -> None:
-        protocol, messages = self._protocol, self._protocol.joined(waiting)
+    def _count(self, messages: Any) -> None:
+        protocol = self._protocol
         if protocol.counters <= _FEW:
             found = protocol.count(messages).values
             with self._turn:

@@ -1,7 +1,6 @@
 """Counts by a true message and a few dummies beside it: almost a curator's accuracy for a little more traffic."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -98,10 +97,6 @@ class DummyCounts(Counting, Deployable):
     def counters(self) -> int:
         """One for each message, and one for the users."""
         return self.alphabet + 1
-
-    def joined(self, parts: Sequence[Ragged]) -> Ragged:
-        """Their rows one after the other."""
-        return Ragged(np.concatenate([part.values for part in parts]), np.concatenate([part.each for part in parts]))
 
     def count(self, messages: Ragged) -> Counts:
         """How often each message occurs, and how many users there are."""

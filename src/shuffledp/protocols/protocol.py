@@ -19,7 +19,6 @@ from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population
-from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
@@ -136,14 +135,6 @@ class ShuffleProtocol(ABC):
     def select(self, messages: Any, rows: NDArray[np.bool_]) -> Any:
         """The messages of some of the users."""
         return tuple(part[rows] for part in messages) if isinstance(messages, tuple) else messages[rows]
-
-    def joined(self, parts: Sequence[Any]) -> Any:
-        """The messages of several groups of users, one after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        if isinstance(parts[0], tuple):
-            return tuple(np.concatenate(some) for some in zip(*parts, strict=True))
-        return Ragged.joined(parts) if isinstance(parts[0], Ragged) else np.concatenate(parts)
 
     # What they add up to
 

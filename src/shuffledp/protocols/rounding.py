@@ -38,10 +38,10 @@ def to_grid(
     rest = share(array[tied]) * (256.0 * steps)
     rest -= np.floor(rest)
     rest *= 2.0**64
-    whole = np.floor(rest)
-    last = np.floor((rest - whole) * 2.0**64)
-    even = blocks[:, 0] == whole.astype(np.uint64)
-    up = (blocks[:, 0] < whole.astype(np.uint64)) | (even & (blocks[:, 1] < last.astype(np.uint64)))
+    whole = rest.astype(np.uint64)
+    up = blocks[:, 0] < whole
+    for j in np.flatnonzero(blocks[:, 0] == whole):  # once in 2^64 of them
+        up[j] = blocks[j, 1] < np.uint64((rest[j] - np.floor(rest[j])) * 2.0**64)
     symbols[tied] += up
     return symbols
 

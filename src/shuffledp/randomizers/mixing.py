@@ -18,10 +18,7 @@ def with_blanket(
     where = where_at_most(drawn, top)
     rows = where.view(np.uint64) + np.uint64(first_row)
     blocks = words.blocks(rows, 0)
-    replies = uniform_below(size, rows, words, blocks, 0).astype(messages.dtype)
     # A byte equal to the threshold's settles nothing: the next 56 bits do.
-    tied = np.flatnonzero(drawn[where] == top)
-    truthful = tied[blocks[tied, 0] >> np.uint64(8) >= rest]
-    replies[truthful] = messages[where[truthful]]
-    messages[where] = replies
+    below = (drawn[where] < top) | (blocks[:, 0] >> np.uint64(8) < rest)
+    messages[where[below]] = uniform_below(size, rows[below], words, blocks[below], 0)
     return messages
