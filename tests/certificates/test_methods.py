@@ -65,6 +65,33 @@ def test_the_contour_is_above_the_exact_expectation_and_close_to_it() -> None:
             assert exact <= chernoff(term(law), Crowd(n))
 
 
+RARE: Values = [
+    (Fraction(7), Fraction(1, 40)),
+    (Fraction(-9), Fraction(1, 30)),
+    (Fraction(-1, 3), Fraction(1, 50)),
+    (Fraction(2), Fraction(1, 60)),
+]
+
+
+def test_where_few_values_differ_from_0_even_wide_noise_costs_little() -> None:
+    """Outcomes with a few such values are summed up as they are."""
+    exact = exact_expectation(RARE, 9)
+    poisson, often = Fraction(0), Fraction(1)
+    for copies in range(1, 10):
+        often *= Fraction(5, 2) / copies
+        poisson += often * exact_expectation(RARE, copies)
+    with ctx.workprec(BITS):
+        truth = arb(fmpq(*exact.as_integer_ratio()))
+        assert truth <= contour_bound(term(RARE), Crowd(9), 0.1) <= (1 + 1e-6) * truth
+        # of ten copies and more there is less than a thousandth
+        nearly = arb(fmpq(*poisson.as_integer_ratio())) * (-arb(5) / 2).exp()
+        assert nearly <= contour_bound(term(RARE), Crowd(mean=arb(5) / 2), 0.1) <= 1.002 * nearly
+        # where a few are rare, noise costs what it costs
+        often_more = [(value, 9 * mass) for value, mass in RARE]
+        truth = arb(fmpq(*exact_expectation(often_more, 9).as_integer_ratio()))
+        assert contour_bound(term(often_more), Crowd(9), 0.1) > (1 + 1e-3) * truth
+
+
 def test_wider_noise_is_only_looser() -> None:
     law, n = term(random_law(random.Random(6))), 300
     with ctx.workprec(BITS):

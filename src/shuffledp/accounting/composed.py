@@ -10,6 +10,7 @@ from shuffledp.accounting.loss_grid import NODES
 from shuffledp.accounting.numeric import Numeric
 from shuffledp.arithmetic.balls import log_up
 from shuffledp.arithmetic.enclosure import Enclosure
+from shuffledp.arithmetic.loss import FINE
 from shuffledp.core.blanket import Blanket
 from shuffledp.errors import NoClaim
 
@@ -37,11 +38,9 @@ def releases(blanket: Blanket, n: int, rounds: int) -> list[Collection]:
     By the numeric bound: proved as well, and many times faster than the exact one for coins.
     """
     apart = blanket.releases()
-    often, nodes = (
-        Counter(apart or (blanket,)),
-        2 * NODES if apart else NODES,
-    )  # few releases forgive less than many rounds
-    return [
-        Collection(blanket=part, n=n, rounds=rounds * times, bound=Numeric(), nodes=nodes)
-        for part, times in often.items()
+    if not apart:
+        return [Collection(blanket=blanket, n=n, rounds=rounds, bound=Numeric())]
+    return [  # few releases forgive less than many rounds
+        Collection(blanket=part, n=n, rounds=rounds * times, bound=Numeric(), nodes=2 * NODES, fine=4 * FINE)
+        for part, times in Counter(apart).items()
     ]

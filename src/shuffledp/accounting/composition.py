@@ -20,7 +20,7 @@ from shuffledp.accounting.pair_rounds import pair_law
 from shuffledp.accounting.solve import Problem, first_guess
 from shuffledp.arithmetic.balls import exp_up, round_up
 from shuffledp.arithmetic.dots import dominating
-from shuffledp.arithmetic.loss import LossLaw
+from shuffledp.arithmetic.loss import FINE, LossLaw
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket
 from shuffledp.errors import InvalidInput, NoClaim
@@ -43,6 +43,7 @@ class Collection:
         rounds: how often the same users report with fresh randomness.
         bound: the certified bound whose curve is used.
         nodes: points at which its curve is evaluated: the more, the tighter.
+        fine: steps in a standard deviation of what is composed: likewise.
     """
 
     blanket: Blanket
@@ -50,6 +51,7 @@ class Collection:
     rounds: int
     bound: Bound
     nodes: int = NODES
+    fine: int = FINE
 
     def __post_init__(self) -> None:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= MOST_ROUNDS:
@@ -82,7 +84,8 @@ class Collection:
 def _one_round(collection: Collection, depth: int) -> LossLaw:
     grid = collection.grid(depth)
     deltas = np.minimum.accumulate([collection.delta_up(epsilon) for epsilon in grid.epsilons]).tolist()
-    return dominating(grid.points, deltas, step=grid.step, bits=grid.bits, spare=grid.spare)
+    law = dominating(grid.points, deltas, step=grid.step, bits=grid.bits, spare=grid.spare)
+    return replace(law, fine=collection.fine)
 
 
 def compose(collections: Sequence[Collection]) -> "Composition":
@@ -143,7 +146,7 @@ class Composition:
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on epsilon at this delta."""
-        checks.probability(delta, "delta")
+        delta = checks.probability(delta, "delta")
         found = self.law(self._deep_enough(lambda _: delta)).epsilon(delta)
         if self.local_epsilon is not None:
             return self.local_epsilon if found is None else min(found, self.local_epsilon)
@@ -155,7 +158,7 @@ class Composition:
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta at this epsilon."""
-        checks.epsilon(epsilon)
+        epsilon = checks.epsilon(epsilon)
         if self.local_epsilon is not None and epsilon >= self.local_epsilon:
             return 0.0
         return self.law(self._deep_enough(lambda law: law.delta(epsilon))).delta(epsilon)
@@ -174,11 +177,13 @@ class Composition:
 
     def least_epsilon(self, delta: float) -> float | None:
         """A lower bound on epsilon at this delta; None if no pair of datasets is known."""
+        delta = checks.probability(delta, "delta")
         law = self.law_below(self._deep_enough(lambda _: delta))
         return None if law is None else law.epsilon(delta)
 
     def least_delta(self, epsilon: float) -> float | None:
         """A lower bound on delta at this epsilon; None if no pair of datasets is known."""
+        epsilon = checks.epsilon(epsilon)
         law = self.law_below(self._deep_enough(lambda law: law.delta(epsilon)))
         return None if law is None else law.delta(epsilon)
 

@@ -24,8 +24,8 @@ from shuffledp.arithmetic.balls import round_down, round_up
 from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.errors import InvalidInput
 
-_FINE: Final = 64
-"""Steps in a standard deviation that a law keeps when its grid is made coarser."""
+FINE: Final = 64
+"""Steps in a standard deviation that a law keeps when its grid is made coarser, unless it says otherwise."""
 _MOST_POINTS: Final = 2**15
 """Of a law; above it the grid is made coarser anyway."""
 _GUARD: Final = 64
@@ -44,6 +44,7 @@ class LossLaw:
         first: the least loss, in steps.
         masses: from there on.
         infinite: the mass of an infinite loss.
+        fine: steps in a standard deviation that it keeps when its grid is made coarser.
     """
 
     upper: bool
@@ -53,6 +54,7 @@ class LossLaw:
     first: int
     masses: tuple[fmpz, ...]
     infinite: int = 0
+    fine: int = FINE
 
     @cached_property
     def finite(self) -> int:
@@ -88,6 +90,7 @@ class LossLaw:
             masses=tuple(rounded.coeffs()),
             infinite=int(-(-infinite // unit) if self.upper else infinite // unit),
             spare=max(self.spare, other.spare),
+            fine=max(self.fine, other.fine),
         )
         return together.trimmed().fitted()
 
@@ -120,7 +123,7 @@ class LossLaw:
     def fitted(self) -> "LossLaw":
         """On a coarser grid, as long as that is fine enough or this one too long."""
         law, deviation = self, self.deviation
-        while deviation >= 2 * _FINE or len(law.masses) > _MOST_POINTS:
+        while deviation >= 2 * self.fine or len(law.masses) > _MOST_POINTS:
             law, deviation = law.coarser(), deviation / 2
         return law
 

@@ -7,15 +7,19 @@ g(s) has the Fourier transform M(z) e^(t^2 z^2 / 2) / z^2 at z = x + iy, M(z) = 
     sum over k of e^(x k P) g(k P) = (1/P) sum over j of M(z_j) e^(t^2 z_j^2 / 2) / z_j^2,    z_j = x + 2 pi i j / P,
 
 has g(0) among the terms on its left, and all of them are at least 0. So the sum on the right is above E[S_+] for *every* x, P
-and t: there is no error of discretisation to bound. (Outcomes in which at most one l differs from 0 are summed up as they
-are, and taken out of M: what is left is still the transform of a positive measure.) The nodes that are left out of it are at
-most the sum of their absolute values, which M or the Gaussian makes small (contour.py). How x, P, t and the nodes are chosen,
-in doubles, decides how tight the bound is, never whether it holds.
+and t: there is no error of discretisation to bound. (Outcomes in which only a few l differ from 0 are summed up as they are,
+and taken out of M: what is left is still the transform of a positive measure.) The nodes that are left out of it are at most
+the sum of their absolute values, which M or the Gaussian makes small (contour.py). How x, P, t, the nodes and the few are
+chosen, in doubles, decides how tight the bound is, never whether it holds.
 """
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
+from typing import Final
 
 from flint import acb, arb
 
@@ -25,6 +29,10 @@ BITS = 192
 """Working precision of every check."""
 _ENUMERABLE, _FEW_VALUES = 20_000, 12
 """Outcomes that are summed up one by one."""
+_MOST_FEW, _FEW_OUTCOMES = 10, 300
+"""How many l that differ from 0 are a few, and the outcomes with so many or fewer."""
+_RARE: Final = 6.0
+"""If more than this differ from 0 on average, it is rarely just a few."""
 _PASSES = 8
 _NEGLIGIBLE = 1e-9
 """An interval of nodes is left out if it has less than this share of the sum."""
@@ -63,12 +71,13 @@ class Crowd:
             return self.users * fading.log_size(middle, half)
         return self.mean * fading.whole * fading.real_part(middle, half)
 
-    def few(self, mass: arb) -> tuple[arb, arb]:
-        """The probability that no copy has a listed value, all of which have this mass; that just one has, per unit of mass."""
-        if self.mean is None:
-            rest = (1 - mass).max(arb(0))
-            return rest**self.users, self.users * (rest ** (self.users - 1) if self.users > 1 else arb(1))
-        return (-self.mean * mass).exp(), self.mean * (-self.mean * mass).exp()
+    def exactly(self, count: int, mass: arb) -> arb:
+        """The probability that so many copies have a listed value, per product of their masses, which add up to this."""
+        if self.mean is not None:
+            return (-self.mean * mass).exp() * self.mean**count / factorial(count)
+        if count >= self.users:
+            return arb(count == self.users)
+        return comb(self.users, count) * (1 - mass).max(arb(0)) ** (self.users - count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,23 +128,54 @@ def contour_bound(law: Term, crowd: Crowd, fineness: float) -> arb:
     period = 11 * guess.deviation + 24 / guess.x
     step = arb(2 * math.pi / period)  # a double; the period is 2 pi over it
     at_axis = law.rise(x)
-    fading = crowd.fading(law, x)
+    fading, listed = crowd.fading(law, x), _few(law, crowd)
+    # without the outcomes with a few values, which are settled without Z, the transform need not fade as M does
     nodes = worth_summing(
-        lambda middle, half: crowd.faded(fading, middle, half),
+        lambda middle, half: arb(0) if listed > 1 else crowd.faded(fading, middle, half),
         smooth, step, _WIDEST / (fading.deviation if crowd.mean is None else fading.size), _NEGLIGIBLE / guess.x**2,
     )  # fmt: skip
     scale = crowd.log_transform(at_axis)
-    # outcomes with no or one value are settled without Z; where nodes are left out their transform would not have faded
-    none, one = crowd.few(law.mass) if nodes.complete else (arb(0), arb(0))
-    known, none, one = one * law.positive_part(), none / scale.exp(), one / scale.exp()
+    parts = _of_few(law, listed) if listed > 1 or nodes.complete else []
+    few = [crowd.exactly(count, law.mass) for count in range(len(parts))]
+    known = sum((often * part for often, part in zip(few, parts, strict=True)), arb(0))
+    few = [often / scale.exp() for often in few]
     total = 2 * x**2 * nodes.left
     for some in nodes.ranges:
         for j, rise in zip(some, law.rises(x, step, some), strict=True):
             z = acb(x, j * step)
             damping = (smooth**2 * (z * z - x * x) / 2).exp()
-            part = ((crowd.ratio(rise, at_axis) - none - one * (rise + law.mass)) * damping * (x / z) ** 2).real
+            part = ((crowd.ratio(rise, at_axis) - _power_series(few, rise + law.mass)) * damping * (x / z) ** 2).real
             total += 2 * part if j else part
     return known + (scale + (smooth * x) ** 2 / 2).exp() / x**2 * total * step / (2 * arb.pi())
+
+
+def _few(law: Term, crowd: Crowd) -> int:
+    """Up to how many l that differ from 0 outcomes are worth listing."""
+    if float(crowd.expected() * law.mass) > _RARE:
+        return 1
+    values = len(law.values)
+    return max(1, *(count for count in range(_MOST_FEW + 1) if comb(count + values, values) <= _FEW_OUTCOMES))
+
+
+def _of_few(law: Term, most: int) -> list[arb]:
+    """Over all outcomes with 0, 1, ... listed values, up to so many: the products of their masses by the positive parts."""
+    found = []
+    for used in range(most + 1):
+        total = arb(0)
+        for chosen in combinations_with_replacement(range(len(law.values)), used):
+            reached = positive(sum((law.values[kind] for kind in chosen), arb(0)))
+            orders = factorial(used) // prod(map(factorial, Counter(chosen).values()))
+            total += orders * reached * prod((law.masses[kind] for kind in chosen), start=arb(1))
+        found.append(total)
+    return found
+
+
+def _power_series(coefficients: Sequence[arb], at: acb) -> acb:
+    """By Horner's rule."""
+    found = acb(0)
+    for coefficient in reversed(coefficients):
+        found = found * at + coefficient
+    return found
 
 
 def thinned(law: Term, crowd: Crowd, target: arb, loss: float) -> Term:
