@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from shuffledp import KeyedWords
-from shuffledp.core.words import ROUNDING, rows_from
+from shuffledp.core.words import ROUNDING, Lane, rows_from
 from shuffledp.protocols.rounding import to_grid
 
 WORDS = KeyedWords.seeded(11)
@@ -30,3 +31,26 @@ def test_a_value_is_rounded_up_if_136_random_bits_are_below_what_is_beyond_the_g
         scaled = Fraction(float((value - low) / (high - low) * steps))
         word = byte << 128 | upper << 64 | lower
         assert symbol == scaled // 1 + (word < scaled % 1 * 2**136 // 1)
+
+
+class Tied:
+    """Words that settle nothing until the last 64 bits: the byte and the next word are just what is beyond the grid point."""
+
+    private = False
+
+    def __init__(self, byte: int, word: int, last: list[int]) -> None:
+        self._byte, self._blocks = byte, np.array([[word, end] for end in last], dtype=np.uint64)
+
+    def stream(self, first_row: int, count: int, lane: Lane) -> NDArray[np.uint8]:
+        return np.full(count, self._byte, dtype=np.uint8)
+
+    def blocks(self, rows: NDArray[np.uint64], draw: int) -> NDArray[np.uint64]:
+        return self._blocks[rows.astype(np.int64)]
+
+
+@pytest.mark.parametrize("beyond", [Fraction(5, 2**75), Fraction(3, 2**74), Fraction(2**53 - 1, 2**120)])
+def test_the_last_word_decides_where_all_before_it_are_even(beyond: Fraction) -> None:
+    word, last = divmod(int(beyond * 2**136), 2**64)
+    words = Tied(0, word, [last - 1, last, last + 1])
+    found = to_grid(np.full(3, float(beyond)), words, low=0.0, high=1.0, steps=1, first_row=0)
+    assert found.tolist() == [1, 0, 0]
