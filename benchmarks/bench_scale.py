@@ -110,7 +110,7 @@ def compare(path: Path, rows: int, cores: int) -> None:
             }
             for engine in ENGINES:
                 jobs[engine] = lambda engine=engine: run_file(asked, path, column=column, engine=engine)  # type: ignore[misc] # noqa: B023
-            found = fastest(jobs, 3 if rows > 2 * 10**7 else 9)
+            found = fastest(jobs, 3 if rows > 2 * 10**7 else 25)
             for name, cost in found.items():
                 show(rows, cores, question, name, cost, found["DuckDB"])
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shuffledp import KeyedWords
+from shuffledp import InvalidInput, KeyedWords
+from shuffledp.core.ranged import Ranged
 from shuffledp.core.words import ROUNDING, Lane, rows_from
 from shuffledp.protocols.rounding import to_grid
 
@@ -54,3 +55,14 @@ def test_the_last_word_decides_where_all_before_it_are_even(beyond: Fraction) ->
     words = Tied(0, word, [last - 1, last, last + 1])
     found = to_grid(np.full(3, float(beyond)), words, low=0.0, high=1.0, steps=1, first_row=0)
     assert found.tolist() == [1, 0, 0]
+
+
+def test_what_is_known_of_numbers_is_known_of_these_and_of_this_range_only() -> None:
+    beyond = Ranged.of(np.array([0.5, 1.5]), 0.0, 2.0)
+    assert to_grid(beyond, WORDS, low=0.0, high=2.0, steps=2, first_row=0).max() <= 2
+    lied = Ranged.of(np.array([0.5, 1.5]), 0.0, 1.0)
+    for values in (beyond, lied[:], lied + 0.0, lied.copy()):
+        with pytest.raises(InvalidInput, match="outside"):
+            to_grid(values, WORDS, low=0.0, high=1.0, steps=2, first_row=0)
+    with pytest.raises(ValueError, match="read-only"):
+        beyond[0] = 3.0

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.ranged import Ranged
 from shuffledp.core.words import ROUNDING, WordSource, where_few
 from shuffledp.errors import InvalidInput
 
@@ -23,7 +24,7 @@ def to_grid(
     A value outside the range is refused.
     """
     array = checks.numbers(values)
-    if not checks.within(array, low, high):
+    if not (isinstance(values, Ranged) and values.known_within(low, high)) and not checks.within(array, low, high):
         raise InvalidInput(f"a value is outside [{low}, {high}] or not a number. Clamp or drop it first.")
     share = partial(_share, low=low, span=high - low)
     # A grid point and the first eight bits of what is beyond it. A byte below these bits rounds up: then adding what is missing

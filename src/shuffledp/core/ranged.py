@@ -1,0 +1,31 @@
+"""Numbers that are known to be in a range: to look at millions of them again takes as long as to round them."""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Ranged(np.ndarray[Any, np.dtype[np.float64]]):
+    """Doubles from `low` to `high`, which nobody can write to. Nothing is known of what is made of them, parts included.
+
+    >>> numbers = Ranged.of(np.array([0.5, 1.0]), 0.0, 1.0)
+    >>> numbers.known_within(0.0, 1.0), numbers[:1].known_within(0.0, 1.0)
+    (True, False)
+    """
+
+    low: float = math.nan
+    high: float = math.nan
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64], low: float, high: float) -> Self:
+        """These values, which whoever calls this has looked at."""
+        found = values.view(cls)
+        found.low, found.high = low, high
+        found.flags.writeable = False
+        return found
+
+    def known_within(self, low: float, high: float) -> bool:
+        """Whether it was this very range."""
+        return (self.low, self.high) == (low, high)
