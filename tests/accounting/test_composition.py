@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -199,14 +198,6 @@ def test_rounds_of_what_says_nothing_cost_nothing() -> None:
         assert together.epsilon(1e-9) < 1e-6
         assert together.delta(0.01) < 1e-12
         assert (together.least_epsilon(1e-9) or 0.0) <= together.epsilon(1e-9)
-
-
-def test_fractions_are_numbers() -> None:
-    together = compose([collection(RR4, 1000, 3)])
-    assert together.epsilon(Fraction(1, 8)) == together.epsilon(0.125)  # type: ignore[arg-type]
-    assert together.delta(Fraction(1, 8)) == together.delta(0.125)  # type: ignore[arg-type]
-    assert together.least_epsilon(Fraction(1, 1024)) == together.least_epsilon(2**-10)  # type: ignore[arg-type]
-    assert together.least_delta(Fraction(1, 8)) == together.least_delta(0.125)  # type: ignore[arg-type]
 
 
 def test_bad_rounds() -> None:

@@ -40,7 +40,8 @@ def releases(blanket: Blanket, n: int, rounds: int) -> list[Collection]:
     apart = blanket.releases()
     if not apart:
         return [Collection(blanket=blanket, n=n, rounds=rounds, bound=Numeric())]
-    return [  # few releases forgive less than many rounds
-        Collection(blanket=part, n=n, rounds=rounds * times, bound=Numeric(), nodes=2 * NODES, fine=4 * FINE)
+    fine = 4 * FINE if rounds == 1 else FINE  # few releases forgive less than many rounds
+    return [
+        Collection(blanket=part, n=n, rounds=rounds * times, bound=Numeric(), nodes=2 * NODES, fine=fine)
         for part, times in Counter(apart).items()
     ]

@@ -146,7 +146,7 @@ class Composition:
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on epsilon at this delta."""
-        delta = checks.probability(delta, "delta")
+        checks.probability(delta, "delta")
         found = self.law(self._deep_enough(lambda _: delta)).epsilon(delta)
         if self.local_epsilon is not None:
             return self.local_epsilon if found is None else min(found, self.local_epsilon)
@@ -158,7 +158,7 @@ class Composition:
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta at this epsilon."""
-        epsilon = checks.epsilon(epsilon)
+        checks.epsilon(epsilon)
         if self.local_epsilon is not None and epsilon >= self.local_epsilon:
             return 0.0
         return self.law(self._deep_enough(lambda law: law.delta(epsilon))).delta(epsilon)
@@ -177,13 +177,11 @@ class Composition:
 
     def least_epsilon(self, delta: float) -> float | None:
         """A lower bound on epsilon at this delta; None if no pair of datasets is known."""
-        delta = checks.probability(delta, "delta")
         law = self.law_below(self._deep_enough(lambda _: delta))
         return None if law is None else law.epsilon(delta)
 
     def least_delta(self, epsilon: float) -> float | None:
         """A lower bound on delta at this epsilon; None if no pair of datasets is known."""
-        epsilon = checks.epsilon(epsilon)
         law = self.law_below(self._deep_enough(lambda law: law.delta(epsilon)))
         return None if law is None else law.delta(epsilon)
 

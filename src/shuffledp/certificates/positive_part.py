@@ -29,7 +29,7 @@ BITS = 192
 """Working precision of every check."""
 _ENUMERABLE, _FEW_VALUES = 20_000, 12
 """Outcomes that are summed up one by one."""
-_MOST_FEW, _FEW_OUTCOMES = 10, 300
+_FEW, _OUTCOMES_OF_FEW = 10, 300
 """How many l that differ from 0 are a few, and the outcomes with so many or fewer."""
 _RARE: Final = 6.0
 """If more than this differ from 0 on average, it is rarely just a few."""
@@ -72,7 +72,7 @@ class Crowd:
         return self.mean * fading.whole * fading.real_part(middle, half)
 
     def exactly(self, count: int, mass: arb) -> arb:
-        """The probability that so many copies have a listed value, per product of their masses, which add up to this."""
+        """P(so many copies differ from 0), without the factor mass^count: `mass` is that of all values that differ from 0."""
         if self.mean is not None:
             return (-self.mean * mass).exp() * self.mean**count / factorial(count)
         if count >= self.users:
@@ -128,14 +128,14 @@ def contour_bound(law: Term, crowd: Crowd, fineness: float) -> arb:
     period = 11 * guess.deviation + 24 / guess.x
     step = arb(2 * math.pi / period)  # a double; the period is 2 pi over it
     at_axis = law.rise(x)
-    fading, listed = crowd.fading(law, x), _few(law, crowd)
+    fading, most = crowd.fading(law, x), _worth_listing(law, crowd)
     # without the outcomes with a few values, which are settled without Z, the transform need not fade as M does
     nodes = worth_summing(
-        lambda middle, half: arb(0) if listed > 1 else crowd.faded(fading, middle, half),
+        lambda middle, half: arb(0) if most > 1 else crowd.faded(fading, middle, half),
         smooth, step, _WIDEST / (fading.deviation if crowd.mean is None else fading.size), _NEGLIGIBLE / guess.x**2,
     )  # fmt: skip
     scale = crowd.log_transform(at_axis)
-    parts = _of_few(law, listed) if listed > 1 or nodes.complete else []
+    parts = _of_few(law, most) if most > 1 or nodes.complete else []
     few = [crowd.exactly(count, law.mass) for count in range(len(parts))]
     known = sum((often * part for often, part in zip(few, parts, strict=True)), arb(0))
     few = [often / scale.exp() for often in few]
@@ -149,16 +149,16 @@ def contour_bound(law: Term, crowd: Crowd, fineness: float) -> arb:
     return known + (scale + (smooth * x) ** 2 / 2).exp() / x**2 * total * step / (2 * arb.pi())
 
 
-def _few(law: Term, crowd: Crowd) -> int:
-    """Up to how many l that differ from 0 outcomes are worth listing."""
+def _worth_listing(law: Term, crowd: Crowd) -> int:
+    """How many l may differ from 0 in the outcomes that are summed up as they are."""
     if float(crowd.expected() * law.mass) > _RARE:
         return 1
     values = len(law.values)
-    return max(1, *(count for count in range(_MOST_FEW + 1) if comb(count + values, values) <= _FEW_OUTCOMES))
+    return max(1, *(count for count in range(_FEW + 1) if comb(count + values, values) <= _OUTCOMES_OF_FEW))
 
 
 def _of_few(law: Term, most: int) -> list[arb]:
-    """Over all outcomes with 0, 1, ... listed values, up to so many: the products of their masses by the positive parts."""
+    """For 0, 1, ... l that differ from 0, up to so many: the sum of their positive part by the product of their masses."""
     found = []
     for used in range(most + 1):
         total = arb(0)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 class Ranged(np.ndarray[Any, np.dtype[np.float64]]):
-    """Doubles from `low` to `high`, which nobody can write to. Nothing is known of what is made of them, parts included.
+    """Doubles from `low` to `high`. Nothing is known of what is made of them, parts and copies included.
 
     >>> numbers = Ranged.of(np.array([0.5, 1.0]), 0.0, 1.0)
     >>> numbers.known_within(0.0, 1.0), numbers[:1].known_within(0.0, 1.0)
@@ -20,12 +20,11 @@ class Ranged(np.ndarray[Any, np.dtype[np.float64]]):
 
     @classmethod
     def of(cls, values: NDArray[np.float64], low: float, high: float) -> Self:
-        """These values, which whoever calls this has looked at."""
+        """These values, which whoever calls this has looked at, and which nobody changes before they are rounded."""
         found = values.view(cls)
         found.low, found.high = low, high
-        found.flags.writeable = False
         return found
 
     def known_within(self, low: float, high: float) -> bool:
         """Whether it was this very range."""
-        return (self.low, self.high) == (low, high)
+        return self.low == low and self.high == high

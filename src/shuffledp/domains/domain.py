@@ -61,12 +61,14 @@ class Clean:
         keep: which rows take part; None for all.
         rejected: rows that do not, by reason.
         adjusted: values that were changed to fit, by reason.
+        within: a range that all values were found to be in; None if nobody has looked.
     """
 
     values: NDArray[Any] = field(repr=False)
     keep: Mask | None = field(default=None, repr=False)
     rejected: Counter[str] = field(default_factory=Counter)
     adjusted: Counter[str] = field(default_factory=Counter)
+    within: tuple[float, float] | None = None
 
 
 class Domain(ABC):

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, number
-from shuffledp.core.ranged import Ranged
 from shuffledp.domains.columns import numbers
 from shuffledp.domains.domain import STRICT, Clean, Domain, Policy, refusal, settle_missing
 from shuffledp.errors import InvalidInput
@@ -51,7 +50,7 @@ class RealRange(Domain):
         self.check(policy)
         values = numbers(raw, first_row)
         if checks.within(values, self.low, self.high):  # not so if one is missing
-            return Clean(values=Ranged.of(values, self.low, self.high))
+            return Clean(values=values, within=(self.low, self.high))
         missing = np.isnan(values)
         outside = (values < self.low) | (values > self.high)
         clamped = int(outside.sum())

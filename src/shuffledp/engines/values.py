@@ -32,7 +32,7 @@ class Values(Source):
         yield Piece(self._values, 0)
 
     def parts(self, domain: Domain) -> Iterator[Part]:  # noqa: ARG002
-        """A million at a time."""
+        """Two million at a time."""
         total = len(self._values)
         for first in range(0, max(1, total), BLOCK):
             some = self._values[first : first + BLOCK]

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from shuffledp.core.ranged import Ranged
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Clean, Policy
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -27,7 +28,8 @@ def randomized(
 ) -> Randomized:
     """What people with these raw values send, each with the words of their row; with `in_file`, errors name rows."""
     clean = protocol.domain.clean(raw, policy, first_row if in_file else None)
-    return Randomized(clean, protocol.randomize(clean.values, words, first_row=first_row))
+    values = clean.values if clean.within is None else Ranged.of(clean.values, *clean.within)
+    return Randomized(clean, protocol.randomize(values, words, first_row=first_row))
 
 
 def clean_samples(protocol: ShuffleProtocol) -> tuple[NDArray[Any], list[str]]:
