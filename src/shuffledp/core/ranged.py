@@ -1,4 +1,4 @@
-"""Numbers that are known to be in a range: to look at millions of them again takes as long as to round them."""
+"""Numbers that are known to be in a range, so that millions of them are not read once more to see it."""
 
 import math
 from typing import Any, Self
