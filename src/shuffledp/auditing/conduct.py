@@ -23,7 +23,8 @@ CONFIDENCE: Final = 0.999
 FEWEST: Final = 20
 """Trials below which nothing is shown of anything."""
 _PILOT: Final = 0.2
-"""Trials that choose the event, as a share of those that test it."""
+_LONG_PILOT: Final = 0.6
+"""Trials that choose the event, as a share of those that test it; more where they alone say what to expect."""
 _FEWEST_PILOT: Final = 60
 _LEARNING: Final = 0.1
 _SURPRISE: Final = 0.99
@@ -49,23 +50,22 @@ def conduct(
         raise InvalidInput(f"enough is a share of the claim, from 0 to 1; got {enough}. A usual choice is 0.5.")
     run = _Run(subject, watch)
     started = time.perf_counter()
-    if trials is None:
-        trials = run.affordable(seconds or 0.0, started)
-    else:
-        run.done = subject.learn(max(FEWEST, int(_LEARNING * trials)))
+    run.done = subject.learn(0 if trials is None else max(FEWEST, int(_LEARNING * trials)))
     delta, law = subject.claimed.delta, subject.foreseen()
+    piloting = _LONG_PILOT if law is None else _PILOT
+    if trials is None:
+        trials = run.affordable(seconds or 0.0, started, piloting)
     reach = best_event(law or subject.claimed.using_it_up(), trials, delta=delta, confidence=confidence)
     alone = subject.singled_out()
-    size = min(max(_FEWEST_PILOT, int(_PILOT * trials)), _MOST_PILOT)
+    size = min(max(_FEWEST_PILOT, int(piloting * trials)), _MOST_PILOT)
     pilot = run.sample(size, share=size / (size + trials))
-    half = [
-        Atoms.of_samples(first, second)
-        for first, second in zip(*(np.array_split(one, 2) for one in pilot), strict=True)
-    ]
-    # one half chooses, the other says what to expect: what chose would flatter its choice
-    learned = best_event(half[0], trials, delta=delta, confidence=confidence).event
-    chosen = expected_of(learned, half[1], trials, delta=delta, confidence=confidence)
-    certain = expected_of(learned, half[1], half[1].sampled or 0, delta=delta, confidence=_SURPRISE).epsilon
+    # a third of it chooses, the others say what to expect: what chose would flatter its choice
+    choosing, rest = (
+        Atoms.of_samples(*(one[part] for one in pilot)) for part in (slice(size // 3), slice(size // 3, None))
+    )
+    learned = best_event(choosing, trials, delta=delta, confidence=confidence).event
+    chosen = expected_of(learned, rest, trials, delta=delta, confidence=confidence)
+    certain = expected_of(learned, rest, rest.sampled or 0, delta=delta, confidence=_SURPRISE).epsilon
     if law is not None and certain <= reach.epsilon:
         chosen = reach
     event = chosen.event
@@ -74,7 +74,7 @@ def conduct(
     return Finding(
         name=subject.name, worlds=subject.worlds, view=subject.view, n=subject.n, claimed=subject.claimed,
         confidence=confidence, trials=trials, event=event, hits=hits, reach=reach.epsilon, expected=chosen.epsilon,
-        epsilon=shown(*hits, trials, delta=delta, confidence=confidence), learned=subject.learned,
+        margin=chosen.margin, epsilon=shown(*hits, trials, delta=delta, confidence=confidence), learned=subject.learned,
         singled_out=None if alone is None else best_event(alone, trials, delta=delta, confidence=confidence).epsilon,
         enough=enough, picture=_picture(pilot),
     )  # fmt: skip
@@ -101,9 +101,8 @@ class _Run:
         self._subject, self._watch, self.done = subject, watch, 0
         self._share = 0.0
 
-    def affordable(self, seconds: float, started: float) -> int:
-        """How many trials fit, by the time that learning and a few trials take."""
-        self.done = self._subject.learn(0)
+    def affordable(self, seconds: float, started: float, piloting: float) -> int:
+        """How many trials fit beside their pilot, by the time that has passed and a few trials take."""
         some, before, spent = FEWEST, (0, 0.0), 0.0
         while True:
             begun = time.perf_counter()
@@ -115,7 +114,7 @@ class _Run:
         # what each trial adds, not what every block costs once
         each = max((spent - before[1]) / (some - before[0]), spent / some / 10)
         left = max(0.0, seconds - (time.perf_counter() - started))
-        return max(FEWEST, int(left / (1 + _PILOT) / each))
+        return max(FEWEST, int(left / (1 + piloting) / each))
 
     def sample(self, trials: int, *, share: float) -> tuple[Reals, Reals]:
         """The scores of both worlds."""

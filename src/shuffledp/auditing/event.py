@@ -1,8 +1,9 @@
 """Events by which two worlds are told apart, and the one with which so many trials show most."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,8 @@ from shuffledp.auditing.intervals import expected_limits, lower_limit, upper_lim
 Reals = NDArray[np.float64]
 _THRESHOLDS: Final = 4000
 """That are looked at."""
-_CAUTION: Final = 2.0
-"""Standard deviations by which rates of a sample are taken to be worse than they look, so that no event is chosen by chance."""
+_LUCK: Final = 2.0
+"""Standard deviations in which nineteen audits of twenty are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,11 @@ class Atoms:
 
 
 class Expected(NamedTuple):
-    """An event, and the epsilon that so many trials will show with it, if nothing unlikely happens."""
+    """An event, and the epsilon that so many trials will show with it, give or take a margin, if nothing unlikely happens."""
 
     event: Event
     epsilon: float
+    margin: float
 
 
 def shown(first: int, second: int, trials: int, *, delta: float, confidence: float) -> float:
@@ -77,39 +79,81 @@ def shown(first: int, second: int, trials: int, *, delta: float, confidence: flo
 
 
 def best_event(atoms: Atoms, trials: int, *, delta: float, confidence: float) -> Expected:
-    """The event, in either direction, with which that many trials of each world are expected to show the most."""
-    found = [_best(atoms, trials, delta, confidence, reverse=reverse) for reverse in (False, True)]
-    return max(found, key=lambda one: one.epsilon)
+    """The event, in either direction, with which that many trials of each world will show the most even with a little bad luck.
+
+    So it is not chosen by the luck of a sample, and what it will show can be told in advance: a rarer one may show
+    a little more on average, and now and then much less.
+    """
+    best = _best(atoms, trials, delta, confidence)
+    return _expected(best.event, *best.rates, trials, atoms.sampled, delta, confidence)
+
+
+def most_telling(samples: Sequence[Atoms], trials: int, *, delta: float, confidence: float) -> int:
+    """Which of several scores shows the most, even with a little bad luck; the first of equals."""
+    return int(np.argmax([_best(atoms, trials, delta, confidence).promise for atoms in samples]))
 
 
 def expected_of(event: Event, atoms: Atoms, trials: int, *, delta: float, confidence: float) -> Expected:
     """What so many trials will show with an event, by these atoms."""
     inside = event.holds(atoms.scores)
-    rates = [float(law[inside].sum()) for law in (atoms.first, atoms.second)]
+    rates = [min(1.0, float(law[inside].sum())) for law in (atoms.first, atoms.second)]
     first, second = rates[::-1] if event.reversed else rates
-    hits = round(first * trials), round(second * trials)
-    return Expected(event, shown(*hits, trials, delta=delta, confidence=confidence))
+    return _expected(event, first, second, trials, atoms.sampled, delta, confidence)
 
 
-def _best(atoms: Atoms, trials: int, delta: float, confidence: float, *, reverse: bool) -> Expected:
+def _expected(
+    event: Event, first: float, second: float, trials: int, sampled: int | None, delta: float, confidence: float
+) -> Expected:
+    """By the rates of the event in the world where it is likelier, and in the other; the margin is of trials and sample."""
+    often = [round(rate * trials) for rate in (first, second)]
+    luck = [round(_LUCK * trials * math.sqrt(_variance(rate, trials, sampled))) for rate in (first, second)]
+
+    def with_luck(world: int, sign: int) -> float:
+        hits = [often[j] + sign * luck[j] * (j == world) for j in range(2)]
+        one, other = (min(max(0, here), trials) for here in hits)
+        return shown(one, other, trials, delta=delta, confidence=confidence)
+
+    epsilon = with_luck(0, 0)
+    good, bad = (math.hypot(with_luck(0, sign) - epsilon, with_luck(1, -sign) - epsilon) for sign in (1, -1))
+    return Expected(event, epsilon, max(good, bad))
+
+
+def _variance(rate: Any, trials: int, sampled: int | None) -> Any:
+    """Of how far the rate in the trials is from the one that is known, or known from a sample."""
+    if sampled is None:
+        return rate * (1 - rate) / trials
+    return (rate * (1 - rate) + 1 / sampled) * (1 / trials + 1 / sampled)
+
+
+class _Choice(NamedTuple):
+    """An event, what it promises, and how likely it is in the world where it is likelier, and in the other."""
+
+    promise: float
+    event: Event
+    rates: tuple[float, float]
+
+
+def _best(atoms: Atoms, trials: int, delta: float, confidence: float) -> _Choice:
+    both = [_best_one_way(atoms, trials, delta, confidence, reverse=reverse) for reverse in (False, True)]
+    return max(both, key=lambda one: one.promise)
+
+
+def _best_one_way(atoms: Atoms, trials: int, delta: float, confidence: float, *, reverse: bool) -> _Choice:
     sign = 1.0 if reverse else -1.0
     order = np.argsort(sign * atoms.scores, kind="stable")
     scores = atoms.scores[order]
     more, less = (atoms.second, atoms.first) if reverse else (atoms.first, atoms.second)
     p, q = np.cumsum(more[order]), np.cumsum(less[order])
     last = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))  # equal scores are in the event together
-    if atoms.sampled is not None:
-        p, q = p - _CAUTION * np.sqrt(p / atoms.sampled), q + _CAUTION * np.sqrt(q / atoms.sampled) + 1 / atoms.sampled
     if len(last) > _THRESHOLDS:  # close together where events are rare
         places = np.geomspace(1, len(last), _THRESHOLDS).astype(np.int64) - 1
         last = last[np.unique(places)]
     if not len(last):
-        return Expected(Event(scores[0] if len(scores) else 0.0, reverse), 0.0)
+        return _Choice(-math.inf, Event(0.0, reverse), (0.0, 0.0))
     p, q = np.clip(p[last], 0.0, 1.0), np.clip(q[last], 0.0, 1.0)
     low, high = expected_limits(p, q, trials, (1 - confidence) / 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        reached = np.where(low > delta, np.log((low - delta) / high), -math.inf)
+    gap = np.where(low > delta, low - delta, math.nan)
+    spread = np.sqrt(_variance(p, trials, atoms.sampled) / gap**2 + _variance(q, trials, atoms.sampled) / high**2)
+    reached = np.nan_to_num(np.log(gap / high) - spread, nan=-math.inf)
     best = int(np.argmax(reached))
-    event = Event(float(scores[last[best]]), reverse)
-    first, second = (round(float(one[best]) * trials) for one in (p, q))
-    return Expected(event, shown(first, second, trials, delta=delta, confidence=confidence))
+    return _Choice(float(reached[best]), Event(float(scores[last[best]]), reverse), (float(p[best]), float(q[best])))

@@ -30,7 +30,8 @@ class Finding:
         hits: how often the event happened: in the world where it is likelier, and in the other.
         epsilon: no mechanism with a smaller one, at this delta, behaves like this; rounded down.
         reach: what so many trials show of a mechanism that is no more private than is claimed: stated in advance.
-        expected: what they were expected to show here, from the trials that chose the event.
+        expected: what they were expected to show here: the same, or from a pilot, if that says something else.
+        margin: give or take so much, in nineteen audits of twenty.
         singled_out: what they would show if the user's own message could be told from the others'; None if nobody tries to.
         learned: whether the attacker learned from examples what to look at; a better one might show more.
         enough: the share of the claim that `reach` must be for silence to mean anything.
@@ -49,6 +50,7 @@ class Finding:
     epsilon: float
     reach: float
     expected: float
+    margin: float = 0.0
     singled_out: float | None = None
     learned: bool = False
     enough: float = 0.5
@@ -83,7 +85,8 @@ class Finding:
             "version": VERSION, "verdict": self.verdict, "name": self.name, "view": self.view, "n": self.n,
             "worlds": self.worlds, "claimed": self.claimed.document(), "confidence": self.confidence,
             "trials": self.trials, "epsilon": self.epsilon, "reach": self.reach, "power": self.power,
-            "expected": self.expected, "singled_out": self.singled_out, "learned": self.learned, "enough": self.enough,
+            "expected": self.expected, "margin": self.margin, "singled_out": self.singled_out,
+            "learned": self.learned, "enough": self.enough,
             "event": {"threshold": self.event.threshold, "reversed": self.event.reversed},
             "hits": list(self.hits), "rates": {"first_at_least": low, "second_at_most": high}, "picture": self.picture,
         }  # fmt: skip
@@ -95,19 +98,18 @@ class Finding:
         lower = self.claimed.lower
         truth = "" if lower is None else f"; no claim below {rounded_down(lower)} could hold"
         low, high = self.rates
+        piloted = self.expected != self.reach
+        expected = f"{rounded_down(self.expected, 4)} (give or take {rounded_up(self.margin, 2)})"
+        reach = rounded_down(self.reach, 4) if piloted else expected
         seen = "the shuffled messages" if self.view == "shuffled" else "the messages of one user"
         return "\n".join(
             [
                 f"{self.name}, {self.view} view: the attacker sees {seen}",
                 f"worlds: {self.worlds}",
                 f"claimed: epsilon = {claim}{at} ({self.claimed.by}{truth})",
-                f"in advance: {self.trials:,} trials can show epsilon >= {rounded_down(self.reach, 4)} of such a mechanism, "
+                f"in advance: {self.trials:,} trials can show epsilon >= {reach} of such a mechanism, "
                 f"{100 * self.power:.0f} % of the claim{self._alone()}",
-                *(
-                    []
-                    if self.expected == self.reach
-                    else [f"after a pilot: epsilon >= {rounded_down(self.expected, 4)} is expected here"]
-                ),
+                *([f"after a pilot: epsilon >= {expected} is expected here"] if piloted else []),
                 f"seen: an event with a probability of at least {rounded_down(low, 4)} in one world and at most "
                 f"{rounded_up(high, 4)} in the other",
                 f"shown: epsilon >= {rounded_down(self.epsilon, 4)}{at}, with {100 * self.confidence:g} % confidence",

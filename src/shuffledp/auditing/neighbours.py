@@ -103,7 +103,7 @@ class Neighbours:
     def foreseen(self, n: int, generator: np.random.Generator, numbers: int, trials: int) -> Atoms:
         """The law of the score for n users of one message each (per question): exactly, or by drawing about so many numbers.
 
-        Draws are of the second world; its likelihood ratio says how likely they are in the first.
+        Half of the draws are of each world; the likelihood ratio says how likely each is in both.
         """
         first, second, others, asked = self.masses
         questions = int(asked.max(initial=0.0)) + 1
@@ -115,9 +115,11 @@ class Neighbours:
         for t in range(questions):
             here = np.flatnonzero(asked == t)
             counts[:, here] = generator.multinomial(n - 1, _normal(others[here]), size=draws)
-            counts[:, here] += generator.multinomial(1, _normal(second[here]), size=draws)
+            for law, part in ((first, slice(draws // 2)), (second, slice(draws // 2, None))):
+                counts[part, here] += generator.multinomial(1, _normal(law[here]), size=len(counts[part]))
         scores = self.scores(counts)
-        return Atoms(scores, np.exp(np.minimum(scores, 600.0)) / draws, np.full(draws, 1 / draws))
+        odds = np.exp(np.clip(scores, -600.0, 600.0))
+        return Atoms(scores, 2 * odds / (1 + odds) / draws, 2 / (1 + odds) / draws)
 
 
 def _normal(law: Reals) -> Reals:

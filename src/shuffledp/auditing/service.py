@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.auditing.deployment import Deployment
-from shuffledp.auditing.event import Atoms, best_event
+from shuffledp.auditing.event import Atoms, most_telling
 from shuffledp.auditing.inputs import of_protocol
 from shuffledp.auditing.neighbours import Neighbours, promising
 from shuffledp.auditing.subject import Claimed, Subject
@@ -95,11 +95,8 @@ class Service(Subject):
         """Which look shows most."""
         some = max(_FEWEST, trials)
         first, second = self._watched(0, some)
-        shown = [
-            best_event(Atoms.of_samples(a, b), 10 * some, delta=self.claimed.delta, confidence=0.9).epsilon
-            for a, b in zip(first.T, second.T, strict=True)
-        ]
-        self._look = int(np.argmax(shown))
+        looks = [Atoms.of_samples(a, b) for a, b in zip(first.T, second.T, strict=True)]
+        self._look = most_telling(looks, 10 * some, delta=self.claimed.delta, confidence=0.9)
         return some
 
     def foreseen(self) -> Atoms | None:
