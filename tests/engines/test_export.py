@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -15,6 +16,7 @@ from oracles.people import COLOURS, NUMBERS, write
 from oracles.process import called
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run
 from shuffledp.engines.export import export, read_export
+from shuffledp.engines.file import FrameRows
 from shuffledp.engines.run import tally_source
 from shuffledp.engines.values import Values
 
@@ -54,6 +56,17 @@ def test_a_table_gives_the_answer_of_its_messages(
     assert found.guarantee == asked.guarantee
     assert found.realised_epsilon is not None
     assert found.realised_epsilon <= asked.guarantee.epsilon
+
+
+@pytest.mark.parametrize("user", [None, "who"])
+def test_a_table_remembers_whether_it_was_checked_whose_row_is_whose(
+    tmp_path: Path, histogram: Plan, user: str | None
+) -> None:
+    frame = pd.DataFrame({"colour": list(COLOURS), "who": range(len(COLOURS))})
+    source = FrameRows(frame, column="colour", user=user)
+    export(histogram, tally_source(histogram, source, WORDS), source, tmp_path / "table.parquet")
+    found = read_export(tmp_path / "table.parquet")
+    assert found.unit == ("one row = one person" if user is None else "one row = one person (checked)")
 
 
 def test_the_order_is_secret_and_does_not_depend_on_the_rows(tmp_path: Path, histogram: Plan) -> None:

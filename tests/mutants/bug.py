@@ -20,7 +20,7 @@ class Bug:
         after: by what.
         start: where that begins, in bytes of the file.
         line: and in lines.
-        last_line: the last line that it changes.
+        last_line: the last line that it changes, or of the function whose default it changes.
         repeat: how many equal ones come before it in the same function.
     """
 

@@ -254,18 +254,26 @@ OPERATORS: Final[dict[str, Callable[[ast.AST, _Text], Iterator[Change]]]] = {
 
 def bugs(module: str, source: bytes) -> list[Bug]:
     """All that can be planted in a module, in its order."""
-    text, seen, found = _Text(source), Counter[object](), list[Bug]()
-    for node, function in _judged(ast.parse(source), ""):
+    text, seen, found, tree = _Text(source), Counter[object](), list[Bug](), ast.parse(source)
+    defaults = _defaults(tree)
+    for node, function in _judged(tree, ""):
         for operator, changes in OPERATORS.items():
             for start, end, after in changes(node, text):
                 line = text.line(start)
                 bug = Bug(
                     module=module, function=function, operator=operator, text=text.line_text(line), start=start, line=line,
-                    before=source[start:end].decode(), after=after, last_line=text.line(end),
+                    before=source[start:end].decode(), after=after,
+                    last_line=defaults.get(line, text.line(end)),
                 )  # fmt: skip
                 found.append(replace(bug, repeat=seen[bug.key]))
                 seen[bug.key] += 1
     return sorted(found, key=lambda bug: (bug.start, bug.operator, bug.after))
+
+
+def _defaults(tree: ast.AST) -> dict[int, int]:
+    """The last line of a function, for each line of its signature: defaults are set at import and matter where it is called."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {line: one.end_lineno or line for one in functions for line in range(one.lineno, one.body[0].lineno)}
 
 
 def is_bug(bug: Bug, source: bytes) -> bool:

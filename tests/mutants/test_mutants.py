@@ -133,6 +133,11 @@ def test_the_nearest_tests_come_first_and_fit_the_budget() -> None:
     assert nearest(bug, known, 8.0)[1] == 5
 
 
+def test_a_default_is_judged_by_whatever_calls_the_function() -> None:
+    source = b"def share(n, least=1):\n    n = abs(n)\n    return max(n, least)\n\nLIMIT = 1\n"
+    assert [(bug.line, bug.last_line) for bug in bugs("sample.py", source)] == [(1, 3), (1, 3), (3, 3), (5, 5), (5, 5)]
+
+
 def test_the_report_counts_equivalent_bugs_apart() -> None:
     one, two, three, *_ = bugs("sample.py", SOURCE)
     report = Report({two.key: "it is the same"})

@@ -85,6 +85,15 @@ def test_paper_plans_are_the_papers() -> None:
         assert plan("sum", n=n, epsilon=1.0, delta=1e-6).mean_squared_error < found.mean_squared_error / 2
 
 
+def test_the_papers_bound_on_the_error_is_in_the_units_of_the_values() -> None:
+    errors = [
+        plan(question, n=10**4, epsilon=1.0, delta=1e-6, paper=True, low=-2, high=high).paper_error
+        for question, high in (("sum", -1), ("sum", 3), ("mean", 3))
+    ]
+    assert errors[0] is not None
+    assert errors[1:] == [pytest.approx(25 * errors[0]), pytest.approx(25 * errors[0] / 10**8)]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

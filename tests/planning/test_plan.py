@@ -170,3 +170,10 @@ def test_what_is_only_shown_may_be_edited_and_is_computed_anew() -> None:
         assert read == found
         assert read.document() == document
         assert read.sha256 == found.sha256
+
+
+@pytest.mark.parametrize("n", [1, 2, 20])
+def test_the_best_grid_is_found_for_few_users_too(n: int) -> None:
+    asked: dict[str, Any] = {"n": n, "epsilon": 8.0, "delta": 1e-3}
+    best = plan("mean", **asked).rmse
+    assert best == pytest.approx(min(plan("mean", **asked, precision=k).rmse for k in range(2, 40)), rel=1e-9)

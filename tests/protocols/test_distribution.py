@@ -265,3 +265,7 @@ def test_intervals_of_quantiles_cover(resolution: int) -> None:
     assert inside[0.95] >= 0.93 * runs
     if resolution > 100:
         assert inside[0.5] < 0.75 * runs
+
+
+def test_no_rank_is_off_by_more_than_all_of_them() -> None:
+    assert [one.rank_error(1) for one in Distribution.examples()] == [1.0, 1.0, 1.0]

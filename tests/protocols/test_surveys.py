@@ -290,6 +290,15 @@ def test_a_liar_who_answers_one_question_thrice_spoils_nothing(plans: dict[str, 
     assert 1 < worst <= survey.max_shift(N)
 
 
+def test_a_liar_is_as_bad_as_at_the_question_where_lies_are_worst() -> None:
+    small, large = ({"name": f"to {high}", "ask": "mean", "low": 0, "high": high} for high in (1, 100))
+    shifts = []
+    for questions in ([small, {**small, "name": "again"}], [small, large], [large, small]):
+        survey: Any = plan("survey", n=N, epsilon=2.0, delta=1e-6, questions=questions, way="one").protocol
+        shifts.append(survey.max_shift(N))
+    assert min(shifts[1:]) > 50 * shifts[0]
+
+
 # What is refused
 
 

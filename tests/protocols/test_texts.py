@@ -312,3 +312,27 @@ def test_texts_through_a_server(tmp_path: Path, task: Task) -> None:
     places = len(least[1].partition(".")[2])  # as many as the table has
     assert least[1] == f"{found['derived']['threshold']['estimate']:.{places}f}"
     assert 2 <= places <= 4
+
+
+@pytest.mark.parametrize("candidates", [1, 3])
+@pytest.mark.parametrize("weight", [0.5, 40.0, 200.0])
+def test_a_sample_of_the_people_is_forecast_where_it_errs_most(candidates: int, weight: float) -> None:
+    """Against every number of holders: what they add to the variance, and w times the spread of as many for each candidate."""
+    protocol = TextFrequencies.examples()[0].about(tuple("abc"[:candidates]))
+    held, absent = protocol.law.variance(np.array([1.0, 0.0]), 1)
+    n = 30
+
+    def worth(holders: int) -> float:
+        share = holders / n
+        return share * (held - absent) + weight * (share - share**2 / candidates)
+
+    found = protocol.worst_sampled(n, weight)
+    assert int(found.users.sum()) == n
+    assert worth(n - int(found.users[-1])) == pytest.approx(max(map(worth, range(n + 1))), rel=1e-3)
+    assert np.ptp(found.users[:-1]) <= 1
+
+
+def test_the_spread_of_a_text_is_that_of_its_holders_among_all() -> None:
+    ones = np.repeat([1.0, 0.0], [3, 7])
+    spread = TextFrequencies.examples()[0].most_spread(np.array([3.0]), 10)
+    assert spread == pytest.approx(np.var(ones, ddof=1))

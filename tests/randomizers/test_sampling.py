@@ -148,3 +148,9 @@ def test_what_is_no_lattice_is_refused(inputs: int, outputs: int, reach: float) 
 def test_counts_that_are_no_channel_are_refused(counts: Any, inputs: Any, outputs: Any) -> None:
     with pytest.raises(InvalidInput, match="row"):
         LatticeChannel(counts=counts, inputs=inputs, outputs=outputs, label="wrong")
+
+
+def test_probabilities_are_doubles_even_if_one_is_a_whole_word() -> None:
+    sure = LatticeChannel(counts=((2**64, 0), (1, 2**64 - 1)), inputs=(0.0, 1.0), outputs=(0.0, 1.0), label="sure")
+    assert sure.probability(np.arange(2), 0).dtype == np.float64
+    assert sure.probability(np.arange(2), 0).tolist() == [1.0, 0.0]

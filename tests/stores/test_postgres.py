@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -384,6 +385,26 @@ def test_a28_a_backup_of_an_open_batch_says_nothing_about_the_order_of_arrival(
     data = (tmp_path / "copy.db").read_bytes()
     assert sorted(arrivals, key=data.index) in (sorted(arrivals), sorted(arrivals, reverse=True))
     assert (tmp_path / "copy.db").stat().st_mode & 0o077 == 0
+
+
+def test_a_backup_that_was_in_the_way_of_others_begins_again(
+    store: PostgresStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table was dropped under its hands, when a part was in the copy already."""
+    store.add_reports("t", [(name(1), bytes(71))], keys=KEYS)
+    read, asked = store._copy_out, list[str]()
+
+    def dropped_once(query: str, types: Any) -> Any:
+        asked.append(query)
+        if "FROM sealed_" in query and sum(one == query for one in asked) == 1:
+            raise errors.UndefinedTable
+        return read(query, types)
+
+    monkeypatch.setattr(store, "_copy_out", dropped_once)
+    store.backup(tmp_path / "copy.db")
+    assert sum("FROM task" in one for one in asked) == 2
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+        assert copy.execute("SELECT id FROM sealed").fetchall() == [(name(1),)]
 
 
 # From one kind of store to another

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +292,32 @@ def test_backups_do_not_overwrite(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot write"):
         store.backup(tmp_path / "no" / "folder.db")
     store.close()
+
+
+class Asked:
+    """A lock that says when another thread asks for it."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock, self.asked = lock, threading.Event()
+
+    def __enter__(self) -> None:
+        self.asked.set()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def test_in_memory_no_thread_reads_what_another_has_not_committed() -> None:
+    store = SQLiteStore(":memory:")
+    before = store._read("PRAGMA application_id")
+    with ThreadPoolExecutor(1) as pool:
+        with suppress(KeyError), store._transaction() as connection:
+            connection.execute("PRAGMA application_id = 7")
+            lock = Asked(store._turn)
+            store._turn = lock  # type: ignore[assignment]
+            reading = pool.submit(store._read, "PRAGMA application_id")
+            while not (lock.asked.is_set() or reading.done()):
+                threading.Event().wait(0.001)
+            raise KeyError
+        assert reading.result() == before

@@ -75,14 +75,15 @@ class Remembered:
 
 
 def _mapped(path: Path, kind: np.dtype[np.bytes_]) -> Ids:
+    altered = InvalidInput(f"{path} was altered, so opened reports could be missed. Restore it from a copy.")
     try:
         ids: Ids = np.memmap(path, dtype=kind, mode="r")
     except OSError as error:
         raise _unusable(path, error) from None
     except ValueError:  # empty, or not a whole number of ids
-        ids = np.zeros(0, dtype=kind)
-    if not len(ids) or (ids[1:] <= ids[:-1]).any():
-        raise InvalidInput(f"{path} was altered, so opened reports could be missed. Restore it from a copy.")
+        raise altered from None
+    if (ids[1:] <= ids[:-1]).any():
+        raise altered
     return ids
 
 
