@@ -319,7 +319,7 @@ def test_texts_through_a_server(tmp_path: Path, task: Task) -> None:
 def test_a_sample_of_the_people_is_forecast_where_it_errs_most(candidates: int, weight: float) -> None:
     """Against every number of holders: what they add to the variance, and w times the spread of as many for each candidate."""
     protocol = TextFrequencies.examples()[0].about(tuple("abc"[:candidates]))
-    held, absent = protocol.law.variance(np.array([1.0, 0.0]), 1)
+    held, absent = map(float, protocol.law.variance(np.array([1.0, 0.0]), 1))
     n = 30
 
     def worth(holders: int) -> float:
