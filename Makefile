@@ -28,7 +28,7 @@ bench: $(SPARK) postgres java
 	for script in benchmarks/bench_*.py; do $(RUN)python $$script || exit 1; done
 
 # Bugs planted one at a time, and those that no test notices (docs/mutants.md); MUTANTS="--group core --sample 50" chooses.
-mutants: $(READY) postgres
+mutants: $(SPARK) postgres java
 	PYTHONPATH=tests $(RUN)python -m mutants $(MUTANTS)
 
 format: $(READY)
