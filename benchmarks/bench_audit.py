@@ -107,7 +107,7 @@ def main() -> None:
     print(
         f"of {len(exact)} that said a tenth or less, {sum(differs > 0.1 for differs in exact)} differ by more than a tenth"
     )
-    print(f"and the furthest by {100 * max(exact):.1f} %")
+    print(f"and the furthest by {100 * max(exact, default=0.0):.1f} %")
 
 
 if __name__ == "__main__":

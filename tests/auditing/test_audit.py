@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from oracles import blackbox
 from oracles.chance import SIGNIFICANCE
 from oracles.scale import examples, full
 from shuffledp import (
+    Channel,
     Finding,
     Gaussian,
     Generic,
@@ -26,8 +28,11 @@ from shuffledp import (
     calibrate,
     plan,
 )
+from shuffledp.auditing.crowd import Crowd
 from shuffledp.auditing.event import shown
 from shuffledp.auditing.finding import VERSION
+from shuffledp.auditing.inputs import of_randomizer
+from shuffledp.auditing.subject import Claimed
 from shuffledp.protocols.registry import PROTOCOLS
 from shuffledp.randomizers.registry import RANDOMIZERS
 
@@ -121,13 +126,46 @@ def test_seconds_are_a_budget() -> None:
     assert found.trials >= 20
 
 
+@pytest.mark.parametrize("cost", [1e-6, 1e-3, 1.0])
+def test_learning_takes_a_small_part_of_the_seconds(monkeypatch: pytest.MonkeyPatch, cost: float) -> None:
+    """By a clock that a message moves on, of a program that is fast, slow, or hopeless."""
+    randomizer, drawn = RandomizedResponse(size=2, epsilon0=1.0).as_run(), [0]
+    inputs = of_randomizer(randomizer)
+
+    def send(held: Any, words: Any, first_row: int) -> Any:
+        drawn[0] += len(held)
+        return inputs.send(held, words, first_row)
+
+    monkeypatch.setattr("shuffledp.auditing.crowd.time.perf_counter", lambda: cost * drawn[0])
+    claimed = Claimed(epsilon=1.0, delta=0.0, by="as stated")
+    slow = replace(inputs, send=send)
+    crowd = Crowd(slow, n=1, claimed=claimed, view="local", learned=True, words=seeded())
+    crowd.learn(0, seconds=100.0)
+    assert drawn[0] >= 2000  # of both values
+    assert drawn[0] * cost < max(200.0, 4000 * cost)
+    assert drawn[0] >= min(400_000, 50.0 / cost)
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [RandomizedResponse(size=2, gamma=1.0), RandomizedResponse(size=4, epsilon0=0.0), Channel([[0.5, 0.5]] * 2)],
+)
+@pytest.mark.parametrize("learned", [False, True])
+def test_what_says_nothing_shows_nothing(nothing: Any, learned: bool) -> None:
+    local = audit(nothing, view="local", trials=1000, learned=learned, words=seeded())
+    shuffled = audit(nothing, n=20, delta=1e-3, trials=1000, learned=learned, words=seeded())
+    assert local.epsilon == shuffled.epsilon == 0.0
+    assert "violated" not in (local.verdict, shuffled.verdict)
+    assert "give or take" not in local.explain()
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"trials": 5}, "show nothing"),
         ({"trials": 100, "seconds": 1.0}, "exactly one"),
         ({"seconds": -1.0}, "positive"),
-        ({"trials": 100, "confidence": 1.0}, "below 1"),
+        ({"trials": 100, "confidence": 1 - 1e-15}, "at most 1 - 1e-12"),
         ({"trials": 100, "view": "shuffled"}, "n and delta"),
         ({"trials": 100, "delta": 2.0}, "between 0 and 1"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shuffledp import RandomizedResponse
-from shuffledp.auditing.event import Atoms, Event, best_event, expected_of, shown
+from shuffledp.auditing.event import Atoms, Event, Expected, best_event, expected_of, most_telling, shown
 from shuffledp.auditing.neighbours import Neighbours, promising
 
 Laws = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -107,6 +107,25 @@ def test_the_best_event_is_the_best_of_all_with_a_little_bad_luck() -> None:
         unlucky = [one.epsilon - one.margin / 2 for one in (best, *every)]  # the margin is two standard deviations
         assert unlucky[0] == pytest.approx(max(unlucky), rel=0.02, abs=1e-3)
         assert best.epsilon > 0.9 * max(one.epsilon for one in every)
+
+
+def test_what_always_happens_is_no_event() -> None:
+    """However weak the signal is and however few the trials are."""
+    weak = Atoms.of_samples(np.repeat([0.0, 1.0], [9, 11]), np.repeat([0.0, 1.0], [11, 9]))
+    for trials in (20, 100, 10**6):
+        best = best_event(weak, trials, delta=0.0, confidence=0.999)
+        assert best.event in (Event(1.0), Event(0.0, reversed=True))
+    alike = Atoms(np.zeros(1), np.ones(1), np.ones(1))
+    assert best_event(alike, 1000, delta=0.0, confidence=0.999) == Expected(Event(0.0), 0.0, 0.0)
+
+
+def test_a_look_that_tells_more_apart_is_preferred() -> None:
+    looks = [
+        Atoms.of_samples(np.repeat([0.0, 1.0], [wrong, 30 - wrong]), np.repeat([1.0, 0.0], [wrong, 30 - wrong]))
+        for wrong in (10, 3, 0, 6)
+    ]
+    assert most_telling(looks, 300, delta=0.0, confidence=0.9) == 2
+    assert most_telling(looks[:2], 300, delta=0.0, confidence=0.9) == 1
 
 
 def test_an_event_is_not_chosen_because_few_outcomes_of_a_sample_favour_it() -> None:

@@ -27,6 +27,8 @@ _LONG_PILOT: Final = 0.6
 """Trials that choose the event, as a share of those that test it; more where they alone say what to expect."""
 _FEWEST_PILOT: Final = 60
 _LEARNING: Final = 0.1
+"""Trials, or seconds, that go into learning."""
+_SUREST: Final = 1 - 1e-12
 _SURPRISE: Final = 0.99
 """The confidence with which a learned event must show more than the law promises: then what runs is something else."""
 _TASTE: Final = 0.08
@@ -50,7 +52,10 @@ def conduct(
         raise InvalidInput(f"enough is a share of the claim, from 0 to 1; got {enough}. A usual choice is 0.5.")
     run = _Run(subject, watch)
     started = time.perf_counter()
-    run.done = subject.learn(0 if trials is None else max(FEWEST, int(_LEARNING * trials)))
+    if trials is None:
+        run.done = subject.learn(0, seconds=_LEARNING * (seconds or 0.0))
+    else:
+        run.done = subject.learn(max(FEWEST, int(_LEARNING * trials)))
     delta, law = subject.claimed.delta, subject.foreseen()
     piloting = _LONG_PILOT if law is None else _PILOT
     if trials is None:
@@ -74,7 +79,8 @@ def conduct(
     return Finding(
         name=subject.name, worlds=subject.worlds, view=subject.view, n=subject.n, claimed=subject.claimed,
         confidence=confidence, trials=trials, event=event, hits=hits, reach=reach.epsilon, expected=chosen.epsilon,
-        margin=chosen.margin, epsilon=shown(*hits, trials, delta=delta, confidence=confidence), learned=subject.learned,
+        margin=chosen.margin, piloted=chosen is not reach, learned=subject.learned,
+        epsilon=shown(*hits, trials, delta=delta, confidence=confidence),
         singled_out=None if alone is None else best_event(alone, trials, delta=delta, confidence=confidence).epsilon,
         enough=enough, picture=_picture(pilot),
     )  # fmt: skip
@@ -84,8 +90,10 @@ def check_budget(trials: int | None, seconds: float | None, confidence: float) -
     """Refuse what no audit can be conducted with, before any work."""
     if (trials is None) == (seconds is None):
         raise InvalidInput("an audit has a number of trials or of seconds. Give exactly one of them.")
-    if not 0.5 <= confidence < 1:
-        raise InvalidInput(f"confidence must be at least 0.5 and below 1; got {confidence}. A usual choice is 0.999.")
+    if not 0.5 <= confidence <= _SUREST:
+        raise InvalidInput(
+            f"confidence must be at least 0.5 and at most 1 - 1e-12; got {confidence}. A usual choice is 0.999."
+        )
     if trials is not None and trials < FEWEST:
         raise InvalidInput(
             f"{counted(trials, 'trial')} {'shows' if trials == 1 else 'show'} nothing. Use at least {FEWEST}, usually thousands."

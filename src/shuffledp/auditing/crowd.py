@@ -1,5 +1,7 @@
 """Users whose messages are shuffled, or one of them whose messages are not: what randomizers and protocols are audited by."""
 
+import math
+import time
 from typing import Any, Final
 
 import numpy as np
@@ -24,7 +26,10 @@ _CLOSELY: Final = 10_000_000
 """Numbers drawn to foresee the power, to compare datasets and to state it."""
 _LEARNED: Final = 200_000
 """Messages of each value from which its law is learned, unless another number is asked for."""
+_FEWEST_LEARNED: Final = 1000
 _MOST_LEARNED: Final = 2_000_000
+_TASTE: Final = 0.25
+"""The share of the time for learning that may go into finding out how long a message takes."""
 _LEARNING_ROWS: Final = 1 << 48
 """Where the rows of those begin: no trial gets that far."""
 _SEED: Final = 20_190_306
@@ -74,11 +79,12 @@ class Crowd(Subject):
         known = f", of {self._known:,} more the attacker knows the messages" if self._known else ""
         return f"one user holds {x} or {z}, {self.n - 1:,} others hold {w}{known}"
 
-    def learn(self, trials: int) -> int:
+    def learn(self, trials: int, *, seconds: float = math.inf) -> int:
         """The law of each value's messages, from messages of its own."""
         if not self.learned:
             return 0
-        each = min(max(trials * max(1, self.n // 4), 1000) if trials else _LEARNED, _MOST_LEARNED)
+        each = trials * max(1, self.n // 4) if trials else self._affordable(seconds / len(self._inputs.values))
+        each = min(max(each, _FEWEST_LEARNED), _MOST_LEARNED)
         drawn = [
             self._inputs.sent(j, each, self._words, _LEARNING_ROWS + j * each)[0]
             for j in range(len(self._inputs.values))
@@ -91,6 +97,19 @@ class Crowd(Subject):
             laws.append((often + 0.5) / (often.sum() + 0.5 * size))
         self._settle(laws, 0, 0.999, exact=False)
         return 0
+
+    def _affordable(self, seconds: float) -> int:
+        """How many messages of one value can be drawn in that time, as far as they are of use."""
+        if seconds == math.inf:
+            return _LEARNED
+        some = _FEWEST_LEARNED
+        while True:
+            begun = time.perf_counter()
+            self._inputs.sent(0, some, self._words, _LEARNING_ROWS)
+            spent = time.perf_counter() - begun
+            if spent > _TASTE * seconds or some >= _LEARNED:
+                return min(int(some * seconds / spent) if spent > 0 else _LEARNED, _LEARNED)
+            some *= 2
 
     def foreseen(self) -> Atoms | None:
         """Where it is known: one message of each user, or one to each question, or the law of what all messages say together."""

@@ -15,6 +15,8 @@ _THRESHOLDS: Final = 4000
 """That are looked at."""
 _LUCK: Final = 2.0
 """Standard deviations in which nineteen audits of twenty are."""
+_ALWAYS: Final = 1e-12
+"""What happens in all trials but so many says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +150,19 @@ def _best_one_way(atoms: Atoms, trials: int, delta: float, confidence: float, *,
     if len(last) > _THRESHOLDS:  # close together where events are rare
         places = np.geomspace(1, len(last), _THRESHOLDS).astype(np.int64) - 1
         last = last[np.unique(places)]
-    if not len(last):
-        return _Choice(-math.inf, Event(0.0, reverse), (0.0, 0.0))
     p, q = np.clip(p[last], 0.0, 1.0), np.clip(q[last], 0.0, 1.0)
-    low, high = expected_limits(p, q, trials, (1 - confidence) / 2)
-    gap = np.where(low > delta, low - delta, math.nan)
-    spread = np.sqrt(_variance(p, trials, atoms.sampled) / gap**2 + _variance(q, trials, atoms.sampled) / high**2)
-    reached = np.nan_to_num(np.log(gap / high) - spread, nan=-math.inf)
-    best = int(np.argmax(reached))
-    return _Choice(float(reached[best]), Event(float(scores[last[best]]), reverse), (float(p[best]), float(q[best])))
+
+    def shows(p: Reals, q: Reals) -> Reals:
+        low, high = expected_limits(p, q, trials, (1 - confidence) / 2)
+        return np.asarray(np.log(np.maximum(low - delta, 0.0) / high))
+
+    unlucky = [np.sqrt(_variance(rate, trials, atoms.sampled)) for rate in (p, q)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reached = np.where((p > 1 - _ALWAYS) & (q > 1 - _ALWAYS), -math.inf, shows(p, q))
+        losses = (
+            reached - shows(np.maximum(p - unlucky[0], 0.0), q),
+            reached - shows(p, np.minimum(q + unlucky[1], 1.0)),
+        )
+        promises = np.nan_to_num(reached - np.hypot(*losses), nan=-math.inf)
+    best = int(np.argmax(promises if np.isfinite(promises).any() else reached))
+    return _Choice(float(promises[best]), Event(float(scores[last[best]]), reverse), (float(p[best]), float(q[best])))

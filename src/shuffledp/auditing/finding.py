@@ -32,6 +32,7 @@ class Finding:
         reach: what so many trials show of a mechanism that is no more private than is claimed: stated in advance.
         expected: what they were expected to show here: the same, or from a pilot, if that says something else.
         margin: give or take so much, in nineteen audits of twenty.
+        piloted: whether `expected` is from a pilot; otherwise it is `reach`.
         singled_out: what they would show if the user's own message could be told from the others'; None if nobody tries to.
         learned: whether the attacker learned from examples what to look at; a better one might show more.
         enough: the share of the claim that `reach` must be for silence to mean anything.
@@ -51,6 +52,7 @@ class Finding:
     reach: float
     expected: float
     margin: float = 0.0
+    piloted: bool = False
     singled_out: float | None = None
     learned: bool = False
     enough: float = 0.5
@@ -85,8 +87,8 @@ class Finding:
             "version": VERSION, "verdict": self.verdict, "name": self.name, "view": self.view, "n": self.n,
             "worlds": self.worlds, "claimed": self.claimed.document(), "confidence": self.confidence,
             "trials": self.trials, "epsilon": self.epsilon, "reach": self.reach, "power": self.power,
-            "expected": self.expected, "margin": self.margin, "singled_out": self.singled_out,
-            "learned": self.learned, "enough": self.enough,
+            "expected": self.expected, "margin": self.margin, "piloted": self.piloted,
+            "singled_out": self.singled_out,            "learned": self.learned, "enough": self.enough,
             "event": {"threshold": self.event.threshold, "reversed": self.event.reversed},
             "hits": list(self.hits), "rates": {"first_at_least": low, "second_at_most": high}, "picture": self.picture,
         }  # fmt: skip
@@ -98,9 +100,10 @@ class Finding:
         lower = self.claimed.lower
         truth = "" if lower is None else f"; no claim below {rounded_down(lower)} could hold"
         low, high = self.rates
-        piloted = self.expected != self.reach
-        expected = f"{rounded_down(self.expected, 4)} (give or take {rounded_up(self.margin, 2)})"
-        reach = rounded_down(self.reach, 4) if piloted else expected
+        expected = rounded_down(self.expected, 4)
+        if self.expected > 0:
+            expected += f" (give or take {rounded_up(self.margin, 2)})"
+        reach = rounded_down(self.reach, 4) if self.piloted else expected
         seen = "the shuffled messages" if self.view == "shuffled" else "the messages of one user"
         return "\n".join(
             [
@@ -109,10 +112,10 @@ class Finding:
                 f"claimed: epsilon = {claim}{at} ({self.claimed.by}{truth})",
                 f"in advance: {self.trials:,} trials can show epsilon >= {reach} of such a mechanism, "
                 f"{100 * self.power:.0f} % of the claim{self._alone()}",
-                *([f"after a pilot: epsilon >= {expected} is expected here"] if piloted else []),
+                *([f"after a pilot: epsilon >= {expected} is expected here"] if self.piloted else []),
                 f"seen: an event with a probability of at least {rounded_down(low, 4)} in one world and at most "
                 f"{rounded_up(high, 4)} in the other",
-                f"shown: epsilon >= {rounded_down(self.epsilon, 4)}{at}, with {100 * self.confidence:g} % confidence",
+                f"shown: epsilon >= {rounded_down(self.epsilon, 4)}{at}, with {100 * self.confidence:.12g} % confidence",
                 f"{self.verdict}: {self._meaning()}",
             ]
         )

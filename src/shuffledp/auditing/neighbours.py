@@ -94,8 +94,11 @@ class Neighbours:
         if isinstance(trial, int):
             if size <= 6:
                 table = found.reshape(trials, trial)
-                some = [np.count_nonzero(table == c, axis=1) for c in range(size - 1)]
-                return np.stack([*some, trial - np.sum(some, axis=0, dtype=np.int64)], axis=1).astype(np.int64)
+                often = np.full((trials, size), trial, dtype=np.int64)
+                for c in range(size - 1):
+                    often[:, c] = np.count_nonzero(table == c, axis=1)
+                    often[:, -1] -= often[:, c]
+                return often
             trial = np.repeat(np.arange(trials), trial)
         places = trial * size + found.astype(np.int64)
         return np.bincount(places, minlength=trials * size).reshape(trials, size).astype(np.int64)

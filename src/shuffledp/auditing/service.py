@@ -6,6 +6,7 @@ and the key that each was sealed to. Beside the likelihood ratio of the counts i
 were wrong: the message at each of several places, and the message under a key of its own.
 """
 
+import math
 import tempfile
 import weakref
 from collections import Counter
@@ -91,7 +92,7 @@ class Service(Subject):
 
     # What the attacker sees
 
-    def learn(self, trials: int) -> int:
+    def learn(self, trials: int, *, seconds: float = math.inf) -> int:  # noqa: ARG002
         """Which look shows most."""
         some = max(_FEWEST, trials)
         first, second = self._watched(0, some)

@@ -74,8 +74,11 @@ class Subject(ABC):
     concurrent: bool = False
     block: int = 1
 
-    def learn(self, trials: int) -> int:  # noqa: ARG002
-        """Learn how to tell the worlds apart, from outcomes that are used for nothing else; returns how many trials it took."""
+    def learn(self, trials: int, *, seconds: float = math.inf) -> int:  # noqa: ARG002
+        """Learn how to tell the worlds apart, from outcomes that are used for nothing else; returns how many trials it took.
+
+        From about so many trials; or, if that is 0, from as many as are usual and fit into about so many seconds.
+        """
         return 0
 
     def foreseen(self) -> Atoms | None:

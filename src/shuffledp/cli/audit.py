@@ -62,7 +62,11 @@ _STEPS = 1000
 @click.option(
     "--known", type=Whole(), default="0", help="Others whose messages the attacker knows; n - 1 of them is the worst."
 )
-@click.option("--trials", type=Whole(), help="Trials of each world that count; a fifth as many choose what to look at.")
+@click.option(
+    "--trials",
+    type=Whole(),
+    help="Trials of each world that count; a pilot adds a fifth, or three fifths where the attacker learns.",
+)
 @click.option("--seconds", type=Real(), help="Or about how long it may take [default: 60].")
 @click.option("--confidence", type=Real(), default=str(CONFIDENCE), show_default=True, help="Of what is shown.")
 @click.option("--enough", type=Real(), default="0.5", show_default=True,

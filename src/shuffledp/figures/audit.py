@@ -64,8 +64,12 @@ def page(found: Document) -> str:
     rows = [
         ("claimed, at most", rounded_up(claimed["epsilon"]), claimed["by"]),
         ("in reach of so many trials", rounded_down(found["reach"]), "of a mechanism that uses up its claim"),
-        ("expected here", rounded_down(found["expected"]), "from the trials that chose the event"),
-        ("shown, at least", rounded_down(found["epsilon"]), f"with {100 * found['confidence']:g} % confidence"),
+        (
+            "expected here",
+            f"{rounded_down(found['expected'])}, give or take {rounded_up(found['margin'], 2)}",
+            "from a pilot" if found["piloted"] else "from the law of what is seen",
+        ),
+        ("shown, at least", rounded_down(found["epsilon"]), f"with {100 * found['confidence']:.12g} % confidence"),
     ]
     if found["singled_out"] is not None:
         alone = rounded_down(found["singled_out"])
