@@ -15,8 +15,12 @@ from oracles.enumeration import divergence, true_delta, view
 from oracles.scale import full
 from shuffledp import Channel, Gaussian, Generic, Laplace, RandomizedResponse, account
 from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.best import Best
+from shuffledp.accounting.bound import Claim
 from shuffledp.accounting.solve import Problem, Solution, solve
+from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.core.blanket import HasBlanket
+from shuffledp.errors import Contradiction
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "accounting.json").read_text())
 
@@ -296,3 +300,20 @@ def test_every_unknown_has_two_sides(unknown: str) -> None:
         del known[unknown]
     lower, upper = ends(solve(bound_named("best"), Problem(randomizer=family, **known)))  # type: ignore[arg-type]
     assert lower <= upper <= lower * (1.05 if unknown == "delta" else 1.005)
+
+
+@pytest.mark.parametrize(
+    ("low", "contradicts"), [(-4.0, True), (-5.0 + 1e-7, True), (-5.0 + 1e-12, False), (-5.0, False)]
+)
+def test_ends_that_contradict_each_other_are_not_returned(
+    monkeypatch: pytest.MonkeyPatch, low: float, contradicts: bool
+) -> None:
+    """Up to rounding, no lower end may be above an upper one: then something is wrong, and nothing is claimed."""
+    ends = {"upper": Claim(log_delta=Enclosure(-math.inf, -5.0)), "lower": Claim(log_delta=Enclosure(low, 0.0))}
+    monkeypatch.setattr(Best, "_first", lambda *given: ends[given[-1]])
+    blanket = RandomizedResponse(size=4, gamma=0.25).blanket()
+    if contradicts:
+        with pytest.raises(Contradiction, match="report this"):
+            Best().claim(blanket, n=100, epsilon=0.3)
+    else:
+        assert Best().claim(blanket, n=100, epsilon=0.3).log_delta == Enclosure(min(low, -5.0), -5.0)

@@ -97,3 +97,10 @@ def test_masses_below_zero_are_paid_for_by_larger_losses() -> None:
         ([1], [1]),
     ):
         assert [int(mass) for mass in _settled([fmpz(mass) for mass in masses])] == settled
+
+
+def test_a_curve_of_which_nothing_is_known_has_a_law_without_mass_that_composes() -> None:
+    unknown = [(0.0, 1.0)] * 3
+    nothing = dominated([0, 1, 2], unknown, unknown, step=1 / 14, bits=BITS, spare=SPARE)
+    assert nothing.total == 0
+    assert nothing.times(below(1.0, 1e-4)).delta(0.0) == 0.0

@@ -16,12 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.enumeration import true_delta
-from shuffledp import InvalidInput, calibrate
+from shuffledp import InvalidInput, RandomizedResponse, calibrate
 from shuffledp.accounting.account import bound_named
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.protocols.frequencies import Frequencies
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.primes import is_prime, prime_from
 from shuffledp.randomizers.structure import Structure
@@ -215,3 +216,16 @@ def test_a_threshold_is_rounded_towards_more_blanket(gamma: float, epsilon0: flo
 def test_bad_input(wrong: Any, why: str) -> None:
     with pytest.raises(InvalidInput, match=why):
         wrong()
+
+
+def test_two_values_have_no_third_one_and_are_randomized_response() -> None:
+    assert Identity(size=2).triple is None
+    assert Identity(size=3).triple == 0
+    same = DesignResponse.private(Identity(size=2), gamma=0.25)
+    for bound in ("numeric", "witness", "best"):
+        found, known = (
+            bound_named(bound).claim(one.blanket(), n=50, epsilon=0.2).log_delta
+            for one in (same, RandomizedResponse(size=2, gamma=0.25))
+        )
+        assert found.lower <= known.upper
+        assert known.lower <= found.upper

@@ -62,3 +62,9 @@ def test_a_channel_with_mixtures_among_its_inputs_is_the_channel_without() -> No
         claims = [bound_named(name).claim(c.blanket(), n=50_000, epsilon=0.1).log_delta.upper for c in (few, many)]
         assert claims[0] == pytest.approx(claims[1], rel=1e-12)
         assert claims[0] < 0
+
+
+def test_a_channel_that_says_nothing_is_private_at_once() -> None:
+    blanket = Channel([[0.2, 0.3, 0.5]] * 3).blanket()
+    assert blanket.pairs()
+    assert bound_named("numeric").claim(blanket, n=10, epsilon=0.0).log_delta.upper < -600

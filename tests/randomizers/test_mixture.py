@@ -218,3 +218,17 @@ def test_parts_that_are_all_answered_add_up_locally() -> None:
     each = [part.as_run().blanket().epsilon0() for part in (COIN, THREE)]
     assert local is not None
     assert float(local) == pytest.approx(sum(float(one) for one in each if one is not None), rel=1e-12)
+
+
+@pytest.mark.parametrize(("rows", "refused"), [(8, False), (9, True)])
+def test_too_many_combinations_of_pairs_are_refused_before_any_work(rows: int, refused: bool) -> None:
+    """8 x 7 pairs and 8 inputs with themselves, squared, are 4,096."""
+    around = 2 * np.pi * np.arange(rows) / rows
+    laws = np.stack([1 / 3 + 0.2 * np.cos(around), 1 / 3 + 0.2 * np.sin(around)], axis=1)
+    channel = LatticeChannel.of(Channel(np.column_stack([laws, 1 - laws.sum(axis=1)]).tolist()))
+    blanket = Mixture(weights=(1, 1), parts=(channel, channel)).blanket()
+    if refused:
+        with pytest.raises(InvalidInput, match="more than 4,096 combinations"):
+            blanket.pairs()
+    else:
+        assert len(blanket.pairs()) == 4096

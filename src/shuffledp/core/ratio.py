@@ -34,8 +34,8 @@ class Ratios(Estimate):
     top: Reals
     bottom: Reals
     variances: tuple[Reals, Reals, Reals]
-    start: float = 0.0
-    span: float = 1.0
+    start: float
+    span: float
 
     @classmethod
     def between(
