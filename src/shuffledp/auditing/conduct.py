@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.auditing.event import Atoms, best_event, expected_of, shown
+from shuffledp.auditing.event import Atoms, Expected, best_event, expected_of, shown
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.subject import Subject
 from shuffledp.core.digits import counted
@@ -29,8 +29,6 @@ _FEWEST_PILOT: Final = 60
 _LEARNING: Final = 0.1
 """Trials, or seconds, that go into learning."""
 _SUREST: Final = 1 - 1e-12
-_SURPRISE: Final = 0.99
-"""The confidence with which a learned event must show more than the law promises: then what runs is something else."""
 _TASTE: Final = 0.08
 """The share of the seconds that goes into finding out how long a trial takes."""
 _MOST_PILOT: Final = 2_000_000
@@ -64,15 +62,16 @@ def conduct(
     alone = subject.singled_out()
     size = min(max(_FEWEST_PILOT, int(piloting * trials)), _MOST_PILOT)
     pilot = run.sample(size, share=size / (size + trials))
-    # a third of it chooses, the others say what to expect: what chose would flatter its choice
-    choosing, rest = (
-        Atoms.of_samples(*(one[part] for one in pilot)) for part in (slice(size // 3), slice(size // 3, None))
-    )
-    learned = best_event(choosing, trials, delta=delta, confidence=confidence).event
-    chosen = expected_of(learned, rest, trials, delta=delta, confidence=confidence)
-    certain = expected_of(learned, rest, rest.sampled or 0, delta=delta, confidence=_SURPRISE).epsilon
-    if law is not None and certain <= reach.epsilon:
-        chosen = reach
+    chosen, rest = _chosen(pilot, trials, delta, confidence)
+    if law is not None:
+        foretold = expected_of(reach.event, rest, trials, delta=delta, confidence=confidence)
+        if any(one.epsilon - one.margin > reach.epsilon for one in (chosen, foretold)):
+            # what runs is something else, so that the pilot becomes as long as where no law is known
+            more = run.sample(min(int(_LONG_PILOT * trials), _MOST_PILOT), share=0.0)
+            pilot = np.concatenate([pilot[0], more[0]]), np.concatenate([pilot[1], more[1]])
+            chosen, _ = _chosen(pilot, trials, delta, confidence)
+        else:
+            chosen = reach
     event = chosen.event
     counted = run.counted(lambda scores: int(np.count_nonzero(event.holds(scores))), trials)
     hits = counted[::-1] if event.reversed else counted
@@ -84,6 +83,14 @@ def conduct(
         singled_out=None if alone is None else best_event(alone, trials, delta=delta, confidence=confidence).epsilon,
         enough=enough, picture=_picture(pilot),
     )  # fmt: skip
+
+
+def _chosen(pilot: tuple[Reals, Reals], trials: int, delta: float, confidence: float) -> tuple[Expected, Atoms]:
+    """The event that a third of the pilot chooses, what the rest says of it, and the rest: what chose would flatter it."""
+    third = len(pilot[0]) // 3
+    choosing, rest = (Atoms.of_samples(*(one[part] for one in pilot)) for part in (slice(third), slice(third, None)))
+    event = best_event(choosing, trials, delta=delta, confidence=confidence).event
+    return expected_of(event, rest, trials, delta=delta, confidence=confidence), rest
 
 
 def check_budget(trials: int | None, seconds: float | None, confidence: float) -> None:
