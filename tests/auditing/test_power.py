@@ -73,6 +73,8 @@ def test_a_tenth_less_noise_than_claimed_is_noticed(learned: bool) -> None:
         found = audit(weaker, view="local", trials=60_000, learned=learned, words=seeded())
         assert found.verdict == verdict
         assert found.learned == learned
+        assert found.piloted == (learned or real is not stated)  # a law that does not hold is not relied on
+        assert found.epsilon == pytest.approx(found.expected, abs=1.5 * found.margin)
 
 
 def foreseen(real: RandomizedResponse, claimed: Claimed, n: int, trials: int) -> float:
