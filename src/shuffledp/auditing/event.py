@@ -164,5 +164,5 @@ def _best_one_way(atoms: Atoms, trials: int, delta: float, confidence: float, *,
             reached - shows(p, np.minimum(q + unlucky[1], 1.0)),
         )
         promises = np.nan_to_num(reached - np.hypot(*losses), nan=-math.inf)
-    best = int(np.argmax(promises if np.isfinite(promises).any() else reached))
+    best = int(np.argmax(promises))
     return _Choice(float(promises[best]), Event(float(scores[last[best]]), reverse), (float(p[best]), float(q[best])))
