@@ -14,7 +14,7 @@ from shuffledp.core.document import fields, number, several, text, whole, word
     ("read", "good", "bad"),
     [
         (text, ["", "a"], [1, None, b"a", ["a"]]),
-        (whole, [0, -5, 10**30], [True, False, 1.0, "1", None]),
+        (whole, [0, -5, 10**30, 1.0, -3.0], [True, False, 1.5, 1e300, float("nan"), "1", None]),
         (number, [0, -1.5, 2**53, 1e308], [True, float("nan"), float("inf"), -float("inf"), 2**53 + 1, 10**400, "1", None]),
         (word, ["0", "1", str(2**64), "10"], [str(2**64 + 1), "01", "-1", "", "1.0", "1 ", " 1", "1" * 21, 1, None, "\u0661"]),
     ],

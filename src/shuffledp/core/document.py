@@ -9,11 +9,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from shuffledp.core.canonical import LARGEST
 from shuffledp.core.words import WORD
 from shuffledp.errors import InvalidInput
 
 Document = dict[str, Any]
 """JSON data: nothing but dictionaries with text keys, lists, texts, numbers, booleans and None."""
+DEEPEST = 100
+"""No document has as many levels."""
 Reader = Callable[[Any], Any]
 """The value of a field, or a ValueError that says what it must be."""
 
@@ -26,11 +29,22 @@ def fields(document: object, kind: str, **readers: Reader) -> dict[str, Any]:
     """
     if not isinstance(document, dict) or document.get("kind") != kind:
         raise InvalidInput(f"this is not a document of kind {kind!r}. Use the reader of its own kind.")
-    expected = {"kind", *readers}
-    for name in sorted(expected - document.keys()):
-        raise InvalidInput(f"a document of kind {kind!r} needs the field {name!r}. Add it.")
-    for name in document.keys() - expected:
-        raise InvalidInput(f"a document of kind {kind!r} has no field {str(name)!r}. Remove it.")
+    others = {name: value for name, value in document.items() if name != "kind"}
+    return members(others, f"a document of kind {kind!r}", **readers)
+
+
+def members(document: object, what: str, **readers: Reader) -> dict[str, Any]:
+    """The values of exactly these fields of a document that does not name its kind.
+
+    >>> members({"n": 1000.0}, "a crowd", n=whole)
+    {'n': 1000}
+    """
+    if not isinstance(document, dict):
+        raise InvalidInput(f"{what} must have named fields. Correct it.")
+    for name in sorted(readers.keys() - document.keys()):
+        raise InvalidInput(f"{what} needs the field {name!r}. Add it.")
+    for name in document.keys() - readers.keys():
+        raise InvalidInput(f"{what} has no field {str(name)!r}. Remove it.")
     values = {}
     for name, read in readers.items():
         try:
@@ -50,10 +64,28 @@ def text(value: Any) -> str:
 
 
 def whole(value: Any) -> int:
-    """A whole number that is a JSON number."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    """A whole number that is a JSON number, written as 1000 or as 1000.0: documents that are equal are read alike."""
+    found = plain(value)
+    if isinstance(found, bool) or not isinstance(found, int):
         raise ValueError("a whole number")
-    return value
+    return found
+
+
+def plain(document: Any, _depth: int = 0) -> Any:
+    """The same JSON data, with every number without a fraction as an int: RFC 8785 writes 1.0 as 1, so both are one number.
+
+    >>> plain({"n": 1000.0, "shares": [0.5, 1.0], "fair": True})
+    {'n': 1000, 'shares': [0.5, 1], 'fair': True}
+    """
+    if isinstance(document, dict | list) and _depth > DEEPEST:
+        raise InvalidInput("the document is nested too deeply. Give one that shuffledp wrote.")
+    if isinstance(document, dict):
+        return {name: plain(value, _depth + 1) for name, value in document.items()}
+    if isinstance(document, list):
+        return [plain(value, _depth + 1) for value in document]
+    if isinstance(document, float) and document.is_integer() and abs(document) <= LARGEST:
+        return int(document)
+    return document
 
 
 def number(value: Any) -> float:
