@@ -94,7 +94,7 @@ def test_an_edit_with_a_new_hash_is_refused_if_the_claim_does_not_follow(place: 
         Plan.from_document(rehashed(document))
 
 
-@pytest.mark.parametrize("batch", [None, "100", -1, 0, 1e4, 10**30])
+@pytest.mark.parametrize("batch", [None, "100", -1, 0, 1e4 + 0.5, True, 10**30])
 def test_a_strange_min_batch_is_refused(batch: Any) -> None:
     document = plan("histogram", n=10**4, epsilon=1.0, delta=1e-6, size=5).document()
     with pytest.raises(InvalidInput):

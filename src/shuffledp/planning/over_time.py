@@ -8,7 +8,7 @@ from shuffledp.core import checks
 from shuffledp.core.blanket import HasBlanket
 from shuffledp.core.digits import counted
 from shuffledp.core.document import Document, fields, number, whole
-from shuffledp.core.guarantee import claim
+from shuffledp.core.guarantee import Guarantee, claim
 from shuffledp.errors import InvalidInput
 
 MOST_ROUNDS = 10**5
@@ -43,13 +43,16 @@ class OverTime:
                 f"a person takes part in 1 to all {counted(self.rounds, 'round')}. Give rounds_per_person in that range."
             )
 
-    def holds(self, randomizer: HasBlanket, n: int) -> bool:
-        """Whether the accountant proves it, with n honest reports in each round."""
-        return composition(randomizer.blanket(), n, self.per_person).delta(self.epsilon) <= self.delta
+    def holds(self, randomizer: HasBlanket, one: Guarantee) -> bool:
+        """Whether the accountant proves it, if this much is proved of one round by itself."""
+        if self.per_person == 1 and one.epsilon <= self.epsilon and one.delta <= self.delta:
+            return True  # nobody takes part in a second round, and one may be proved by a tighter bound than rounds are
+        return composition(randomizer.blanket(), one.n, self.per_person).delta(self.epsilon) <= self.delta
 
-    def epsilon_after(self, rounds: int, randomizer: HasBlanket, n: int) -> float:
-        """What somebody who took part in so many rounds has spent, at the same delta."""
-        return composition(randomizer.blanket(), n, rounds).epsilon(self.delta)
+    def epsilon_after(self, rounds: int, randomizer: HasBlanket, one: Guarantee) -> float:
+        """What somebody who took part in so many rounds has spent, at the same delta, if this much is proved of one round."""
+        together = composition(randomizer.blanket(), one.n, rounds).epsilon(self.delta)
+        return min(together, one.epsilon) if rounds == 1 and one.delta <= self.delta else together
 
     def __str__(self) -> str:
         who = (
@@ -71,5 +74,5 @@ class OverTime:
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of four numbers."""
+        """Read what `document` wrote."""
         return cls(**fields(document, "rounds", rounds=whole, per_person=whole, epsilon=number, delta=number))

@@ -18,7 +18,7 @@ from shuffledp.core import checks
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import about, at_most, counted, rounded_up
 from shuffledp.core.display import drawn, paragraphs
-from shuffledp.core.document import Document
+from shuffledp.core.document import Document, members, number, text, whole
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
@@ -184,7 +184,10 @@ class Plan:
                 "the plan does not match its SHA-256: it was edited. Make a new one with shuffledp plan."
             )
         try:
-            promise, protocol = body["guarantee"], registry.from_document(body["protocol"])
+            promise = members(
+                body["guarantee"], "a guarantee", epsilon=number, delta=number, n=whole, bound=text, adjacency=text
+            )
+            protocol = registry.from_document(body["protocol"])
             if not isinstance(protocol, Deployable):
                 raise not_a_plan
             plan = cls(
@@ -194,32 +197,32 @@ class Plan:
                     reference=bound_named(promise["bound"]).reference,
                     caveat=protocol.randomizer.blanket().caveat,
                 ),
-                min_batch=body["min_batch"],
+                min_batch=whole(body["min_batch"]),
                 over_time=OverTime.from_document(body["over_time"]) if "over_time" in body else None,
                 wording=Wording.from_document(body.get("wording", {})),
             )
-            follows = plan._well_formed() and plan._promised() == body and plan.holds()
+            plan._check_ranges()
+            follows = plan._promised() == body and plan.holds()
             follows = follows and document.get("local", plan._local()) == plan._local()
             claim = plan.certificate().document()["claim"]
-            follows = follows and document.get("certificate", {"claim": claim})["claim"] == claim
+            certified = document.get("certificate", {"claim": claim})["claim"] == claim
         except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, NoClaim):
             raise not_a_plan from None
         if not follows:
             raise InvalidInput(
                 "the plan's claim does not follow from its parameters. Make a new one with shuffledp plan."
             )
+        if not certified:
+            raise InvalidInput(
+                "the certificate in this plan is not about its guarantee. Make a new one with shuffledp plan."
+            )
         return plan
 
-    def _well_formed(self) -> bool:
-        """Whether every number has its very type and is within what plans are made of."""
-        whole = all(type(x) is int for x in (self.guarantee.n, self.min_batch))
-        real = all(type(x) in (int, float) for x in (self.guarantee.epsilon, self.guarantee.delta))
-        if not (whole and real):
-            return False
+    def _check_ranges(self) -> None:
+        """Refuse numbers that no plan is made of."""
         checks.epsilon(self.guarantee.epsilon, positive=True)
         checks.probability(self.guarantee.delta, "delta")
         checks.users(self.min_batch)
-        return True
 
     def holds(self) -> bool:
         """Whether the accountant proves the guarantee from the randomizer as it runs."""
@@ -229,7 +232,7 @@ class Plan:
             self.protocol.randomizer.blanket(), n=self.guarantee.n, epsilon=self.guarantee.epsilon, side="upper"
         )
         proved = claim.regime is None and claim.log_delta.upper <= log_down(self.guarantee.delta)
-        return proved and (self.over_time is None or self.over_time.holds(self.protocol.randomizer, self.guarantee.n))
+        return proved and (self.over_time is None or self.over_time.holds(self.protocol.randomizer, self.guarantee))
 
     def _repr_html_(self) -> str:
         return paragraphs(*self.explain().splitlines(), self.guarantee.meaning()) + self.guarantee.sketch()

@@ -56,17 +56,14 @@ def rounds_possible(question: str, *, rmse: float, delta: float, rounds: int, **
     total = max(together * (1 + 1e-6), 1e-9)  # as in plan_rounds: what is read off the curve must hold on it
     if not total <= checks.LARGEST_EPSILON:
         raise InvalidInput("no epsilon of all rounds together gives an error that small. Allow a larger one.")
-    made = replace(one, over_time=OverTime(rounds=rounds, per_person=rounds, epsilon=total, delta=delta))
-    if not made.holds():
-        raise NoClaim("the rounds of a plan could not be certified. Please report this.")
-    return made
+    return _certified(one, OverTime(rounds=rounds, per_person=rounds, epsilon=total, delta=delta))
 
 
 def _planned(question: str, n: int, total: OverTime, options: dict[str, Any], precision: float) -> Plan:
     asked, per_person = asked_per_round(n, total), total.per_person
     epsilon, delta = total.epsilon, total.delta
     if per_person == 1:
-        return replace(plan(question, n=asked, epsilon=epsilon, delta=delta, **options), over_time=total)
+        return _certified(plan(question, n=asked, epsilon=epsilon, delta=delta, **options), total)
     found: dict[float, Plan] = {}
 
     def excess(one: float) -> float:
@@ -84,7 +81,12 @@ def _planned(question: str, n: int, total: OverTime, options: dict[str, Any], pr
     one = search(excess, axis, start=share_of_budget(epsilon, delta, per_person), precision=precision)
     if one is None or one not in found:
         raise InvalidInput("no round would be private enough. Use more people, fewer rounds or a larger epsilon.")
-    made = replace(found[one], over_time=total)
+    return _certified(found[one], total)
+
+
+def _certified(one: Plan, total: OverTime) -> Plan:
+    """The plan of one round with what all rounds guarantee, which is proved here as it will be when the file is read."""
+    made = replace(one, over_time=total)
     if not made.holds():
         raise NoClaim("the rounds of a plan could not be certified. Please report this.")
     return made
@@ -144,7 +146,7 @@ def fewer(rounds: int) -> list[int]:
 def spent(made: Plan, after: Sequence[int]) -> dict[int, float]:
     """The epsilon of somebody who took part in so many rounds, at the delta of all of them."""
     total = _total(made)
-    return {rounds: total.epsilon_after(rounds, made.protocol.randomizer, made.guarantee.n) for rounds in after}
+    return {rounds: total.epsilon_after(rounds, made.protocol.randomizer, made.guarantee) for rounds in after}
 
 
 def _total(made: Plan) -> OverTime:
