@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from shuffledp.auditing.audit import audit, audit_command, audit_service
     from shuffledp.auditing.finding import Finding
     from shuffledp.certificates.certificate import Certificate
-    from shuffledp.certificates.verify import Verification, verify
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
     from shuffledp.domains.domain import Policy
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from shuffledp.randomizers.lattice import LatticeChannel
     from shuffledp.randomizers.response import RandomizedResponse
     from shuffledp.results.result import Result
+    from shuffledp.verification.verify import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -66,7 +66,7 @@ _HOME = {
     "Statistics": "protocols.statistics",
     "Summation": "protocols.summation",
     "SystemWords": "core.words",
-    "Verification": "certificates.verify",
+    "Verification": "verification.verify",
     "account": "accounting.account",
     "audit": "auditing.audit",
     "audit_command": "auditing.audit",
@@ -83,7 +83,7 @@ _HOME = {
     "summation_error_floor": "accounting.accuracy",
     "to_pld": "accounting.composition",
     "users_needed": "planning.inverse",
-    "verify": "certificates.verify",
+    "verify": "verification.verify",
 }
 
 __all__ = [

@@ -9,7 +9,7 @@ from oracles.laws import ORACLES
 from oracles.points import Point, points
 from oracles.scale import full
 from shuffledp import Certificate, Guarantee, verify
-from shuffledp.certificates.verify import Verification
+from shuffledp.verification.verify import Verification
 
 WANTED = full(60, 200)
 

@@ -152,12 +152,12 @@ class Certificate:
         often = "" if self.rounds == 1 else f", over {self.rounds:,} rounds"
         given = "".join(f"; {assumption}" for assumption in self.assumes)
         return (
-            f"({_up(self.epsilon)}, {_up(self.delta)})-differentially private after shuffling {whom}{often} "
+            f"({rounded_up(self.epsilon)}, {rounded_up(self.delta)})-differentially private after shuffling {whom}{often} "
             f"({ADJACENCY} neighbours, number of users public{given})"
         )
 
 
-def _up(value: float) -> str:
+def rounded_up(value: float) -> str:
     """Seven digits, rounded up."""
     return f"{Decimal(value).normalize(Context(prec=7, rounding=ROUND_CEILING)):g}"
 

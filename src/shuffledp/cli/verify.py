@@ -1,40 +1,47 @@
-"""`shuffledp verify`: certificates, proved again."""
+"""`shuffledp verify`: what certificates, plans, tasks and results promise, proved again."""
 
 import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import click
 
-from shuffledp.certificates.verify import Verification, verify
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.progress import working
 from shuffledp.core.digits import counted
 from shuffledp.core.files import read_json
+from shuffledp.verification.verify import Verification, verify
 
 
 @click.command(
-    "verify", epilog="Exit code: 0 if every claim is confirmed, 3 if one is not, 2 for a file that is not JSON."
+    "verify", epilog="Exit code: 0 if every promise is confirmed, 3 if one is not, 2 for a file that is not JSON."
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @json_option
 def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
-    """Prove the claims of certificates again, in ball arithmetic, with none of the code that made them.
+    """Prove what documents promise again, in ball arithmetic, with none of the code that found it.
 
-    Each FILE is a certificate (`shuffledp account --certificate`), or JSON with one in its field "certificate".
+    Each FILE is a certificate (`shuffledp account --certificate`), a plan, a task or a result. A result is compared with its
+    plan if that is among the files.
     """
+    documents = [(file, read_json(file, "JSON", "Give a certificate, plan, task or result.")) for file in files]
+    plans = {plan["sha256"]: plan for _, plan in documents if _is_plan(plan)}
     found = []
-    for file in files:
-        document = read_json(file, "JSON", "Give a certificate.")
+    for file, document in documents:
         with working(f"Verifying {file.name}") as say:
-            found.append((file, verify(document, _counter(say))))
+            found.append((file, verify(document, _counter(say), plans=plans)))
     words = "\n".join(_words(file, verification) for file, verification in found)
     result = {"results": [{"file": str(file)} | verification.document() for file, verification in found]}
     show(result, words, as_json=as_json)
     if not all(verification.confirmed for _, verification in found):
         sys.exit(NO_CLAIM)
+
+
+def _is_plan(document: Any) -> bool:
+    return isinstance(document, dict) and "protocol" in document and isinstance(document.get("sha256"), str)
 
 
 def _counter(say: Callable[[str], None]) -> Callable[[], None]:
@@ -45,8 +52,9 @@ def _counter(say: Callable[[str], None]) -> Callable[[], None]:
 
 def _words(file: Path, found: Verification) -> str:
     lines = [f"{file}: {found.verdict}: {found.reason}"]
-    if found.certificate is not None:
-        lines.append(f"  claim: {found.certificate.statement}")
+    lines += [f"  {'proved' if found.confirmed else 'claim'}: {claim}" for claim in found.claims]
+    if found.confirmed:
+        lines += [f"  not proved: {what}" for what in found.unproved]
     if found.reached is not None:
         lines.append(f"  proved at this epsilon: delta <= {found.reached:.6g}")
     return "\n".join(lines)

@@ -20,6 +20,7 @@ from shuffledp.engines.values import Values
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
 from shuffledp.results.result import Result
+from shuffledp.results.unit import unit_of_rows
 
 
 def run(
@@ -173,11 +174,10 @@ def result_of(plan: Plan, found: Tally, *, rows: int, checked: bool, private: bo
     if truth is not None:
         notes.append("The truth is not private: do not publish it.")
     notes += plan.protocol.notes()
-    one = "one row = one person" + (" (checked)" if checked else "")
     return Result(
         plan=plan, counts=found.counts, estimate=answered.read(estimate), also=answered.also(estimate), guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
-        rows_per_person=rows, unit=f"one person = at most {rows} rows" if rows > 1 else one, received=found.rows,
+        rows_per_person=rows, unit=unit_of_rows(rows, checked=checked), received=found.rows,
         rejected=dict(found.rejected),
         adjusted=dict(found.adjusted), truth=truth, notes=tuple(notes),
     )  # fmt: skip

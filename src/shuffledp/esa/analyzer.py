@@ -28,9 +28,9 @@ from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
 from shuffledp.results.balance import Balance
 from shuffledp.results.result import Provenance, Result
+from shuffledp.results.unit import CLIENT, REPORT
 
 NO_BUDGET: Final = "No budget is kept: no ledger was given, so what else these people were asked is not counted."
-_UNIT: Final = "one report = one person (clients report once a batch)"
 _WORTH_A_POOL: Final = 1 << 14
 """Records that take longer to open than processes to start."""
 _AT_ONCE: Final = 1 << 17
@@ -111,7 +111,7 @@ def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | Non
     return Result(
         plan=plan, counts=counts, estimate=plan.protocol.read(estimate), also=plan.protocol.also(estimate),
         guarantee=plan.guarantee, realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
-        unit=_UNIT if task.hops == 1 else "one report", received=opened.received, rejected=opened.rejected,
+        unit=CLIENT if task.hops == 1 else REPORT, received=opened.received, rejected=opened.rejected,
         notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,)), *plan.protocol.notes()),
         provenance=Provenance(task=task.id, batch=digest, trust=task.trust, ledger=balance),
     )  # fmt: skip

@@ -1,0 +1,23 @@
+"""Proving the claim of a certificate, by other means than those it was found by."""
+
+from collections.abc import Callable
+
+from flint import ctx
+
+from shuffledp.certificates.certificate import Certificate
+from shuffledp.certificates.positive_part import BITS
+from shuffledp.certificates.proof import Proof, prove, prove_composed
+from shuffledp.certificates.randomizers import law_of
+from shuffledp.errors import InvalidInput
+
+
+def prove_certificate(certificate: Certificate, tick: Callable[[], None] = lambda: None) -> Proof:
+    """How the claim is proved, or how far the proof got; raises Unverifiable where there is no method."""
+    with ctx.workprec(BITS):
+        law = law_of(certificate.randomizer)
+        if law.caveat is not None and law.caveat not in certificate.assumes:
+            raise InvalidInput("the certificate does not say what it assumes. It was edited.")
+        n, epsilon, delta = certificate.honest, certificate.epsilon, certificate.delta
+        if certificate.rounds > 1 or law.parts:
+            return prove_composed(law, n, certificate.rounds, epsilon, delta, tick)
+        return prove(law, n, epsilon, delta, tick)

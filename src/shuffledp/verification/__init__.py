@@ -1,0 +1,1 @@
+"""Whether the whole promise of a certificate, plan, task or result is true."""

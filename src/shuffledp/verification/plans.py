@@ -1,0 +1,81 @@
+"""What a plan or a task promises: in each round and over all of them, by the randomizer that its protocol runs."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from shuffledp.certificates.certificate import Certificate
+from shuffledp.errors import InvalidInput
+from shuffledp.planning.plan import Plan
+from shuffledp.verification.promise import EDITED, Claim, Promise
+
+_PRECISION = 1e-6
+"""Within which two machines compute the same forecast."""
+
+
+def promise_of_plan(document: dict[str, Any]) -> Promise:
+    """What the plan in this document promises; refused if anything in it is not the plan's."""
+    plan = Plan.from_document(document)
+    certificate = plan.certificate()
+    if "certificate" in document and _ignoring_version(document["certificate"]) != _ignoring_version(
+        certificate.document()
+    ):
+        raise InvalidInput(f"the certificate in this plan is not about what its protocol runs. {EDITED}")
+    if "forecast" in document and not _alike(document["forecast"], plan.document()["forecast"]):
+        raise InvalidInput(f"the forecast in this plan is not what its protocol gives. {EDITED}")
+    unproved = [] if plan.wording.document() == {} else ["what its title, question and unit say"]
+    return Promise(_claims(plan), unproved)
+
+
+def promise_of_task(document: dict[str, Any]) -> Promise:
+    """What the task in this document promises, if its shufflers and its analyzer do as it says."""
+    from shuffledp.esa.task import Task
+
+    task = Task.from_document(document)
+    unproved = ["who runs the shufflers and the analyzer, and that they do not collude"]
+    return Promise(_claims(task.plan), unproved)
+
+
+def _claims(plan: Plan) -> list[Claim]:
+    """One round, all rounds of a person, and a user's messages by themselves."""
+    one = plan.certificate()
+    found = [Claim.of(one)]
+    if plan.over_time is not None:
+        found.append(_rounds(one, plan))
+    if math.isfinite(plan.epsilon0):
+        found.append(Claim.local(one, plan.epsilon0))
+    return found
+
+
+def _rounds(one: Certificate, plan: Plan) -> Claim:
+    total = plan.over_time
+    if total is None:
+        raise InvalidInput("this plan says nothing about rounds. Plan with --rounds.")
+    together = replace(one, rounds=total.per_person, epsilon=total.epsilon, delta=total.delta)
+    statement = together.statement
+    if total.per_person < total.rounds:
+        statement += f", for whoever takes part in at most {total.per_person:,} of {total.rounds:,} rounds"
+    return Claim(together, statement)
+
+
+def _ignoring_version(certificate: Any) -> Any:
+    """A certificate without the version that made it and the hash over that: neither is part of what is claimed."""
+    if not isinstance(certificate, dict):
+        return certificate
+    Certificate.from_document(certificate)  # refuses one that was damaged
+    return {name: value for name, value in certificate.items() if name not in ("made_with", "sha256")}
+
+
+def _alike(found: Any, expected: Any) -> bool:
+    """Whether two documents are the same, but for the last digits of numbers."""
+    if isinstance(expected, dict):
+        return (
+            isinstance(found, dict)
+            and found.keys() == expected.keys()
+            and all(_alike(found[name], expected[name]) for name in expected)
+        )
+    if isinstance(expected, list | tuple):
+        return isinstance(found, list) and len(found) == len(expected) and all(map(_alike, found, expected))
+    if isinstance(expected, float) and isinstance(found, int | float) and not isinstance(found, bool):
+        return math.isclose(found, expected, rel_tol=_PRECISION)
+    return type(found) is type(expected) and bool(found == expected)
