@@ -149,6 +149,22 @@ def test_queries_people_and_policies_are_those_of_the_other_engines(spark: Any) 
     refused(asked, spark.createDataFrame(nobody), "does not say who", column="age", user="who")
 
 
+def test_a_persons_first_rows_are_those_with_the_least_row_numbers(spark: Any) -> None:
+    """Whatever the query names besides, and however row numbers are written: neither the values nor letters decide."""
+    drawn = np.random.default_rng(11)
+    number = np.sort(drawn.choice(100_000, 1500, replace=False))
+    people = pa.table({"age": drawn.integers(0, 90, 1500), "id": number, "who": np.arange(1500) % 500})
+    made = plan("mean", n=1000, epsilon=2.0, delta=1e-6, low=0.0, high=90.0)
+    table = spark.createDataFrame(people).repartition(3)
+    for query in ("id * 0 + age", "age + 0 * id", "CASE WHEN who >= 0 AND id >= 0 THEN age END"):
+        options: dict[str, Any] = {"query": query, "row_id": "id", "user": "who", "max_rows_per_user": 2}
+        expected = tally_source(made, FrameRows(people, **options), WORDS, truth=True)
+        assert same(tally_source(made, SparkRows(table, **options), WORDS, truth=True, engine="spark"), expected)
+    written = table.selectExpr("age", "cast(id as string) as id", "who")
+    options = {"column": "age", "row_id": "id", "user": "who", "max_rows_per_user": 2}
+    assert same(tally_source(made, SparkRows(written, **options), WORDS, truth=True, engine="spark"), expected)
+
+
 def test_values_of_several_columns(spark: Any) -> None:
     made = plan("mean", n=1000, epsilon=2.0, delta=1e-6, low=0.0, high=10.0, by={"sex": ["f", "m"]})
     people = pa.table({"sex": ["f", "m"] * 600, "y": np.linspace(0, 10, 1200), "id": np.arange(1200)[::-1]})

@@ -82,18 +82,21 @@ class SparkRows(Rows):
 
         names = self._table(domain)
         needed = self._needed(names, domain)
-        own = [names.column(name) for name in dict.fromkeys([*needed, self._row_id or ""])]
+        row_id = self._row_id or ""
+        own = [names.column(name) for name in dict.fromkeys([*needed, row_id])]
         # by position, so that no name is looked up: they may contain dots, or differ in case only
         place = {name: f"c{j}" for j, name in enumerate(names.columns())}
         table = self._data.toDF(*(f"c{j}" for j in range(len(names.columns()))))
         columns = [F.col(place[name]) for name in own]
         if self._user is not None:
-            user, number = F.col(place[names.column(self._user)]), F.col(place[own[-1]])
+            # a row number may be written as text, whose order is another one; what is no number is refused when it is read
+            user = F.col(place[names.column(self._user)])
+            number = F.col(place[names.column(row_id)]).try_cast("decimal(20, 0)")
             turn = F.row_number().over(Window.partitionBy(user).orderBy(number))
             columns.append(F.when(user.isNull(), F.lit(0)).otherwise(turn))
         table = table.select(*(column.alias(f"v{j}") for j, column in enumerate(columns)))
         reader = Reader(
-            columns=names.columns(), own=own, domain=domain, column=self._column, query=self._query, row_id=self._row_id or "",
+            columns=names.columns(), own=own, domain=domain, column=self._column, query=self._query, row_id=row_id,
             user=self._user, limit=self._limit,
         )  # fmt: skip
         return SparkReading(table, reader)
