@@ -17,9 +17,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import shuffledp
 from oracles.process import called
 from oracles.scale import full
 from oracles.spark import Cluster, connect_url
+from oracles.tree import python_path
 from shuffledp import KeyedWords, Plan, run_file
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -47,8 +49,11 @@ def folder(tmp_path: Path, histogram: Plan) -> Path:
 
 def python(code: str, *arguments: str) -> "subprocess.Popen[str]":
     """A driver of its own."""
-    tests = str(Path(__file__).parents[1])
-    environment = os.environ | {"PYTHONPATH": tests, "PYTHONWARNINGS": "ignore", "PYSPARK_PYTHON": sys.executable}
+    environment = os.environ | {
+        "PYTHONPATH": python_path(),
+        "PYTHONWARNINGS": "ignore",
+        "PYSPARK_PYTHON": sys.executable,
+    }
     frugal = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     settings = f"--conf spark.executor.memory=512m --conf 'spark.executor.extraJavaOptions={frugal}' --conf "
     settings += f"spark.sql.shuffle.partitions=3 --driver-memory 512m --driver-java-options '{frugal}' pyspark-shell"
@@ -96,6 +101,34 @@ def check_tallied(process: "subprocess.Popen[str]", histogram: Plan, folder: Pat
     files, rows, refused = json.loads(said.splitlines()[-1])
     assert files == rows == expected
     assert "CAST_INVALID_INPUT" in refused
+
+
+IMPORTED = """
+import shuffledp
+from oracles.spark import local_session
+
+def imported(batches):
+    import pyarrow as pa
+    import shuffledp.engines.spark
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"file": [shuffledp.engines.spark.__file__] * batch.num_rows})
+
+spark = local_session()
+found = spark.range(4).repartition(2).mapInArrow(imported, "file string").distinct().collect()
+print(*(row.file for row in found))
+spark.stop()
+"""
+
+
+def test_executors_import_the_tree_under_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the package that is installed: a bug that is planted in the tree must be there, too."""
+    tree, tests = tmp_path / "tree", Path(__file__).parents[1]
+    tree.mkdir()
+    (tree / "shuffledp").symlink_to(Path(shuffledp.__file__).parent)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tree), str(tests)]))
+    driver = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=False)
+    assert driver.returncode == 0, driver.stderr
+    assert driver.stdout.split() == [str(tree / "shuffledp" / "engines" / "spark.py")]
 
 
 def test_connect_gives_the_same(spark: Any, histogram: Plan, folder: Path) -> None:

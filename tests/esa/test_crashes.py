@@ -19,6 +19,7 @@ from oracles.parties import PARTIES
 from oracles.process import command
 from oracles.scale import full
 from oracles.server import Place, in_open_batches
+from oracles.tree import python_path
 from shuffledp import plan
 from shuffledp.esa.crypto import seal_message, unseal
 from shuffledp.esa.http import OCTETS
@@ -60,7 +61,7 @@ class Collection:
         process = subprocess.Popen(
             [*program, *line.split(), "--processes", "1", "--port", "0"],
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            env={**os.environ, "PYTHONPATH": python_path()},
         )  # fmt: skip
         assert process.stdout is not None
         lines = iter(process.stdout.readline, "")

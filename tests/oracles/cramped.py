@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from oracles.process import called
+from oracles.tree import python_path
 
 FULL = "No space left on device|File too large|No usable temporary directory"
 """What the system says."""
@@ -30,7 +31,7 @@ def on_a_full_disk(
 ) -> list[Finished]:
     """`shuffledp` with each of these arguments, one after the other, while nothing can be written to a folder."""
     folder.mkdir()
-    settings = {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONWARNINGS": "ignore"} | dict(environment or {})
+    settings = {"PYTHONPATH": python_path(), "PYTHONWARNINGS": "ignore"} | dict(environment or {})
     done = subprocess.run(
         [*_apart(), sys.executable, "-m", "oracles.cramped", str(folder)], input=json.dumps(lines), capture_output=True,
         text=True, check=False, cwd=cwd, env=os.environ | settings,

@@ -18,6 +18,7 @@ import httpx
 import psycopg
 
 from oracles.process import command
+from oracles.tree import python_path
 from shuffledp.stores.registry import open_store
 
 Place = Callable[[Path], str]
@@ -54,7 +55,7 @@ class Server:
             [*([sys.executable, "-m", *broken] if stuck_at or bug else [command()]), *shlex.split(line),
              "--port", "0", "--metrics-port", "0"],
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            env={**os.environ, "PYTHONPATH": python_path()},
         )  # fmt: skip
         self.metrics_url = f"http://127.0.0.1:{self.said(r'metrics on port ([0-9]+)')}/metrics"
         self.url = f"{'https' if ca_file else 'http'}://127.0.0.1:{self.said(r'listening on port ([0-9]+)')}"

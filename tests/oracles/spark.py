@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+from oracles.tree import python_path
+
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -35,7 +37,7 @@ def local_session() -> Any:
         raise AssertionError("the tests need Spark. Run make test, or make .venv/.spark first.") from None
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])  # so that executors find oracles/spark_tasks.py
+    os.environ["PYTHONPATH"] = python_path()  # executors import the tree under test, and oracles/spark_tasks.py
     builder = SparkSession.builder.master("local[2,4]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
@@ -126,7 +128,7 @@ class Cluster:
         environment = os.environ | {
             "SPARK_HOME": str(home), "SPARK_SCALA_VERSION": "2.13", "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_WORKER_DIR": str(self._folder), "SPARK_LOCAL_DIRS": str(self._folder),
-            "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": python_path(), "PYSPARK_PYTHON": sys.executable,
         }  # fmt: skip
         number = len(self._running)
         with (self._folder / f"{number}.log").open("wb") as log:
