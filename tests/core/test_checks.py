@@ -12,20 +12,31 @@ import pytest
 from shuffledp import InvalidInput
 from shuffledp.core import checks
 
+WHOLE = [np.int64(7), 1e6, Decimal("1e3"), Fraction(4, 2), np.float32(8), np.array(9)]
+NO_NUMBERS = [None, np.True_, 1j, np.array([1.0]), np.array([1, 2]), np.timedelta64(1, "s"), Decimal("sNaN")]
+HUGE = Decimal("1e999999999")
 LEAST, BELOW_1 = math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)
+
+
+def a_real(value: Any) -> float:
+    return checks.real(value, "x")
+
+
+def a_whole(value: Any) -> int:
+    return checks.whole(value, "x", "Give another.")
 
 
 @pytest.mark.parametrize(
     ("check", "good", "bad"),
     [
-        (checks.users, [1, 2, 10**18, np.int64(7)], [0, -1, 10**18 + 1, 1.0, True, "5", None]),
-        (checks.size, [2, 3, 2**32], [1, 0, -2, 2**32 + 1, 2.0, True, "5"]),
+        (checks.users, [1, 2, 10**18, *WHOLE], [0, -1, 10**18 + 1, 1.5, True, "5", None]),
+        (checks.size, [2, 3, 2**32], [1, 0, -2, 2**32 + 1, 2.5, True, "5"]),
         (lambda value: checks.probability(value, "delta"), [LEAST, 0.5, BELOW_1], [0.0, 1.0, -0.1, 1.5, math.nan, "0.5", True]),
         (checks.epsilon, [0.0, LEAST, 700.0], [-LEAST, math.nextafter(700.0, math.inf), math.inf, math.nan, "1", False]),
         (lambda value: checks.epsilon(value, positive=True), [1e-9, 1.0, 700.0], [0.0, math.nextafter(1e-9, 0.0), 701.0]),
         (lambda value: checks.scale(value, "sigma"), [0.1, 1.0, 1e6], [math.nextafter(0.1, 0.0), 1e6 + 1e-9, math.nan, "1"]),
-        (lambda value: checks.real(value, "x"), [1, np.float64(2), Fraction(1, 4), Decimal("0.5")], ["1", b"1", True, 10**400]),
-        (lambda value: checks.whole(value, "x", "Give another."), [0, -3, 10**30, np.uint8(4)], [0.0, True, "1", None]),
+        (a_real, [1, np.float64(2), Fraction(1, 4), Decimal("0.5")], ["1", b"1", True, 10**400, *NO_NUMBERS]),
+        (a_whole, [0, -3, 10**30, np.uint8(4), 3.0], [0.5, True, "1", math.nan, math.inf, HUGE, *NO_NUMBERS]),
     ],
 )  # fmt: skip
 def test_the_limits_belong_to_what_is_allowed(check: Callable[[Any], Any], good: list[Any], bad: list[Any]) -> None:
@@ -84,3 +95,20 @@ def test_whatever_is_outside_a_range_is_seen(low: float, bad: float) -> None:
     assert checks.within(np.array([0.0, -0.0, 0.3, 1.0]), low, 1.0)
     assert not checks.within(np.array([0.5, bad, 0.5]), low, 1.0)
     assert checks.within(np.array([-5e-324]), low, 1.0) == (low < 0)
+
+
+@pytest.mark.parametrize(
+    "value", [Fraction(1, 10), Fraction(1, 3), Decimal("0.1"), Decimal("1e-400"), 10**17 + 1, Fraction(-1, 3)]
+)
+def test_what_is_no_double_is_rounded_to_the_side_that_was_asked_for(value: Any) -> None:
+    below, above = checks.real(value, "x", "down"), checks.real(value, "x", "up")
+    assert below < value < above
+    assert math.nextafter(below, math.inf) == above
+    assert checks.real(value, "x") in (below, above)
+
+
+def test_a_long_double_is_rounded_too() -> None:
+    value = np.longdouble(1) / 3
+    if float(value) == value:
+        pytest.skip("a long double is a double on this machine")
+    assert checks.real(value, "x", "down") < value < checks.real(value, "x", "up")

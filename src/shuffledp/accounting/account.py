@@ -66,7 +66,7 @@ def account(
     solution = solve(bound_named(bound), problem, safe_end_only=problem.unknown != "delta")
     if solution.value is None:
         raise NoClaim(solution.regime or "no value")
-    known = {"n": n, "epsilon": epsilon, "delta": delta, problem.unknown: solution.value}
+    known = {"n": problem.n, "epsilon": problem.epsilon, "delta": problem.delta, problem.unknown: solution.value}
     return Guarantee(
         epsilon=float(known["epsilon"] or 0),
         delta=float(known["delta"] or 0),

@@ -22,8 +22,7 @@ def summation_error_floor(*, n: int, epsilon: float, delta: float, tightened: bo
     >>> round(summation_error_floor(n=1_000_000, epsilon=1.0, delta=1e-6), 4)
     1.0416
     """
-    checks.users(n)
-    checks.epsilon(epsilon)
+    n, epsilon, delta = checks.users(n), checks.epsilon(epsilon, side="up"), checks.real(delta, "delta", "up")
     if not 0 <= delta < 0.5:
         raise InvalidInput(f"delta must be at least 0 and below 1/2 for Theorem 4.2; got {delta}. Use a smaller delta.")
 

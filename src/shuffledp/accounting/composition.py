@@ -54,8 +54,15 @@ class Collection:
     fine: int = FINE
 
     def __post_init__(self) -> None:
-        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= MOST_ROUNDS:
-            raise InvalidInput(f"rounds must be a whole number from 1 to 1e9; got {self.rounds!r}.")
+        checks.settle(
+            self,
+            n=checks.users(self.n),
+            rounds=checks.whole(self.rounds, "rounds", "Give e.g. 7."),
+            nodes=checks.whole(self.nodes, "nodes", "Leave it out for the usual one."),
+            fine=checks.whole(self.fine, "fine", "Leave it out for the usual one."),
+        )
+        if not 1 <= self.rounds <= MOST_ROUNDS:
+            raise InvalidInput(f"rounds must be a whole number from 1 to 1e9; got {self.rounds}. Give e.g. 7.")
 
     def law(self, depth: int = 0) -> LossLaw:
         """One round: a law of the privacy loss whose curve is above the bound's."""
@@ -146,7 +153,7 @@ class Composition:
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on epsilon at this delta."""
-        checks.probability(delta, "delta")
+        delta = checks.probability(delta, "delta")
         found = self.law(self._deep_enough(lambda _: delta)).epsilon(delta)
         if self.local_epsilon is not None:
             return self.local_epsilon if found is None else min(found, self.local_epsilon)
@@ -158,7 +165,7 @@ class Composition:
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta at this epsilon."""
-        checks.epsilon(epsilon)
+        epsilon = checks.epsilon(epsilon)
         if self.local_epsilon is not None and epsilon >= self.local_epsilon:
             return 0.0
         return self.law(self._deep_enough(lambda law: law.delta(epsilon))).delta(epsilon)
@@ -177,11 +184,13 @@ class Composition:
 
     def least_epsilon(self, delta: float) -> float | None:
         """A lower bound on epsilon at this delta; None if no pair of datasets is known."""
+        delta = checks.probability(delta, "delta", side="up")
         law = self.law_below(self._deep_enough(lambda _: delta))
         return None if law is None else law.epsilon(delta)
 
     def least_delta(self, epsilon: float) -> float | None:
         """A lower bound on delta at this epsilon; None if no pair of datasets is known."""
+        epsilon = checks.epsilon(epsilon, side="up")
         law = self.law_below(self._deep_enough(lambda law: law.delta(epsilon)))
         return None if law is None else law.delta(epsilon)
 

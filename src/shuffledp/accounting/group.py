@@ -26,10 +26,11 @@ def group(randomizer: HasBlanket, *, n: int, delta: float, rows: int, bound: str
     >>> 3 < three / one < 3.5
     True
     """
-    if checks.whole(rows, "rows", "Give the most rows a person may have.") < 1:
+    rows = checks.whole(rows, "rows", "Give the most rows a person may have.")
+    if rows < 1:
         raise InvalidInput(f"a person has at least one row; got {rows}. Give the most rows a person may have.")
-    checks.users(n)
-    most = log_down(checks.probability(delta, "delta"))
+    n, delta = checks.users(n), checks.probability(delta, "delta")
+    most = log_down(delta)
     blanket, judge = randomizer.blanket(), bound_named(bound)
     local = math.inf if blanket.epsilon0() is None else evaluate(lambda: blanket.epsilon0() or arb(0)).upper
 

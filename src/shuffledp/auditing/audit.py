@@ -5,7 +5,7 @@ from typing import Any
 
 from shuffledp.auditing.claims import claim_of
 from shuffledp.auditing.command import of_command
-from shuffledp.auditing.conduct import CONFIDENCE, Watch, check_budget, conduct
+from shuffledp.auditing.conduct import CONFIDENCE, Watch, checked_budget, conduct
 from shuffledp.auditing.crowd import Crowd
 from shuffledp.auditing.deployment import Deployment, InProcess
 from shuffledp.auditing.finding import Finding
@@ -45,14 +45,14 @@ def audit(
     'consistent'
     """
     seconds = SECONDS if trials is None and seconds is None else seconds
-    check_budget(trials, seconds, confidence)
+    trials, seconds, confidence = checked_budget(trials, seconds, confidence)
     if isinstance(subject, Plan):
         n, delta = subject.guarantee.n if n is None else n, _either(delta, subject.guarantee.delta, view)
     delta = 0.0 if delta is None and view == "local" else delta
     n = 1 if n is None and view == "local" else n
     if n is None or delta is None:
         raise InvalidInput("the shuffled view needs the number of users and a delta. Give n and delta.")
-    checks.users(n)
+    n = checks.users(n)
     delta = _delta(delta, view)
     thing: Any = subject if isinstance(subject, Plan) or is_protocol(subject) else runnable(subject)
     claimed = claim_of(thing, view=view, n=n, delta=delta, epsilon=None if epsilon is None else checks.epsilon(epsilon))
@@ -77,9 +77,10 @@ def audit_command(
     Its claim is `epsilon` at `delta`. What it does is learned from examples; of several values the worst two are audited.
     """
     seconds = SECONDS if trials is None and seconds is None else seconds
-    check_budget(trials, seconds, confidence)
-    claimed = Claimed(epsilon=checks.epsilon(epsilon), delta=_delta(delta, view), by="as stated")
-    if view == "shuffled" and checks.users(n) < 2:
+    trials, seconds, confidence = checked_budget(trials, seconds, confidence)
+    claimed = Claimed(epsilon=checks.epsilon(epsilon, side="up"), delta=_delta(delta, view), by="as stated")
+    n = checks.users(n)
+    if view == "shuffled" and n < 2:
         raise InvalidInput("the shuffled view needs more than one user. Give n, or use the local view.")
     crowd = Crowd(of_command(line, symbols, view), n=n, claimed=claimed, view=view, known=known)
     return conduct(crowd, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
@@ -95,7 +96,7 @@ def audit_service(
     A trial seals and opens every report, so plans for few users are audited best.
     """
     seconds = SECONDS if trials is None and seconds is None else seconds
-    check_budget(trials, seconds, confidence)
+    trials, seconds, confidence = checked_budget(trials, seconds, confidence)
     deployment = InProcess(service) if isinstance(service, Plan) else service
     plan = deployment.task.plan
     claimed = claim_of(plan, view="shuffled", n=plan.guarantee.n, delta=plan.guarantee.delta, epsilon=None)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.auditing.event import Atoms, Expected, best_event, expected_of, shown
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.subject import Subject
+from shuffledp.core import checks
 from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
 from shuffledp.errors import InvalidInput
@@ -45,7 +46,8 @@ def conduct(
 
     The number of trials is settled, and the event chosen, before the first trial that counts.
     """
-    check_budget(trials, seconds, confidence)
+    trials, seconds, confidence = checked_budget(trials, seconds, confidence)
+    enough = checks.real(enough, "enough")
     if not 0 <= enough <= 1:
         raise InvalidInput(f"enough is a share of the claim, from 0 to 1; got {enough}. A usual choice is 0.5.")
     run = _Run(subject, watch)
@@ -93,10 +95,15 @@ def _chosen(pilot: tuple[Reals, Reals], trials: int, delta: float, confidence: f
     return expected_of(event, rest, trials, delta=delta, confidence=confidence), rest
 
 
-def check_budget(trials: int | None, seconds: float | None, confidence: float) -> None:
-    """Refuse what no audit can be conducted with, before any work."""
+def checked_budget(
+    trials: int | None, seconds: float | None, confidence: float
+) -> tuple[int | None, float | None, float]:
+    """The three as plain numbers; what no audit can be conducted with is refused before any work."""
     if (trials is None) == (seconds is None):
         raise InvalidInput("an audit has a number of trials or of seconds. Give exactly one of them.")
+    trials = None if trials is None else checks.whole(trials, "trials", "Give e.g. 10000.")
+    seconds = None if seconds is None else checks.real(seconds, "seconds")
+    confidence = checks.real(confidence, "confidence", "up")
     if not 0.5 <= confidence <= _SUREST:
         raise InvalidInput(
             f"confidence must be at least 0.5 and at most 1 - 1e-12; got {confidence}. A usual choice is 0.999."
@@ -107,6 +114,7 @@ def check_budget(trials: int | None, seconds: float | None, confidence: float) -
         )
     if seconds is not None and not 0 < seconds < math.inf:
         raise InvalidInput(f"an audit takes a positive number of seconds; got {seconds}. Use e.g. 60.")
+    return trials, seconds, confidence
 
 
 class _Run:

@@ -12,6 +12,7 @@ from shuffledp.auditing.event import Atoms, best_event
 from shuffledp.auditing.inputs import Inputs
 from shuffledp.auditing.neighbours import Neighbours, promising
 from shuffledp.auditing.subject import Claimed, Subject, View
+from shuffledp.core import checks
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.errors import InvalidInput
 
@@ -47,6 +48,7 @@ class Crowd(Subject):
         self, inputs: Inputs, *, n: int, claimed: Claimed, view: View = "shuffled", known: int = 0, learned: bool = False,
         words: WordSource | None = None, trials: int = 1_000_000, confidence: float = 0.999,
     ) -> None:  # fmt: skip
+        known = checks.whole(known, "known", "Give how many others' messages are known.")
         if not 0 <= known < n:
             raise InvalidInput(f"of {n:,} users an attacker knows at most {n - 1:,}; got {known:,}. Use fewer.")
         if view == "shuffled" and n - known > _MOST_USERS:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, Final, Protocol, Self
 
 from shuffledp.core.canonical import digest
+from shuffledp.core.scalars import real, settle, whole
 from shuffledp.errors import InvalidInput
 
 KIND: Final = "shuffledp certificate"
@@ -70,6 +71,10 @@ class Certificate:
     assumes: Sequence[str] = ()
     bound: str = "best"
     made_with: str = field(default_factory=lambda: str(import_module("shuffledp").__version__))
+
+    def __post_init__(self) -> None:
+        counts = {name: whole(getattr(self, name), name, "Give e.g. 1000.") for name in ("honest", "reports", "rounds")}
+        settle(self, **counts, epsilon=real(self.epsilon, "epsilon", "up"), delta=real(self.delta, "delta", "up"))
 
     @classmethod
     def of(cls, randomizer: _Documented, guarantee: _Promise, *, reports: int | None = None, rounds: int = 1) -> Self:

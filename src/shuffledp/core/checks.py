@@ -1,13 +1,16 @@
-"""Validation of numbers, once, at construction: one sentence of fact, one of remedy."""
+"""Numbers within their limits, checked once, at construction: one sentence of fact, one of remedy."""
 
 import contextlib
 import math
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.scalars import Side
+from shuffledp.core.scalars import real as real
+from shuffledp.core.scalars import settle as settle
+from shuffledp.core.scalars import whole as whole
 from shuffledp.errors import InvalidInput
 
 LARGEST_N = 10**18
@@ -17,7 +20,7 @@ _NO_NUMBERS = "cmM"
 """Complex numbers, lengths of time and dates: numpy makes numbers of them by leaving something out."""
 
 
-def users(n: int) -> int:
+def users(n: Any) -> int:
     """A number of users: an integer from 1 to 10^18."""
     count = whole(n, "n", "Give the number of users, e.g. 1000.")
     if not 1 <= count <= LARGEST_N:
@@ -25,7 +28,7 @@ def users(n: int) -> int:
     return count
 
 
-def size(value: int, *, name: str = "size") -> int:
+def size(value: Any, *, name: str = "size") -> int:
     """A number of symbols: an integer from 2 to 2^32."""
     count = whole(value, name, "Use at least 2.")
     if not 2 <= count <= 2**32:
@@ -34,19 +37,9 @@ def size(value: int, *, name: str = "size") -> int:
     return count
 
 
-def real(value: Any, name: str) -> float:
-    """Anything that is a number, as a double."""
-    if isinstance(value, str | bytes | bool):
-        raise InvalidInput(f"{name} must be a number; got a {type(value).__name__}. Give it without quotes.")
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(f"{name} must be a number; got a {type(value).__name__}. Give e.g. 0.5.") from None
-
-
-def probability(value: float, name: str, usual: str = "1e-6") -> float:
+def probability(value: Any, name: str, usual: str = "1e-6", side: Side = "down") -> float:
     """A number strictly between 0 and 1."""
-    number = real(value, name)
+    number = real(value, name, side)
     if not 0 < number < 1:
         raise InvalidInput(f"{name} must be strictly between 0 and 1; got {number}. A usual choice is {usual}.")
     return number
@@ -74,18 +67,18 @@ def within(values: NDArray[np.float64], low: float, high: float) -> bool:
     return bool(values.min() >= low and values.max() <= high)
 
 
-def epsilon(value: float, name: str = "epsilon", *, positive: bool = False) -> float:
+def epsilon(value: Any, name: str = "epsilon", *, positive: bool = False, side: Side = "down") -> float:
     """A privacy parameter from 0 (or just above it) to 700."""
-    number = real(value, name)
+    number = real(value, name, side)
     if math.isnan(number) or number < 0 or number > LARGEST_EPSILON or (positive and number < 1e-9):
         low = "at least 1e-9" if positive else "at least 0"
         raise InvalidInput(f"{name} must be {low} and at most 700; got {number}. Usual values are 0.1 to 10.")
     return number
 
 
-def scale(value: float, name: str) -> float:
-    """A noise scale within reason."""
-    number = real(value, name)
+def scale(value: Any, name: str) -> float:
+    """A noise scale within reason, rounded down."""
+    number = real(value, name, "down")
     if not 0.1 <= number <= 1e6:
         raise InvalidInput(f"{name} must be from 0.1 to 1e6; got {number}. Usual values are 0.5 to 10.")
     return number
@@ -103,13 +96,3 @@ def symbols(values: NDArray[Any], size: int) -> NDArray[np.unsignedinteger]:
     if len(array) and ((signed and int(array.min()) < 0) or int(array.max()) >= size):
         raise InvalidInput(f"a symbol is outside 0..{size - 1}. Encode values before randomizing them.")
     return array.astype(np.min_scalar_type(size - 1))
-
-
-def whole(value: Any, name: str, remedy: str) -> int:
-    """A whole number, and no truth value."""
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise InvalidInput(f"{name} must be a whole number; got {value!r}. {remedy}") from None

@@ -46,7 +46,7 @@ class Estimate:
 
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[Reals, Reals]:
         """Confidence limits, for each entry or (Bonferroni) for all of them at once."""
-        miss = 1 - checks.probability(confidence, "confidence", "0.95")
+        miss = 1 - checks.probability(confidence, "confidence", "0.95", side="up")
         if simultaneous:
             miss /= max(1, self.value.size)
         return self.limits(-NormalDist().inv_cdf(miss / 2))

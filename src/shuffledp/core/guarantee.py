@@ -7,6 +7,7 @@ from typing import Any, Final
 from flint import arb
 
 from shuffledp.arithmetic.balls import product_up, round_up
+from shuffledp.core import checks
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.display import drawn, paragraphs
 from shuffledp.core.sketch import Axis, band
@@ -47,6 +48,14 @@ class Guarantee:
     adjacency: str = ADJACENCY
     caveat: str | None = None
 
+    def __post_init__(self) -> None:
+        checks.settle(
+            self,
+            epsilon=checks.real(self.epsilon, "epsilon", "up"),
+            delta=checks.real(self.delta, "delta", "up"),
+            n=checks.whole(self.n, "n", "Give the number of users, e.g. 1000."),
+        )
+
     def __str__(self) -> str:
         caveat = "" if self.caveat is None else f", which {self.caveat}"
         return (
@@ -72,6 +81,7 @@ class Guarantee:
 
         Formula: min(1, e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)), a the share of false alarms.
         """
+        false_alarms = checks.real(false_alarms, "false_alarms")
         steep = self.delta + (math.exp(min(self.epsilon, 700.0)) * false_alarms if false_alarms else 0.0)
         return min(1.0, steep, 1 - math.exp(-self.epsilon) * (1 - self.delta - false_alarms))
 

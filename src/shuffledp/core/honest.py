@@ -6,13 +6,15 @@ guarantee relies on the others.
 A fraction means the decimal number that was written: 0.7 of 10 users are 7, though the double 0.7 is a little less.
 """
 
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
 
 
-def honest_reports(n: int, fraction: float) -> int:
+def honest_reports(n: Any, fraction: Any) -> int:
     """How many of n reports are honest, rounded down: at least one, or the fraction is refused.
 
     >>> honest_reports(1000, 0.7), honest_reports(11, 0.5)
@@ -34,7 +36,7 @@ def users_for(honest: int, fraction: float) -> int:
     return -(-honest * share.denominator // share.numerator)
 
 
-def reports_expected(asked: int, dropout: float) -> int:
+def reports_expected(asked: Any, dropout: Any) -> int:
     """How many of the people asked answer, rounded down, if a share of them does not.
 
     >>> reports_expected(1000, 0.3)
@@ -56,20 +58,25 @@ def people_to_ask(reports: int, dropout: float) -> int:
     return -(-reports * share.denominator // share.numerator)
 
 
-def _dropout(dropout: float) -> Fraction:
-    number = checks.real(dropout, "dropout")
+def _dropout(dropout: Any) -> Fraction:
+    number = checks.real(dropout, "dropout", "up")
     if not 0 <= number < 1:
         raise InvalidInput(
             f"dropout must be from 0 to less than 1; got {number}. It is the share of people who do not answer."
         )
-    return Fraction(repr(number))
+    return _written(dropout, number)
 
 
-def exact_fraction(fraction: float) -> Fraction:
+def exact_fraction(fraction: Any) -> Fraction:
     """The share that was written, exactly; anything but a number above 0 and at most 1 is refused."""
-    number = checks.real(fraction, "honest_fraction")
+    number = checks.real(fraction, "honest_fraction", "up")
     if not 0 < number <= 1:
         raise InvalidInput(
             f"honest_fraction must be above 0 and at most 1; got {number}. It is the share of users who follow the protocol."
         )
-    return Fraction(repr(number))
+    return _written(fraction, number)
+
+
+def _written(given: Any, number: float) -> Fraction:
+    """Fractions and decimals are what they are; a double is the decimal number with its digits."""
+    return Fraction(given) if isinstance(given, int | Fraction | Decimal) else Fraction(repr(number))

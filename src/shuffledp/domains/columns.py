@@ -55,14 +55,14 @@ def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.integer], Ma
     if isinstance(raw, np.ndarray) and raw.ndim != 1:
         raise InvalidInput("values must be one column. Give an array of one dimension.")
     where = _places(names)
-    found = np.array([where.get(_as_label(value), -1) for value in raw], dtype=np.int64)
+    found = np.array([where.get(label_of(value), -1) for value in raw], dtype=np.int64)
     if found.size == 0 or found.min() >= 0:
         return found, None
     missing = np.array([value is None or (isinstance(value, float) and math.isnan(value)) for value in raw])
     return found, missing if missing.any() else None
 
 
-def _as_label(value: Any) -> Any:
+def label_of(value: Any) -> str | None:
     """A text, or a whole number, true or false as Arrow would write it; nothing else is a label."""
     if isinstance(value, str):
         return value
@@ -72,7 +72,7 @@ def _as_label(value: Any) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _places(names: tuple[str, ...]) -> dict[str, int]:
+def _places(names: tuple[str, ...]) -> dict[str | None, int]:
     return {name: j for j, name in enumerate(names)}
 
 

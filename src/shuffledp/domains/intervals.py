@@ -28,8 +28,8 @@ class Intervals(Listed):
     kind = "intervals"
 
     def __post_init__(self) -> None:
-        checks.size(self.pieces)
-        RealRange(self.low, self.high)
+        ends = RealRange(self.low, self.high)
+        checks.settle(self, pieces=checks.size(self.pieces), low=ends.low, high=ends.high)
 
     @property
     def size(self) -> int:

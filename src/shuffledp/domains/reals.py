@@ -27,7 +27,9 @@ class RealRange(Domain):
 
     def __post_init__(self) -> None:
         for name, value in (("low", self.low), ("high", self.high)):
-            if not abs(checks.real(value, name)) <= 1e100:
+            number = checks.real(value, name)
+            checks.settle(self, **{name: number})
+            if not abs(number) <= 1e100:
                 raise InvalidInput(
                     f"{name} must be a number from -1e100 to 1e100; got {value}. Give the range of the values."
                 )

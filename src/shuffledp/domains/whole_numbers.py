@@ -25,7 +25,7 @@ class WholeNumbers(Lookup):
     kind = "whole-numbers"
 
     def __post_init__(self) -> None:
-        checks.size(self.below)
+        checks.settle(self, below=checks.size(self.below))
 
     @property
     def size(self) -> int:

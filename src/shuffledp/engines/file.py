@@ -51,7 +51,9 @@ class Rows(Source):
             raise InvalidInput(
                 "rows per person can only be limited if it is known whose they are. Give the user column."
             )
-        if max_rows_per_user is not None and checks.whole(max_rows_per_user, "max_rows_per_user", "Use e.g. 1.") < 1:
+        if max_rows_per_user is not None:
+            max_rows_per_user = checks.whole(max_rows_per_user, "max_rows_per_user", "Use e.g. 1.")
+        if max_rows_per_user is not None and max_rows_per_user < 1:
             raise InvalidInput("a person has at least one row. Give max_rows_per_user of 1 or more.")
         self._column, self._query = column, query
         self._user, self._limit, self._row_id = user, max_rows_per_user, row_id

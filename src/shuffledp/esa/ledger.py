@@ -39,8 +39,12 @@ class Budget:
     delta: float
 
     def __post_init__(self) -> None:
-        checks.epsilon(self.epsilon, positive=True)
-        if checks.probability(self.delta, "delta") > LARGEST_DELTA:
+        checks.settle(
+            self,
+            epsilon=checks.epsilon(self.epsilon, positive=True),
+            delta=checks.probability(self.delta, "delta"),
+        )
+        if self.delta > LARGEST_DELTA:
             raise InvalidInput(
                 f"a budget's delta must be at most {LARGEST_DELTA}; got {self.delta}. Delta is how often everything about a "
                 "person may come out; a usual choice is 1e-6."

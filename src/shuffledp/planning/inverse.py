@@ -109,7 +109,7 @@ def epsilon_possible(
 
 
 def _positive(value: float, name: str) -> float:
-    number = checks.real(value, name)
+    number = checks.real(value, name, "down")
     if not 0 < number < math.inf:
         raise InvalidInput(f"{name} must be above 0; got {number}. Give the error that is acceptable.")
     return number

@@ -34,8 +34,13 @@ class OverTime:
     delta: float
 
     def __post_init__(self) -> None:
-        checks.epsilon(self.epsilon, positive=True)
-        checks.probability(self.delta, "delta")
+        checks.settle(
+            self,
+            epsilon=checks.epsilon(self.epsilon, positive=True),
+            delta=checks.probability(self.delta, "delta"),
+            rounds=checks.whole(self.rounds, "rounds", "Give e.g. 7."),
+            per_person=checks.whole(self.per_person, "rounds_per_person", "Give e.g. 7."),
+        )
         if type(self.rounds) is not int or not 1 <= self.rounds <= MOST_ROUNDS:
             raise InvalidInput(f"rounds must be a whole number from 1 to {MOST_ROUNDS:,}. Use e.g. 365.")
         if type(self.per_person) is not int or not 1 <= self.per_person <= self.rounds:

@@ -107,7 +107,7 @@ class Plan:
 
     def honest_of(self, reports: int) -> int:
         """How many of these reports the plan relies on, at its honest fraction."""
-        return reports * self.guarantee.n // self.min_batch
+        return checks.whole(reports, "reports", "Give e.g. 1000.") * self.guarantee.n // self.min_batch
 
     def epsilon_at(self, n: int) -> float:
         """The epsilon at the plan's delta with another number of honest reports, by the plan's bound."""
@@ -312,7 +312,7 @@ def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
     given = {name: value for name, value in options.items() if value is not None}
     asked = Question(name=question, options=given, **numbers)
     families = registry.answering(asked)
-    known = {option.name for family in families for option in family.options}
+    known = {option.name: option for family in families for option in family.options}
     for name in given:
         if name not in known:
             if any(option.name == name for family in registry.planned(question) for option in family.options):
@@ -324,6 +324,7 @@ def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
             )
             whose = f"it is for {others}" if others else "no question does"
             raise InvalidInput(f"{spoken(question)} has no {name}: {whose}. Leave it out.")
+    asked = asked.at(options={name: known[name].read(value) for name, value in given.items()})
     for family in families:
         family.check(asked)
     return asked

@@ -49,14 +49,14 @@ def rounds_possible(question: str, *, rmse: float, delta: float, rounds: int, **
     True
     """
     one = epsilon_possible(question, rmse=rmse, delta=delta, **asked)
-    OverTime(rounds=rounds, per_person=rounds, epsilon=one.guarantee.epsilon, delta=delta)  # refuses bad input first
+    total = OverTime(rounds=rounds, per_person=rounds, epsilon=one.guarantee.epsilon, delta=delta)
     together = one.guarantee.epsilon
-    if rounds > 1:
-        together = composition(one.protocol.randomizer.blanket(), one.guarantee.n, rounds).epsilon(delta)
-    total = max(together * (1 + 1e-6), 1e-9)  # as in plan_rounds: what is read off the curve must hold on it
-    if not total <= checks.LARGEST_EPSILON:
+    if total.rounds > 1:
+        together = composition(one.protocol.randomizer.blanket(), one.guarantee.n, total.rounds).epsilon(total.delta)
+    together = max(together * (1 + 1e-6), 1e-9)  # as in plan_rounds: what is read off the curve must hold on it
+    if not together <= checks.LARGEST_EPSILON:
         raise InvalidInput("no epsilon of all rounds together gives an error that small. Allow a larger one.")
-    return _certified(one, OverTime(rounds=rounds, per_person=rounds, epsilon=total, delta=delta))
+    return _certified(one, replace(total, epsilon=together))
 
 
 def _planned(question: str, n: int, total: OverTime, options: dict[str, Any], precision: float) -> Plan:

@@ -28,7 +28,7 @@ class Spend:
     bound: str
 
     def __post_init__(self) -> None:
-        checks.users(self.n)
+        checks.settle(self, n=checks.users(self.n))
         self.collections()  # refuses what cannot be accounted for
 
     @classmethod

@@ -1,9 +1,7 @@
 """The values that a question about a histogram is about."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from shuffledp.core import checks
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
@@ -11,6 +9,7 @@ from shuffledp.domains.listed import Listed
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.grouping import groups
+from shuffledp.protocols.options import texts
 from shuffledp.protocols.question import Question
 
 
@@ -30,7 +29,5 @@ def listed(question: Question) -> Listed:
 
 def _values(size: Any, labels: Any, low: Any, high: Any) -> Listed:
     if labels is not None:
-        if isinstance(labels, str) or not isinstance(labels, Iterable):
-            raise InvalidInput("labels must be several texts. Give a list of them.")
-        return Labels(tuple(labels))
-    return WholeNumbers(size) if low is None else Intervals(size, checks.real(low, "low"), checks.real(high, "high"))
+        return Labels(texts(labels, "labels"))
+    return WholeNumbers(size) if low is None else Intervals(size, low, high)

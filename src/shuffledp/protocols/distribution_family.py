@@ -116,9 +116,10 @@ def _grid(question: Question) -> Intervals:
         raise InvalidInput(
             "a distribution needs its range and in how many equal intervals to divide it. Give low, high and resolution."
         )
-    if type(resolution) is not int or not 2 <= resolution <= _MOST_RESOLUTION:
+    resolution = checks.whole(resolution, "resolution", "A usual choice is 100.")
+    if not 2 <= resolution <= _MOST_RESOLUTION:
         raise InvalidInput(f"resolution must be a whole number from 2 to {_MOST_RESOLUTION:,}. A usual choice is 100.")
-    return Intervals(resolution, checks.real(low, "low"), checks.real(high, "high"))
+    return Intervals(resolution, low, high)
 
 
 def _gammas(sizes: Sequence[int], gamma: float) -> list[float]:

@@ -1,9 +1,10 @@
 """The groups that a question asks for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.options import texts
 from shuffledp.protocols.question import Question
 
 Groups = tuple[tuple[str, Labels], ...]
@@ -18,7 +19,5 @@ def groups(question: Question) -> Groups:
         raise InvalidInput('groups are labels by column. Give e.g. by={"carrier": ["AA", "DL"]}.')
     found = []
     for column, labels in by.items():
-        if isinstance(labels, str) or not isinstance(labels, Iterable):
-            raise InvalidInput(f"the groups of column {column!r} must be several texts. Give a list of them.")
-        found.append((column, Labels(tuple(labels))))
+        found.append((column, Labels(texts(labels, f"the groups of column {column!r}"))))
     return tuple(found)

@@ -1,7 +1,12 @@
 """What can be said about an answer besides n, epsilon and delta. A family lists those that it takes; commands offer them all."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+from shuffledp.core import checks
+from shuffledp.domains.columns import label_of
+from shuffledp.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,30 @@ class Option:
     name: str
     values: Literal["whole", "real", "text", "several", "lines", "groups", "questions"]
     help: str
+
+    def read(self, value: Any) -> Any:
+        """What was given, numbers as plain ints and floats and labels as texts; what cannot be meant is refused."""
+        if self.values == "whole":
+            return checks.whole(value, self.name, "Give e.g. 10.")
+        if self.values == "real":
+            return checks.real(value, self.name)
+        if self.values == "text" and not isinstance(value, str):
+            raise InvalidInput(f"{self.name} must be a text; got a {type(value).__name__}. Give it in quotes.")
+        if self.values == "several":
+            return texts(value, self.name)
+        if self.values == "groups" and isinstance(value, Mapping):
+            return {column: texts(labels, f"the groups of column {column!r}") for column, labels in value.items()}
+        return value
+
+
+def texts(given: Any, what: str) -> tuple[str, ...]:
+    """Several labels: texts, whole numbers, or true and false, each as it is written in a file."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InvalidInput(f"{what} must be several texts. Give a list of them.")
+    found = [label_of(one) for one in given]
+    if None in found:
+        raise InvalidInput(f"{what} must be texts or whole numbers, none of them missing. Give a list of such.")
+    return tuple(str(one) for one in found)
 
 
 SIZE: Final = Option("size", "whole", "Number of bins (histogram).")

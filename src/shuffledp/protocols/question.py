@@ -31,9 +31,12 @@ class Question:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        checks.users(self.n)
-        checks.epsilon(self.epsilon, positive=True)
-        checks.probability(self.delta, "delta")
+        checks.settle(
+            self,
+            n=checks.users(self.n),
+            epsilon=checks.epsilon(self.epsilon, positive=True),
+            delta=checks.probability(self.delta, "delta"),
+        )
         honest_reports(self.n, self.honest_fraction)
 
     @property

@@ -54,7 +54,7 @@ class Ranking(ABC):
 
     def top(self, count: int) -> NDArray[np.intp]:
         """The values with the largest estimates, the largest first."""
-        size = len(self.counts.value)
+        size, count = len(self.counts.value), checks.whole(count, "count", "Give e.g. 10.")
         if not 1 <= count <= size:
             raise InvalidInput(
                 f"there are 1 to {size} largest bins to ask for; got {count}. Choose a number in that range."
@@ -115,6 +115,7 @@ class Selected(Ranked):
 
     def threshold(self, false_positives: float) -> Threshold:
         """As many candidates reach it by chance as points do where none is: by noise, or because of a text not asked about."""
+        false_positives = checks.real(false_positives, "false_positives")
         found = Ranked.threshold(self, false_positives)
         if self.elsewhere is None or not len(self.elsewhere):
             return found
@@ -166,6 +167,7 @@ class Statistics(Ranking):
 
     def in_range(self, first: int, last: int) -> Estimate:
         """The number of users in bins first ... last, both included."""
+        first, last = (checks.whole(end, "the end of a range", "Give the number of a bin.") for end in (first, last))
         if not 0 <= first <= last < self.protocol.size:
             raise InvalidInput(
                 f"a range goes from one of the bins 0 to {self.protocol.size - 1} to the same or a later one. Check its ends."

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.heavy_hitters import HeavyHitters
@@ -98,15 +99,19 @@ def _part(given: Any, number: int, survey: Question) -> Part:
         raise InvalidInput(f"question {name!r}: ask must be one of {', '.join(possible)}. Say what is asked.")
     if "by" in rest:
         raise InvalidInput(f"question {name!r} by group cannot be one of several yet. Plan it by itself.")
-    weight = rest.pop("weight", 1)
-    if type(weight) is not int or not 1 <= weight <= LARGEST_WEIGHT:
+    weight = checks.whole(rest.pop("weight", 1), f"question {name!r}: weight", "Use e.g. 1.")
+    if not 1 <= weight <= LARGEST_WEIGHT:
         raise InvalidInput(f"question {name!r}: weight must be a whole number from 1 to 1e6. Use e.g. 1.")
     if MESSAGES_PER_USER.name in rest:
         raise InvalidInput(f"question {name!r}: dummies hide one question, not several. Leave out messages_per_user.")
-    known = [option for family in registry.planned(asked) for option in family.options]
+    known = {option.name: option for family in registry.planned(asked) for option in family.options}
     for field in rest:
-        if field not in {option.name for option in known}:
+        if field not in known:
             raise InvalidInput(f"question {name!r}: a {asked} has no field {str(field)!r}. Remove it.")
+        try:
+            rest[field] = known[field].read(rest[field])
+        except InvalidInput as refused:
+            raise InvalidInput(f"question {name!r}: {refused}") from None
     part = Part(
         name=name,
         weight=weight,

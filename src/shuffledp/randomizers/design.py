@@ -172,7 +172,7 @@ class DesignResponse:
         """The blanket with exactly this gamma or epsilon0, which need not be a multiple of 2^-64: for accounting."""
         _exactly_one(gamma, epsilon0)
         if epsilon0 is not None:
-            return design_blanket(design, epsilon0=checks.epsilon(epsilon0, "epsilon0"))
+            return design_blanket(design, epsilon0=checks.epsilon(epsilon0, "epsilon0", side="up"))
         return design_blanket(design, gamma=_share(gamma))
 
     def blanket(self) -> DesignBlanket:
@@ -289,7 +289,7 @@ def _exactly_one(gamma: float | None, epsilon0: float | None) -> None:
 
 
 def _share(gamma: float | None) -> float:
-    share = checks.real(gamma, "gamma")
+    share = checks.real(gamma, "gamma", "down")
     if not 0 < share <= 1:
         raise InvalidInput(f"gamma must be above 0 and at most 1; got {share}. Usual values are 0.001 to 0.5.")
     return share

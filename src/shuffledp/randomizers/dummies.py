@@ -124,7 +124,7 @@ class Dummies:
     dummies: float
 
     def __post_init__(self) -> None:
-        rate = checks.real(self.dummies, "dummies")
+        rate = checks.real(self.dummies, "dummies", "down")
         if not FEWEST <= rate <= MOST:
             raise InvalidInput(f"dummies must be from 1e-9 to 1000 per user; got {rate}. Usual values are 0.05 to 5.")
         if self.structure.messages > 1 << 32:

@@ -78,7 +78,7 @@ class Generic:
     epsilon0: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon0", checks.epsilon(self.epsilon0, "epsilon0"))
+        object.__setattr__(self, "epsilon0", checks.epsilon(self.epsilon0, "epsilon0", side="up"))
 
     @staticmethod
     def family() -> RandomizerFamily:

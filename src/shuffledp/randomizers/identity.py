@@ -20,7 +20,7 @@ class Identity(Structure):
     kind = "identity"
 
     def __post_init__(self) -> None:
-        checks.size(self.size)
+        checks.settle(self, size=checks.size(self.size))
 
     @property
     def values(self) -> int:

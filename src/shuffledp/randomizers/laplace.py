@@ -126,7 +126,7 @@ class Laplace:
     epsilon0: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon0", checks.epsilon(self.epsilon0, "epsilon0", positive=True))
+        object.__setattr__(self, "epsilon0", checks.epsilon(self.epsilon0, "epsilon0", positive=True, side="up"))
 
     @staticmethod
     def family() -> RandomizerFamily:

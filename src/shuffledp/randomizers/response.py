@@ -138,13 +138,15 @@ class RandomizedResponse:
         if (epsilon0 is None) == (gamma is None):
             raise InvalidInput("randomized response takes either epsilon0 or gamma. Give exactly one of them.")
         if gamma is not None and not isinstance(gamma, Fraction):
-            gamma = checks.real(gamma, "gamma")
+            gamma = checks.real(gamma, "gamma", "down")
         if gamma is not None and not 0 < gamma <= 1:
             raise InvalidInput(
                 f"gamma must be above 0 and at most 1; got {float(gamma)}. Usual values are 0.001 to 0.5."
             )
         object.__setattr__(self, "size", checks.size(size))
-        object.__setattr__(self, "given_epsilon0", None if epsilon0 is None else checks.epsilon(epsilon0, "epsilon0"))
+        object.__setattr__(
+            self, "given_epsilon0", None if epsilon0 is None else checks.epsilon(epsilon0, "epsilon0", side="up")
+        )
         object.__setattr__(self, "given_gamma", gamma)
 
     @classmethod
@@ -172,7 +174,7 @@ class RandomizedResponse:
     @staticmethod
     def family(*, size: int, parameter: Literal["epsilon0", "gamma"] = "epsilon0") -> RandomizerFamily:
         """Randomized response on `size` symbols with epsilon0 or gamma left open."""
-        checks.size(size)
+        size = checks.size(size)
         if parameter == "gamma":
             return RandomizerFamily(
                 parameter="gamma",

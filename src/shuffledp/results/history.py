@@ -46,8 +46,11 @@ class Release:
     spend: Spend | None = None
 
     def __post_init__(self) -> None:
-        checks.epsilon(self.epsilon)
-        checks.probability(self.delta, "delta")
+        checks.settle(
+            self,
+            epsilon=checks.epsilon(self.epsilon, side="up"),
+            delta=checks.probability(self.delta, "delta", side="up"),
+        )
         if not all(isinstance(x, str) for x in (self.data, self.plan, self.unit, self.when)):
             raise ValueError
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import product_up
 from shuffledp.certificates.certificate import Certificate
+from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.display import drawn
 from shuffledp.core.document import Document
@@ -168,6 +169,7 @@ class Result:
 
     def document(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Document:
         """The result as JSON data; every result has all these fields."""
+        confidence = checks.real(confidence, "confidence")
         origin: dict[str, Any] = (
             dict.fromkeys(("task", "batch", "trust", "ledger")) if self.provenance is None else asdict(self.provenance)
         )

@@ -47,10 +47,14 @@ class NoisySum(Summing, Fields):
     reference: ClassVar[str] = cite("DMNS06")
 
     def __post_init__(self) -> None:
-        checks.epsilon(self.epsilon, positive=True)
+        checks.settle(
+            self,
+            epsilon=checks.epsilon(self.epsilon, positive=True),
+            steps=checks.whole(self.steps, "steps", "Give at least 1."),
+        )
         self.check_total()
-        if type(self.steps) is not int or self.steps < 1:
-            raise InvalidInput(f"a grid has at least one step; got {self.steps!r}. Give more.")
+        if self.steps < 1:
+            raise InvalidInput(f"a grid has at least one step; got {self.steps}. Give more.")
 
     @property
     def domain(self) -> RealRange:
@@ -150,8 +154,7 @@ class CuratorHistogram(Counting, Fields):
     reference: ClassVar[str] = cite("DMNS06")
 
     def __post_init__(self) -> None:
-        checks.size(self.size)
-        checks.epsilon(self.epsilon, positive=True)
+        checks.settle(self, size=checks.size(self.size), epsilon=checks.epsilon(self.epsilon, positive=True))
 
     @property
     def domain(self) -> WholeNumbers:

@@ -37,7 +37,7 @@ class DBitFlip(Counting, Fields):
     reference: ClassVar[str] = cite("DKY17")
 
     def __post_init__(self) -> None:
-        checks.size(self.size)
+        checks.settle(self, size=checks.size(self.size), asked=checks.whole(self.asked, "asked", "Ask about fewer."))
         if not 1 <= self.asked <= self.size:
             raise InvalidInput(f"a user is asked about 1 to {self.size} buckets; got {self.asked}. Ask about fewer.")
 

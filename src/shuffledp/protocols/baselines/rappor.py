@@ -101,7 +101,7 @@ class Rappor(Counting, Fields):
     reference: ClassVar[str] = cite("RAPPOR14")
 
     def __post_init__(self) -> None:
-        checks.size(self.size)
+        checks.settle(self, size=checks.size(self.size))
 
     @classmethod
     def private(cls, *, size: int, epsilon0: float) -> Self:

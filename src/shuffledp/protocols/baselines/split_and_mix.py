@@ -61,12 +61,16 @@ class SplitAndMix(Summing, Fields):
     reference: ClassVar[str] = cite("IKOS06")
 
     def __post_init__(self) -> None:
-        checks.users(self.n)
-        checks.epsilon(self.epsilon, positive=True)
-        checks.probability(self.delta, "delta")
+        checks.settle(
+            self,
+            n=checks.users(self.n),
+            epsilon=checks.epsilon(self.epsilon, positive=True),
+            delta=checks.probability(self.delta, "delta"),
+            steps=checks.whole(self.steps, "steps", "Give at least 1."),
+        )
         self.check_total()
-        if type(self.steps) is not int or self.steps < 1:
-            raise InvalidInput(f"a grid has at least one step; got {self.steps!r}. Give more.")
+        if self.steps < 1:
+            raise InvalidInput(f"a grid has at least one step; got {self.steps}. Give more.")
         if self.honest < 19:
             raise InvalidInput(f"split and mix needs at least 19 honest users; got {self.honest}. Collect more.")
         if not math.isfinite(self.sigma):
