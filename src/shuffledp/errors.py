@@ -6,7 +6,8 @@ ShuffledpError
 ├── Contradiction     a proven lower end is above a proven upper end: a bug of ours, never shown as a number (exit code 2)
 └── NotDefined        the object has no such quantity, e.g. the density of "some" randomizer (exit code 2)
 
-A message is one sentence of fact and one of remedy. No message ever contains a user's value.
+A message is one sentence of fact and one of remedy. Parameters are between backquotes, as in `missing='skip'`; the command line
+shows them as its options. No message ever contains a user's value.
 """
 
 from collections.abc import Iterable

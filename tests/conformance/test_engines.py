@@ -176,7 +176,7 @@ def check_refusals(engine: Engine, folder: Path) -> None:
         with small_batches(), pytest.raises(InvalidInput, match=where) as refused:
             engine.tally(MEAN, source, WORDS)
         assert "31337" not in str(refused.value)
-    with pytest.raises(InvalidInput, match="--other is for"):
+    with pytest.raises(InvalidInput, match="`other` is for"):
         engine.tally(MEAN, Values([1.0]), WORDS, Policy(other="blue"))
 
 

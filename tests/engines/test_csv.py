@@ -135,7 +135,7 @@ def test_a_parquet_file_has_no_separators(tmp_path: Path, mean: Plan) -> None:
 def test_another_separator_is_suggested(tmp_path: Path, mean: Plan, content: str, mark: str) -> None:
     (tmp_path / "people.csv").write_text(content)
     for asked in ASKED:
-        with pytest.raises(InvalidInput, match=rf"Try --separator {mark.replace('|', '[|]')}\.") as refused:
+        with pytest.raises(InvalidInput, match=rf"Try `separator={mark.replace('|', '[|]')}`\.") as refused:
             run_file(mean, tmp_path / "people.csv", **asked)
         assert "31337" not in str(refused.value)
     (tmp_path / "people.csv").write_text("number\n1\n")
@@ -196,7 +196,7 @@ def test_populations_in_other_dialects(tmp_path: Path, mean: Plan, histogram: Pl
     assert found.values.tolist() == [1.5, 0.25]
     path.write_text("red;100\nblue;20\n")
     assert read_population(path, histogram.protocol.domain, Dialect(separator=";")).users.tolist() == [100, 20]
-    with pytest.raises(InvalidInput, match='Try --separator ";"'):
+    with pytest.raises(InvalidInput, match='Try `separator=";"`'):
         read_population(path, histogram.protocol.domain)
     for content, why in (
         (b"1.5;100\n", "line 1 of .* decimal point"),

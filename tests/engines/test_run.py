@@ -281,7 +281,7 @@ def test_bad_files(tmp_path: Path, mean: Plan, name: str, content: bytes, why: s
 
 def test_cells_may_have_line_breaks_if_one_says_so(tmp_path: Path, mean: Plan) -> None:
     (tmp_path / "notes.csv").write_text("number,note\r\n" + '5,"two\r\nlines"\r\n' * 1000 + "\r\n6,one\r\n\r\n")
-    with pytest.raises(InvalidInput, match="--multiline"):
+    with pytest.raises(InvalidInput, match="`multiline`"):
         run_file(mean, tmp_path / "notes.csv", column="number")
     found = run_file(mean, tmp_path / "notes.csv", column="number", multiline=True, truth=True)
     assert found.n == 1001

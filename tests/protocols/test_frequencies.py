@@ -142,7 +142,7 @@ def test_ranges_of_frequencies_are_refused_with_what_to_do() -> None:
     found = plan("histogram", n=1000, epsilon=2.0, delta=1e-6, size=100_000)
     result = run(found, np.zeros(1000, dtype=np.int64), words=KeyedWords.seeded(2))
     assert derived(result, top=2)["top"][0]["bin"] == "0"
-    with pytest.raises(InvalidInput, match="Plan with --objective total"):
+    with pytest.raises(InvalidInput, match="Plan with `objective='total'`"):
         derived(result, cdf=True)
 
 

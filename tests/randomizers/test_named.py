@@ -44,7 +44,7 @@ def test_the_law_the_family_and_what_runs_agree(name: str, parameter: str) -> No
 
 def test_a_channel_is_its_matrix() -> None:
     for use in (choice("channel").at, choice("channel").that_runs):
-        with pytest.raises(InvalidInput, match="--matrix FILE"):
+        with pytest.raises(InvalidInput, match="`matrix=FILE`"):
             use({}, None)
     with_matrix = RandomizerChoice(name="channel", matrix=CHANNEL)
     assert with_matrix.at({}, None) == CHANNEL.blanket()
@@ -75,7 +75,7 @@ def test_what_is_not_meant_is_refused(name: str, given_: set[str], solve_for: st
 def test_strays() -> None:
     for name, shape in SHAPES.items():
         refuse_strays(name, shape, None)
-        with pytest.raises(InvalidInput, match="--matrix belongs to channel"):
+        with pytest.raises(InvalidInput, match="`matrix` belongs to channel"):
             refuse_strays(name, shape, CHANNEL)
     refuse_strays("channel", {}, CHANNEL)
     for name, stray in (("laplace", "size"), ("rr", "prime"), ("plane", "size"), ("rr", "range")):

@@ -11,6 +11,7 @@ from click.exceptions import NoSuchCommand
 from shuffledp import __version__
 from shuffledp.cli.examples import with_examples
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM, UNEXPECTED
+from shuffledp.cli.flags import as_flags
 from shuffledp.errors import NoClaim, ShuffledpError
 
 _COMMANDS: Final = {
@@ -114,10 +115,10 @@ def main() -> None:
     try:
         cli(prog_name="shuffledp")
     except NoClaim as error:
-        click.echo(f"shuffledp: {error}", err=True)
+        click.echo(f"shuffledp: {as_flags(str(error))}", err=True)
         sys.exit(NO_CLAIM)
     except ShuffledpError as error:
-        click.echo(f"shuffledp: {error}", err=True)
+        click.echo(f"shuffledp: {as_flags(str(error))}", err=True)
         sys.exit(BAD_INPUT)
     except Exception as error:  # its message could show a value
         if os.environ.get("SHUFFLEDP_DEBUG"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.flags import as_flags
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
@@ -63,7 +64,7 @@ def _table(rows: Sequence[Candidate], simulate: bool) -> str:
     for row in rows:
         measured = "-" if row.simulated is None else about(row.simulated)
         cells.append([*row.cells(), *([measured] if simulate else [])])
-    notes = [f"{row.name}: {row.note}" for row in rows if row.note]
+    notes = [f"{row.name}: {as_flags(row.note)}" for row in rows if row.note]
     if rows and rows[0].share is not None:
         notes.append(f"rmse: of one value that up to {100 * rows[0].share:g} % of the users hold")
     return "\n".join([aligned(header, cells), *([""] if notes else []), *notes])

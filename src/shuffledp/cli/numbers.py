@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from shuffledp.accounting.solve import Quantity
+from shuffledp.cli.flags import as_flags
 from shuffledp.core import written
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.errors import InvalidInput
@@ -65,7 +66,7 @@ def _read(
     try:
         return read(str(value))
     except InvalidInput as refusal:
-        kind.fail(str(refusal), param, ctx)
+        kind.fail(as_flags(str(refusal)), param, ctx)
 
 
 def shown(value: float | int, quantity: Quantity) -> str:

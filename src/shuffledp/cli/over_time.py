@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.files import write_new
+from shuffledp.cli.flags import as_flags
 from shuffledp.cli.progress import progress, working
 from shuffledp.cli.tables import aligned
 from shuffledp.core.digits import about, column_up
@@ -79,4 +80,4 @@ def _table(beside: list[Choice], chosen: int, averages: bool) -> str:
         rows.append([f"{one.per_person:,}{mark}", f"{one.plan.min_batch:,}", next(epsilons), error])
     what = "expected error of a round" if averages else "expected error of a round, for all people"
     table = aligned(["rounds per person", "people per round", "epsilon of a round", what], rows)
-    return "\n".join([table, *(f"{one.per_person:,}: {one.note}" for one in beside if one.plan is None)])
+    return "\n".join([table, *(f"{one.per_person:,}: {as_flags(one.note)}" for one in beside if one.plan is None)])

@@ -1,5 +1,6 @@
 """Ways to ask several questions, as a table."""
 
+from shuffledp.cli.flags import as_flags
 from shuffledp.cli.tables import aligned
 from shuffledp.core.digits import about
 from shuffledp.planning.ways import Way
@@ -18,7 +19,7 @@ def ways_table(found: list[Way]) -> str:
     )
     rows.append(["messages per user", *(f"{plan.protocol.messages_per_user:g}" for plan in planned.values())])
     header = ["expected error", *(_short(name) + (" (best)" if name == best.name else "") for name in planned)]
-    notes = [f"{_short(way.name)}: {way.note}" for way in found if way.plan is None]
+    notes = [f"{_short(way.name)}: {as_flags(way.note)}" for way in found if way.plan is None]
     return "\n".join([aligned(header, rows), *notes])
 
 

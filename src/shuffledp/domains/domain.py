@@ -44,7 +44,7 @@ class Policy:
                 raise InvalidInput("what stands in for other values is a text that UTF-8 has. Give another one.")
         if self.missing == "skip" and self.missing_as is not None:
             raise InvalidInput(
-                "missing values are skipped or counted as something. Give one of --missing, --missing-as."
+                "missing values are skipped or counted as something. Give one of `missing`, `missing_as`."
             )
 
 
@@ -134,7 +134,7 @@ def settle_missing(
         return Clean(values=values)
     count = int(missing.sum())
     if policy.missing_as is None and policy.missing == "refuse":
-        raise refusal("is missing", missing, first_row, "Use --missing skip or --missing-as VALUE")
+        raise refusal("is missing", missing, first_row, "Use `missing='skip'` or `missing_as=VALUE`")
     skipped = policy.missing_as is None
     return Clean(
         values=np.where(missing, blank if skipped else stand_in, values).astype(values.dtype, copy=False),

@@ -58,7 +58,7 @@ class Lookup(Listed):
     def check(self, policy: Policy) -> None:
         """Numbers are clamped; what a list does not have can only count as something it has."""
         if policy.outside == "clamp":
-            raise InvalidInput("--outside clamp is for numbers; for labels use --other LABEL.")
+            raise InvalidInput("`outside='clamp'` is for numbers; for labels use `other=LABEL`.")
         for name in (policy.other, policy.missing_as):
             if name is not None:
                 self.index(name)
@@ -70,7 +70,7 @@ class Lookup(Listed):
         others = 0 if unknown is None else int(unknown.sum())
         if unknown is not None and others:
             if policy.other is None:
-                raise refusal("is none of the plan's bins", unknown, first_row, "Use --other LABEL, or another plan")
+                raise refusal("is none of the plan's bins", unknown, first_row, "Use `other=LABEL`, or another plan")
             found = np.where(unknown, self.index(policy.other), found)
         if missing is not None:
             found = np.where(missing, 0, found)

@@ -44,7 +44,7 @@ class RealRange(Domain):
     def check(self, policy: Policy) -> None:
         """Numbers are not listed, so none is another one's name."""
         if policy.other is not None:
-            raise InvalidInput("--other is for histograms with labels; for numbers use --outside clamp.")
+            raise InvalidInput("`other` is for histograms with labels; for numbers use `outside='clamp'`.")
         self._stand_in(policy)
 
     def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
@@ -59,7 +59,7 @@ class RealRange(Domain):
         if clamped:
             if policy.outside == "refuse":
                 limits = f"[{self.low:.6g}, {self.high:.6g}]"
-                raise refusal(f"is outside {limits}", outside, first_row, "Use --outside clamp, or a wider plan")
+                raise refusal(f"is outside {limits}", outside, first_row, "Use `outside='clamp'`, or a wider plan")
             values = np.clip(values, self.low, self.high)
         clean = settle_missing(
             values, missing, policy, stand_in=self._stand_in(policy), blank=self.low, first_row=first_row
@@ -84,7 +84,7 @@ class RealRange(Domain):
         except ValueError:
             number = np.nan
         if not self.low <= number <= self.high:
-            raise InvalidInput(f"--missing-as must be a number in [{self.low:.6g}, {self.high:.6g}].")
+            raise InvalidInput(f"`missing_as` must be a number in [{self.low:.6g}, {self.high:.6g}].")
         return number
 
     def document(self) -> Document:

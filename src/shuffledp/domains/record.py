@@ -145,12 +145,12 @@ class Record(Domain):
         missing_as, other = _record(policy.missing_as, "missing-as"), _record(policy.other, "other")
         clamped = [policy.outside == "clamp" and _takes(one.domain, Policy(outside="clamp")) for one in self.fields]
         if policy.outside == "clamp" and not any(clamped):
-            raise InvalidInput("--outside clamp is for numbers, and no value is one. Leave it out.")
+            raise InvalidInput("`outside='clamp'` is for numbers, and no value is one. Leave it out.")
         for given in (missing_as, other):
             if given is not None and not set(given) <= set(self.table_columns):
                 raise InvalidInput("a stand-in has a name that is none of the plan's. Check the names.")
         if missing_as is not None and set(missing_as) != set(self.table_columns):
-            raise InvalidInput("--missing-as needs a stand-in for each value. Give a JSON object with all names.")
+            raise InvalidInput("`missing_as` needs a stand-in for each value. Give a JSON object with all names.")
         return [
             Policy(
                 missing=policy.missing,
@@ -203,7 +203,7 @@ class Record(Domain):
         if missing.any():
             missing_as = _record(policy.missing_as, "missing-as")
             if missing_as is None and policy.missing == "refuse":
-                raise refusal("is missing", missing, first_row, "Use --missing skip or --missing-as RECORD")
+                raise refusal("is missing", missing, first_row, "Use `missing='skip'` or `missing_as=RECORD`")
             skipped = missing if missing_as is None else None
             if missing_as is not None:
                 adjusted["missing"] += int(missing.sum())

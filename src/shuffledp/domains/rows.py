@@ -92,7 +92,7 @@ class Rows(Domain):
             try:
                 found = column.domain.clean(cells, lenient, first_row)
                 if found.keep is not None and rule.missing == "refuse" and rule.missing_as is None:
-                    raise refusal("is missing", ~found.keep, first_row, "Use --missing skip or --missing-as VALUE")
+                    raise refusal("is missing", ~found.keep, first_row, "Use `missing='skip'` or `missing_as=VALUE`")
             except InvalidInput as refused:
                 raise _in_column(column, refused) from None
             clean = found.values

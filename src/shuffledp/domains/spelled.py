@@ -59,7 +59,7 @@ class Spelled(Domain):
     def check(self, policy: Policy) -> None:
         """What stands in for something else must itself be a value."""
         if policy.outside == "clamp" and policy.other is not None:
-            raise InvalidInput("texts that do not fit are cut or counted as one. Give one of --outside, --other.")
+            raise InvalidInput("texts that do not fit are cut or counted as one. Give one of `outside`, `other`.")
         for stand_in in (policy.other, policy.missing_as):
             if stand_in is not None and self.spell(stand_in.encode()) is None:
                 raise InvalidInput(
@@ -79,7 +79,7 @@ class Spelled(Domain):
             if policy.outside == "refuse" and policy.other is None:
                 raise refusal(
                     "is longer than the plan allows or has other letters", foreign, first_row,
-                    "Use --outside clamp to cut such texts, or --other TEXT to count them as one",
+                    "Use `outside='clamp'` to cut such texts, or `other=TEXT` to count them as one",
                 )  # fmt: skip
             for j in np.flatnonzero(unfit):
                 spelled[j] = self._cut(texts[j]) if policy.other is None else self.spell(policy.other.encode())

@@ -57,10 +57,10 @@ class Texts(Domain):
     def check(self, policy: Policy) -> None:
         """Every text is a value, so none has to count as another one."""
         if policy.outside == "clamp":
-            raise InvalidInput("--outside clamp is for numbers, and these are texts. Leave it out.")
+            raise InvalidInput("`outside='clamp'` is for numbers, and these are texts. Leave it out.")
         if policy.other is not None:
             raise InvalidInput(
-                "--other is for plans that list their values, and this one takes every text. Leave it out."
+                "`other` is for plans that list their values, and this one takes every text. Leave it out."
             )
 
     def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:

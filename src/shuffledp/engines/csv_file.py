@@ -55,7 +55,7 @@ class CsvFile:
             where = "" if broken is None else f" (data row {broken:,})"
             raise InvalidInput(
                 f"{self.path.name} has cells with line breaks, or a quotation mark that is never closed{where}, which would hide "
-                "rows. Fix it, or use --multiline if the breaks are intended."
+                "rows. Fix it, or use `multiline` if the breaks are intended."
             )
 
     def trouble(self, columns: list[str] | None, *, lonely: bool) -> str:

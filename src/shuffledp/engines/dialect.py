@@ -51,7 +51,7 @@ class Dialect:
         if self.separator in line or not any(often.values()):
             return ""
         likely = max(often, key=lambda mark: often[mark])
-        return f"Try --separator {_SEPARATORS[likely]}."
+        return f"Try `separator={_SEPARATORS[likely]}`."
 
     def pointed(self, column: Any, first_row: int) -> Any:
         """An Arrow column of texts whose numbers have decimal points, whatever they have in the file.

@@ -105,7 +105,7 @@ class Rows(Source):
                 if self._limit is None and len(leave_out):
                     raise InvalidInput(
                         f"in data row {row + int(leave_out[0]) + 1:,} a user appears again. Keep one row per person, or use "
-                        "--max-rows-per-user."
+                        "`max_rows_per_user`."
                     )
                 addresses = addresses_of(batch.column(row_id[0]), row_id[0]) if row_id else None
                 yield Piece(raw, row, leave_out, share, addresses)

@@ -194,7 +194,7 @@ def _group(plan: Plan, honest: int, rows: int) -> Guarantee:
 
 def _too_few(plan: Plan, n: int, rows: int) -> str:
     fact = f"{counted(n, 'report')} {'is' if n == 1 else 'are'} fewer than the plan's {plan.min_batch:,}, so nothing is released."
-    honest, remedy = plan.honest_of(n), f"Collect more, or plan for those who answer, with --n {n} or a --dropout."
+    honest, remedy = plan.honest_of(n), f"Collect more, or plan for those who answer, with `n={n}` or a `dropout`."
     if honest < 1:
         return f"{fact} {remedy}"
     try:

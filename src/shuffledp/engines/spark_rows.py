@@ -63,7 +63,7 @@ class SparkRows(Rows):
         if self._row_id is None:
             raise InvalidInput(
                 "rows of a Spark table have no place of their own, so a task that is repeated could not give a person the same "
-                "coins. Give row_id (--row-id), a column with another whole number for each row."
+                "coins. Give `row_id`, a column with another whole number for each row."
             )
         self._data = table
 
@@ -182,7 +182,7 @@ class Reader:
             )
         beyond = np.flatnonzero(turns > (self.limit or 1))
         if self.limit is None and len(beyond):
-            raise InvalidInput("a user appears again. Keep one row per person, or use --max-rows-per-user.")
+            raise InvalidInput("a user appears again. Keep one row per person, or use `max_rows_per_user`.")
         return beyond
 
 

@@ -73,7 +73,7 @@ class Table(Tabular):
             )
         if kind != "csv" and self.dialect != DEFAULT:
             raise InvalidInput(
-                f"{self.path.name} is not a CSV file, so its cells have no separators. Leave out --separator and --decimal."
+                f"{self.path.name} is not a CSV file, so its cells have no separators. Leave out `separator` and `decimal`."
             )
         return kind
 

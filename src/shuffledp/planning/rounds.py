@@ -151,5 +151,5 @@ def spent(made: Plan, after: Sequence[int]) -> dict[int, float]:
 
 def _total(made: Plan) -> OverTime:
     if made.over_time is None:
-        raise InvalidInput("this plan says nothing about rounds. Plan with --rounds.")
+        raise InvalidInput("this plan says nothing about rounds. Plan with `rounds`.")
     return made.over_time

@@ -17,7 +17,7 @@ from shuffledp.protocols.question import spoken
 def ways_to_ask(question: str, given: dict[str, Any], *, paper: bool = False) -> list[Way]:
     """All ways to ask several questions, for n and epsilon."""
     if paper or not {"n", "epsilon"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
-        raise InvalidInput("several questions are planned for --n and --epsilon, not for an error. Give both.")
+        raise InvalidInput("several questions are planned for `n` and `epsilon`, not for an error. Give both.")
     return ways(question, **given)
 
 
@@ -33,16 +33,16 @@ def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan
     if rmse is None and share is None:
         if "n" not in given or "epsilon" not in given:
             raise InvalidInput(
-                "a plan needs --n and --epsilon, or an error instead of one of them. "
-                "Give both, or one with --rmse or --rmse-share."
+                "a plan needs `n` and `epsilon`, or an error instead of one of them. "
+                "Give both, or one with `rmse` or `rmse_share`."
             )
         return plan(question, paper=paper, **given) if rounds is None else plan_rounds(question, rounds=rounds, **given)
     if rounds is not None and "n" not in given:
-        raise InvalidInput("rounds are planned for a number of people. Give --n, or leave out --rounds.")
+        raise InvalidInput("rounds are planned for a number of people. Give `n`, or leave out `rounds`.")
     if (rmse is not None and share is not None) or ("n" in given) == ("epsilon" in given) or paper:
         raise InvalidInput(
-            "an error takes the place of --n or --epsilon, and the paper's recipe has none. "
-            "Give one of --rmse and --rmse-share, one of --n and --epsilon, and no --paper."
+            "an error takes the place of `n` or `epsilon`, and the paper's recipe has none. "
+            "Give one of `rmse` and `rmse_share`, one of `n` and `epsilon`, and no `paper`."
         )
     dropout = given.pop("dropout", 0.0) if "n" not in given else 0.0
     reports_expected(checks.LARGEST_N, dropout)
@@ -55,6 +55,6 @@ def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan
         return epsilon_possible(question, rmse=target, **given)
     if rmse is not None and not averages:
         raise InvalidInput(
-            f"more users do not make the error of {spoken(question)} smaller, only its share of n. Use --rmse-share."
+            f"more users do not make the error of {spoken(question)} smaller, only its share of n. Use `rmse_share`."
         )
     return users_needed(question, rmse_share=rmse if share is None else share, **given)

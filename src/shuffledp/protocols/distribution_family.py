@@ -57,7 +57,7 @@ class DistributionFamily(PlannedFamily):
     def propose(self, question: Question) -> Distribution:
         """The best tree by that guess; then the least blanket, of all levels together, that the accountant grants."""
         if question.bound != "best":
-            raise NoClaim("a distribution is planned with the best bound only. Leave out --paper.")
+            raise NoClaim("a distribution is planned with the best bound only. Leave out `paper`.")
         guessed = _gaussian(question)
         widths = min(self._some(question), key=lambda shape: self._cost(question, shape, guessed))
         sizes = Tree(_grid(question).size, widths).sizes

@@ -111,7 +111,7 @@ def _protocol(question: Question, shape: Shape, threshold: int) -> HeavyHitters:
 def _spelled(question: Question) -> Spelled:
     length = question.option("max_length")
     if length is None:
-        raise InvalidInput("heavy hitters need the length of the longest text. Add --max-length, e.g. 12.")
+        raise InvalidInput("heavy hitters need the length of the longest text. Add `max_length`, e.g. 12.")
     alphabet = question.option("alphabet", "")
     if not isinstance(alphabet, str):
         raise InvalidInput("an alphabet is a text of its letters. Write e.g. a-z.")

@@ -134,7 +134,7 @@ class Selected(Ranked):
 
     def projected(self) -> Reals:
         """None: they need not add up to n."""
-        raise InvalidInput("the plan's answer is about some values only, which make no histogram. Leave out --project.")
+        raise InvalidInput("the plan's answer is about some values only, which make no histogram. Leave out `project`.")
 
 
 def like(counts: Estimate, value: Reals, error: Reals) -> Estimate:

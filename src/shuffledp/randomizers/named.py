@@ -85,10 +85,10 @@ def _hiding(*, size: int | None = None, prime: int | None = None, dimension: int
     """What dummies hide: values with messages of their own, or a plane."""
     if (size is None) == (prime is None):
         raise InvalidInput(
-            "dummies hide values with messages of their own, or a plane. Add --size or --prime, not both."
+            "dummies hide values with messages of their own, or a plane. Add `size` or `prime`, not both."
         )
     if size is not None and dimension is not None:
-        raise InvalidInput("--dimension belongs to a plane, which has a prime. Leave it out.")
+        raise InvalidInput("`dimension` belongs to a plane, which has a prime. Leave it out.")
     if size is not None:
         return Identity(size=size)
     return AffineSpace(prime=prime or 0, dimension=2 if dimension is None else dimension)
@@ -148,7 +148,7 @@ class RandomizerChoice:
         """The blanket if its parameter is given, else the family to calibrate."""
         if local is None:
             if self.matrix is None:
-                raise InvalidInput("a channel needs its probabilities. Add --matrix FILE.")
+                raise InvalidInput("a channel needs its probabilities. Add `matrix=FILE`.")
             return self.matrix.blanket()
         kind = KINDS[self.name]
         shape = kind.shape(self.name, given)
@@ -158,10 +158,10 @@ class RandomizerChoice:
         """The randomizer that runs, all its parameters given: it is at least as private as the law that was accounted for."""
         if local is None:
             if self.matrix is None:
-                raise InvalidInput("a channel needs its probabilities. Add --matrix FILE.")
+                raise InvalidInput("a channel needs its probabilities. Add `matrix=FILE`.")
             return self.matrix
         if local not in given:
-            raise InvalidInput(f"--randomizer {self.name} needs its parameter. Add --{local}.")
+            raise InvalidInput(f"`randomizer={self.name}` needs its parameter. Add `{local}`.")
         kind = KINDS[self.name]
         return kind.runs(**kind.shape(self.name, given), **{local: given[local]})
 
@@ -172,14 +172,14 @@ def local_parameter(randomizer: str, given: Container[str], solve_for: str | Non
         raise unknown("randomizer", randomizer, KINDS)
     possible = KINDS[randomizer].parameters
     if solve_for in PARAMETERS and solve_for not in possible:
-        raise InvalidInput(f"--randomizer {randomizer} has no {solve_for}. Leave out --solve-for.")
+        raise InvalidInput(f"`randomizer={randomizer}` has no {solve_for}. Leave out `solve_for`.")
     present = [name for name in PARAMETERS if name in given]
     for name in present:
         if name not in possible:
-            takes = " or ".join(f"--{p}" for p in possible) or "--matrix"
-            raise InvalidInput(f"--randomizer {randomizer} has no --{name}. It takes {takes}.")
+            takes = " or ".join(f"`{p}`" for p in possible) or "`matrix`"
+            raise InvalidInput(f"`randomizer={randomizer}` has no `{name}`. It takes {takes}.")
     if len(present) > 1:
-        raise InvalidInput("--epsilon0 and --gamma say the same thing twice. Give one of them.")
+        raise InvalidInput("`epsilon0` and `gamma` say the same thing twice. Give one of them.")
     if present:
         return present[0]
     if solve_for in possible:
@@ -193,7 +193,7 @@ def refuse_strays(randomizer: str, given: Container[str], matrix: object | None)
         if name in given and name not in (*KINDS[randomizer].needs, *KINDS[randomizer].takes):
             raise InvalidInput(f"--{name} belongs to {takers(name)}, not to {randomizer}. Leave it out.")
     if matrix is not None and randomizer != "channel":
-        raise InvalidInput(f"--matrix belongs to channel, not to {randomizer}. Leave it out.")
+        raise InvalidInput(f"`matrix` belongs to channel, not to {randomizer}. Leave it out.")
 
 
 def channel_of(text: str, name: str) -> Channel:

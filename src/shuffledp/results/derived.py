@@ -47,7 +47,7 @@ def derived(
     if ordered is None and curve is None and (cdf or quantiles or ranges):
         raise InvalidInput(
             "cumulative counts, quantiles and ranges need a plan by randomized response: only there the errors of several bins "
-            "together are known. Plan with --objective total."
+            "together are known. Plan with `objective='total'`."
         )
     found: dict[str, Any] = {} if curve is None else axis(curve, consistent=project)
     if project and curve is None:

@@ -50,7 +50,7 @@ def _claims(plan: Plan) -> list[Claim]:
 def _rounds(one: Certificate, plan: Plan) -> Claim:
     total = plan.over_time
     if total is None:
-        raise InvalidInput("this plan says nothing about rounds. Plan with --rounds.")
+        raise InvalidInput("this plan says nothing about rounds. Plan with `rounds`.")
     together = replace(one, rounds=total.per_person, epsilon=total.epsilon, delta=total.delta)
     statement = together.statement
     if total.per_person < total.rounds:

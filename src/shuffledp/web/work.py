@@ -37,9 +37,9 @@ def steps(tab: Tab, given: Mapping[str, str]) -> Iterator[bytes]:
         for block in tab.asked(given):
             yield _line(block)
     except FieldError as wrong:
-        end |= {"field": wrong.name, "message": wrong.message}
+        end |= {"field": wrong.name, "message": wrong.message.replace("`", "")}
     except ShuffledpError as refused:
-        end |= {"field": "", "message": str(refused)}
+        end |= {"field": "", "message": str(refused).replace("`", "")}
     except Exception as error:  # its message could show more than it should
         what = type(error).__name__
         end |= {"field": "", "message": f"something unexpected went wrong ({what}). Please report it."}
