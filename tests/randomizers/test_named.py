@@ -35,10 +35,10 @@ def test_the_law_the_family_and_what_runs_agree(name: str, parameter: str) -> No
     if name != "generic":
         runs = choice(name).that_runs({**shape, parameter: value}, parameter)
         assert float(runs.blanket().gamma()) == pytest.approx(float(law.gamma()), rel=1e-6)
-    with pytest.raises(InvalidInput, match=f"Add --{parameter}"):
+    with pytest.raises(InvalidInput, match=f"Add `{parameter}`"):
         choice(name).that_runs(dict(shape), parameter)
     for missing in KINDS[name].needs:
-        with pytest.raises(InvalidInput, match=f"Add --{missing}"):
+        with pytest.raises(InvalidInput, match=f"Add `{missing}`"):
             choice(name).at({one: n for one, n in shape.items() if one != missing}, parameter)
 
 
@@ -63,8 +63,8 @@ def test_which_parameter_is_meant(name: str, given_: set[str], solve_for: str | 
 
 @pytest.mark.parametrize(
     ("name", "given_", "solve_for", "why"),
-    [("rr", {"gamma", "epsilon0"}, None, "twice"), ("laplace", {"gamma"}, None, "It takes --epsilon0"),
-     ("rr", {"sigma"}, None, "--epsilon0 or --gamma"), ("channel", {"epsilon0"}, None, "It takes --matrix"),
+    [("rr", {"gamma", "epsilon0"}, None, "twice"), ("laplace", {"gamma"}, None, "It takes `epsilon0`"),
+     ("rr", {"sigma"}, None, "`epsilon0` or `gamma`"), ("channel", {"epsilon0"}, None, "It takes `matrix`"),
      ("laplace", set(), "gamma", "has no gamma"), ("nobody", set(), None, "no randomizer 'nobody'")],
 )  # fmt: skip
 def test_what_is_not_meant_is_refused(name: str, given_: set[str], solve_for: str | None, why: str) -> None:
@@ -79,13 +79,13 @@ def test_strays() -> None:
             refuse_strays(name, shape, CHANNEL)
     refuse_strays("channel", {}, CHANNEL)
     for name, stray in (("laplace", "size"), ("rr", "prime"), ("plane", "size"), ("rr", "range")):
-        with pytest.raises(InvalidInput, match=f"--{stray} belongs to"):
+        with pytest.raises(InvalidInput, match=f"`{stray}` belongs to"):
             refuse_strays(name, {stray}, None)
 
 
 @pytest.mark.parametrize(
     ("shape", "why"),
-    [({}, "--size or --prime"), ({"size": 3, "prime": 5}, "--size or --prime"), ({"size": 3, "dimension": 2}, "a plane")],
+    [({}, "`size` or `prime`"), ({"size": 3, "prime": 5}, "`size` or `prime`"), ({"size": 3, "dimension": 2}, "a plane")],
 )  # fmt: skip
 def test_what_dummies_hide(shape: dict[str, float | int], why: str) -> None:
     with pytest.raises(InvalidInput, match=why):

@@ -49,7 +49,7 @@ class Kind:
         """How large it is, by option."""
         for name, meaning in self.needs.items():
             if name not in given:
-                raise InvalidInput(f"{randomizer} needs {meaning}. Add --{name}.")
+                raise InvalidInput(f"{randomizer} needs {meaning}. Add `{name}`.")
         return {
             name: checks.whole(given[name], name, "Give e.g. 1597.")
             for name in (*self.needs, *self.takes) if name in given
@@ -191,7 +191,7 @@ def refuse_strays(randomizer: str, given: Container[str], matrix: object | None)
     """An option of another randomizer is a mistake, not something to ignore."""
     for name in SHAPES:
         if name in given and name not in (*KINDS[randomizer].needs, *KINDS[randomizer].takes):
-            raise InvalidInput(f"--{name} belongs to {takers(name)}, not to {randomizer}. Leave it out.")
+            raise InvalidInput(f"`{name}` belongs to {takers(name)}, not to {randomizer}. Leave it out.")
     if matrix is not None and randomizer != "channel":
         raise InvalidInput(f"`matrix` belongs to channel, not to {randomizer}. Leave it out.")
 
