@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from shuffledp.errors import Contradiction, InvalidInput, NoClaim, NotDefined, ShuffledpError
     from shuffledp.planning.compare import Comparison, compare
     from shuffledp.planning.inverse import epsilon_possible, users_needed
-    from shuffledp.planning.plan import Plan, plan
+    from shuffledp.planning.plan import Plan
+    from shuffledp.planning.planner import plan
     from shuffledp.protocols.histogram import Histogram
     from shuffledp.protocols.statistics import Statistics
     from shuffledp.protocols.summation import Summation
@@ -76,7 +77,7 @@ _HOME = {
     "compare": "planning.compare",
     "compose": "accounting.composition",
     "epsilon_possible": "planning.inverse",
-    "plan": "planning.plan",
+    "plan": "planning.planner",
     "run": "engines.run",
     "run_file": "engines.run",
     "shuffle_index": "accounting.index",
@@ -144,4 +145,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+    return [*__all__, "__doc__", "__version__"]

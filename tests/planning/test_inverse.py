@@ -21,7 +21,7 @@ def test_fewest_users(question: str, share: float, shape: dict[str, object]) -> 
     found = users_needed(question, rmse_share=share, epsilon=1.0, delta=1e-6, **shape)  # type: ignore[arg-type]
     assert found.rmse_share <= share
     assert Plan.from_document(found.document()) == found
-    fewer = plan(question, n=int(found.min_batch * 0.998) - 1, epsilon=1.0, delta=1e-6, **shape)  # type: ignore[arg-type]
+    fewer = plan(question, n=int(found.min_batch * 0.998) - 1, epsilon=1.0, delta=1e-6, **shape)
     assert fewer.rmse_share > share
 
 
@@ -38,9 +38,9 @@ def test_smallest_epsilon(question: str, n: int, rmse: float, shape: dict[str, o
     assert found.rmse <= rmse
     assert found.rmse == pytest.approx(rmse, rel=1e-9)
     assert Plan.from_document(found.document()) == found
-    back = plan(question, n=n, epsilon=found.guarantee.epsilon * 0.99, delta=1e-6, **shape)  # type: ignore[arg-type]
+    back = plan(question, n=n, epsilon=found.guarantee.epsilon * 0.99, delta=1e-6, **shape)
     assert back.rmse > rmse
-    there = plan(question, n=n, epsilon=found.guarantee.epsilon * 1.001, delta=1e-6, **shape)  # type: ignore[arg-type]
+    there = plan(question, n=n, epsilon=found.guarantee.epsilon * 1.001, delta=1e-6, **shape)
     assert there.rmse <= rmse * 1.001
 
 

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
 from shuffledp.core.canonical import digest
+from shuffledp.core.files import read_json, save_json
 from shuffledp.core.scalars import real, settle, whole
 from shuffledp.errors import InvalidInput
 
@@ -147,6 +149,20 @@ class Certificate:
         if found.document() != document:
             raise InvalidInput("the certificate's words and numbers say different things. It was edited.")
         return found
+
+    def save(self, path: Path | str) -> None:
+        """Write the certificate to a file, whole or not at all; `Certificate.load` reads it."""
+        save_json(path, self.document())
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read a certificate from a file. What it claims is not proved by that: `verify` does it."""
+        return cls.from_document(
+            read_json(Path(path), "a certificate", "Make one with shuffledp account --certificate.")
+        )
+
+    def __str__(self) -> str:
+        return self.statement
 
     @property
     def statement(self) -> str:

@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from shuffledp.core.files import read_json, write_whole
+from shuffledp.core.files import write_whole
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 
 
 def read_plan(path: Path) -> Plan:
     """A plan, proved again."""
-    return Plan.from_document(read_json(path, "a plan", "Make one with shuffledp plan -o."))
+    return Plan.load(path)
 
 
 def check_place(path: Path) -> None:

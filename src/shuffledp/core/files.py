@@ -26,6 +26,15 @@ def read_json(path: Path, what: str, remedy: str) -> Any:
     return document
 
 
+def save_json(path: Path | str, document: Any) -> None:
+    """Write a JSON document to a file, whole or not at all."""
+    place = Path(path)
+    try:
+        write_whole(place, json.dumps(document, indent=2, allow_nan=False) + "\n")
+    except OSError as error:
+        raise InvalidInput(f"cannot write {place}: {error.strerror}. Choose another place.") from None
+
+
 def others_can_read(path: Path) -> bool:
     """Whether anybody but its owner may use a file that should be private; not if there is none."""
     try:

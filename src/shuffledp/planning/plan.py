@@ -8,6 +8,7 @@ forecast, is computed anew: a better formula for it invalidates no file.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final, Self
 
 from shuffledp.accounting.account import account, bound_named
@@ -19,6 +20,7 @@ from shuffledp.core.canonical import digest
 from shuffledp.core.digits import about, at_most, counted, rounded_up
 from shuffledp.core.display import drawn, paragraphs
 from shuffledp.core.document import Document, members, number, text, whole
+from shuffledp.core.files import read_json, save_json
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
@@ -35,7 +37,7 @@ VERSION: Final = 3
 _SHOWN: Final = ("local", "forecast", "certificate")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """What to run.
 
@@ -233,6 +235,33 @@ class Plan:
         )
         proved = claim.regime is None and claim.log_delta.upper <= log_down(self.guarantee.delta)
         return proved and (self.over_time is None or self.over_time.holds(self.protocol.randomizer, self.guarantee))
+
+    def save(self, path: Path | str) -> None:
+        """Write the plan to a file, whole or not at all; `Plan.load` reads it."""
+        save_json(path, self.document())
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read a plan from a file; its guarantee is proved again.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> made = plan("query", n=1000, epsilon=1.0, delta=1e-6)
+        >>> with TemporaryDirectory() as folder:
+        ...     made.save(f"{folder}/plan.json")
+        ...     Plan.load(f"{folder}/plan.json") == made
+        True
+        """
+        return cls.from_document(read_json(Path(path), "a plan", "Make one with shuffledp plan -o."))
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def __repr__(self) -> str:
+        promise = self.guarantee
+        return (
+            f"<Plan: {self.question} of {counted(self.min_batch, 'user')}, epsilon = {rounded_up(promise.epsilon)}, "
+            f"delta = {rounded_up(promise.delta)}>"
+        )
 
     def _repr_html_(self) -> str:
         return paragraphs(*self.explain().splitlines(), self.guarantee.meaning()) + self.guarantee.sketch()
