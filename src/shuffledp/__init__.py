@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shuffledp.accounting.account import account, bounds, calibrate
     from shuffledp.accounting.accuracy import summation_error_floor
-    from shuffledp.accounting.composition import Collection, compose, to_pld
+    from shuffledp.accounting.composition import Collection, to_pld
     from shuffledp.accounting.index import ShuffleIndex, shuffle_index
     from shuffledp.accounting.solve import Solution
     from shuffledp.auditing.audit import audit, audit_command, audit_service
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from shuffledp.randomizers.lattice import LatticeChannel
     from shuffledp.randomizers.response import RandomizedResponse
     from shuffledp.results.result import Result
+    from shuffledp.results.together import compose
     from shuffledp.verification.verify import Verification, verify
 
 __version__ = "0.1.0"
@@ -75,7 +76,7 @@ _HOME = {
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
     "compare": "planning.compare",
-    "compose": "accounting.composition",
+    "compose": "results.together",
     "epsilon_possible": "planning.inverse",
     "plan": "planning.planner",
     "run": "engines.run",

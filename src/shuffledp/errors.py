@@ -12,6 +12,7 @@ shows them as its options. No message ever contains a user's value.
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
 
 
 class ShuffledpError(Exception):
@@ -34,6 +35,9 @@ class NotDefined(ShuffledpError):  # noqa: N818
     """The object does not determine the requested quantity."""
 
 
+_MOST_NAMED: Final = 50
+
+
 def unknown(what: str, name: str, known: Iterable[str]) -> InvalidInput:
     """There is nothing of this name; which names there are, and whether one of them is nearly the same.
 
@@ -41,7 +45,8 @@ def unknown(what: str, name: str, known: Iterable[str]) -> InvalidInput:
     there is no bound 'numric'. Did you mean 'numeric'? Use one of best, numeric.
     """
     known = list(known)
-    return InvalidInput(f"there is no {what} {name!r}. {hint(name, known)}Use one of {', '.join(known)}.")
+    few = ", ".join(known[:_MOST_NAMED]) + (", ..." if len(known) > _MOST_NAMED else "")
+    return InvalidInput(f"there is no {what} {name!r}. {hint(name, known)}Use one of {few}.")
 
 
 def hint(name: str, known: Iterable[str]) -> str:

@@ -31,7 +31,7 @@ TREES = [Tree(7, (1,)), Tree(10, (4, 1)), Tree(3, (2, 1)), Tree(16, (8, 4, 2, 1)
 
 def distribution(**numbers: object) -> tuple[Plan, Distribution]:
     asked: dict[str, object] = {"n": 20_000, "epsilon": 1.0, "delta": 1e-6, "low": 0.0, "high": 1.0, "resolution": 50}
-    found = plan("distribution", **(asked | numbers))  # type: ignore[arg-type]
+    found = plan("distribution", **(asked | numbers))
     assert isinstance(found.protocol, Distribution)
     return found, found.protocol
 

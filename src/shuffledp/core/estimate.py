@@ -24,6 +24,27 @@ class Threshold(NamedTuple):
     false_positives: float
 
 
+class Entry(NamedTuple):
+    """One number of an estimate: NaN where there is none.
+
+    Attributes:
+        name: what it is.
+        estimate: unbiased.
+        standard_error: its standard deviation.
+        low: the lower confidence limit.
+        high: the upper one.
+    """
+
+    name: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+    def __float__(self) -> float:
+        return self.estimate
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """An unbiased estimate, one entry per quantity.
@@ -50,6 +71,12 @@ class Estimate:
         if simultaneous:
             miss /= max(1, self.value.size)
         return self.limits(-NormalDist().inv_cdf(miss / 2))
+
+    def entries(self, confidence: float = 0.95, *, simultaneous: bool = False) -> list[Entry]:
+        """All entries with their confidence limits."""
+        low, high = self.interval(confidence, simultaneous=simultaneous)
+        columns = (self.value, self.standard_error, low, high)
+        return [Entry(*row) for row in zip(self.names, *(column.tolist() for column in columns), strict=True)]
 
     def limits(self, z: float) -> tuple[Reals, Reals]:
         """As far from the estimate as z standard errors of a normal law."""

@@ -46,9 +46,14 @@ class Spend:
 
 def composed(spends: Iterable[Spend], delta: float) -> float:
     """The epsilon of all releases together, by the certified accountant."""
-    merged: dict[tuple[bytes, int, str], tuple[Spend, int]] = {}
-    for spend in spends:  # equal releases are rounds of one collection
-        key = canonical(spend.randomizer), spend.n, spend.bound
-        merged[key] = spend, merged.get(key, (spend, 0))[1] + 1
-    found = [collection for spend, rounds in merged.values() for collection in spend.collections(rounds)]
+    found = merged((spend, 1) for spend in spends)
     return compose(found).epsilon(delta) if found else 0.0
+
+
+def merged(spends: Iterable[tuple[Spend, int]]) -> list[Collection]:
+    """Releases and how often each was made, for the accountant: equal ones are rounds of one collection."""
+    found: dict[tuple[bytes, int, str], tuple[Spend, int]] = {}
+    for spend, times in spends:
+        key = canonical(spend.randomizer), spend.n, spend.bound
+        found[key] = spend, found.get(key, (spend, 0))[1] + times
+    return [collection for spend, rounds in found.values() for collection in spend.collections(rounds)]

@@ -1,7 +1,7 @@
 """What `run` and the analyzer say: one type, one JSON schema."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -14,9 +14,9 @@ from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.display import drawn
 from shuffledp.core.document import Document
-from shuffledp.core.estimate import Estimate
+from shuffledp.core.estimate import Entry, Estimate
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import InvalidInput, unknown
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
 from shuffledp.protocols.statistics import Ranking
@@ -140,6 +140,32 @@ class Result:
     def max_shift(self) -> float:
         """By how much one false report moves an entry at most."""
         return self.plan.protocol.read_shift(self.estimate)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.estimate.entries())
+
+    def __getitem__(self, name: str | int) -> Entry:
+        """The entry of this name, or at this place.
+
+        >>> from shuffledp import plan, run
+        >>> answer = run(plan("query", n=1000, epsilon=1.0, delta=1e-6), [0, 1] * 500, query=float)
+        >>> answer["query"].low < 0.5 < answer["query"].high
+        True
+        """
+        found = self.estimate.entries()
+        if isinstance(name, int):
+            return found[name]
+        if name not in self.names:
+            raise unknown("entry", str(name), self.names)
+        return found[self.names.index(name)]
+
+    def to_dict(self, *, confidence: float = 0.95, simultaneous: bool = False) -> dict[str, dict[str, float]]:
+        """The entries by name: estimate, standard error and interval."""
+        found = self.estimate.entries(confidence, simultaneous=simultaneous)
+        return {one.name: {key: value for key, value in one._asdict().items() if key != "name"} for one in found}
 
     def columns(self, *, confidence: float = 0.95, simultaneous: bool = False) -> dict[str, Any]:
         """The entries as columns, of which any library makes a data frame: name, estimate, standard error, interval, truth."""
