@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shuffledp.domains.domain import Policy
     from shuffledp.engines.run import run, run_file
     from shuffledp.engines.session import Session
-    from shuffledp.errors import Contradiction, InvalidInput, NoClaim, NotDefined, ShuffledpError
+    from shuffledp.errors import Contradiction, InvalidInput, NoClaim, NotDefined, PlanWarning, ShuffledpError
     from shuffledp.planning.compare import Comparison, compare
     from shuffledp.planning.inverse import epsilon_possible, users_needed
     from shuffledp.planning.plan import Plan
@@ -58,6 +58,7 @@ _HOME = {
     "NoClaim": "errors",
     "NotDefined": "errors",
     "Plan": "planning.plan",
+    "PlanWarning": "errors",
     "Policy": "domains.domain",
     "RandomizedResponse": "randomizers.response",
     "Result": "results.result",
@@ -106,6 +107,7 @@ __all__ = [
     "NoClaim",
     "NotDefined",
     "Plan",
+    "PlanWarning",
     "Policy",
     "RandomizedResponse",
     "Result",

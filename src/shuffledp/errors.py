@@ -6,6 +6,8 @@ ShuffledpError
 ├── Contradiction     a proven lower end is above a proven upper end: a bug of ours, never shown as a number (exit code 2)
 └── NotDefined        the object has no such quantity, e.g. the density of "some" randomizer (exit code 2)
 
+PlanWarning, a UserWarning, is about plans that keep their promises and are probably not what was meant.
+
 A message is one sentence of fact and one of remedy. Parameters are between backquotes, as in `missing='skip'`; the command line
 shows them as its options. No message ever contains a user's value.
 """
@@ -17,6 +19,10 @@ from typing import Final
 
 class ShuffledpError(Exception):
     """Base of every error this package raises on purpose."""
+
+
+class PlanWarning(UserWarning):
+    """A plan that keeps its promise, and is probably not what was meant."""
 
 
 class InvalidInput(ShuffledpError, ValueError):  # noqa: N818 - reads as what it is

@@ -11,6 +11,7 @@ from shuffledp.cli.files import write_new
 from shuffledp.cli.flags import as_flags
 from shuffledp.cli.progress import progress, working
 from shuffledp.cli.tables import aligned
+from shuffledp.cli.warned import warn
 from shuffledp.core.digits import about, column_up
 from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput
@@ -37,6 +38,7 @@ def plan_over_time(
         )
     with working("Planning the rounds"):
         found = replace(solved(question, given), wording=wording)
+    warn(found)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)

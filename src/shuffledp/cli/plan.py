@@ -12,6 +12,7 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.over_time import plan_over_time
 from shuffledp.cli.progress import working
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
+from shuffledp.cli.warned import warn
 from shuffledp.cli.ways import ways_table
 from shuffledp.core.honest import people_to_ask
 from shuffledp.core.wording import Wording
@@ -92,6 +93,7 @@ def plan_command(
         side_by_side = ways_to_ask(question, asked, paper=paper) if _SEVERAL in asked else []
         found = best_way(side_by_side) if side_by_side else solved(question, asked, paper=paper)
     found = replace(found, wording=wording)
+    warn(found)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)

@@ -125,6 +125,12 @@ def new(
 ) -> None:
     """Make a task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
     agreed = read_plan(plan)
+    if agreed.guarantee.n == agreed.min_batch:
+        click.echo(
+            "shuffledp: warning: the plan relies on every report being honest, and anybody can send one. Plan with "
+            "--honest-fraction, e.g. 0.9.",
+            err=True,
+        )
     task = Task(
         plan=agreed,
         window=window,

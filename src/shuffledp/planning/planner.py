@@ -1,10 +1,13 @@
 """The front door of planning in Python: one function for each question, and one for all of them."""
 
 import inspect
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, SupportsFloat, TypedDict, TypeVar, Unpack, get_type_hints
+from typing import Any, Final, Literal, SupportsFloat, TypedDict, TypeVar, Unpack
 
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import InvalidInput, PlanWarning
+from shuffledp.planning.concerns import concerns
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.solved import solved
 
@@ -34,11 +37,32 @@ def _spelled_out(method: _Method) -> _Method:
     signature = inspect.signature(method)
     own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     asked = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in get_type_hints(Asked).items()
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if name == "delta" else None,
+            annotation=kind,
+        )
+        for name, kind in Asked.__annotations__.items()
     ]
-    method.__signature__ = signature.replace(parameters=[*own, *asked])  # type: ignore[attr-defined]
+    plain = [one.replace(annotation=_in_short(one.annotation)) for one in (*own, *asked)]
+    method.__signature__ = signature.replace(parameters=plain)  # type: ignore[attr-defined]
     return method
+
+
+def _in_short(annotation: Any) -> Any:
+    """Numbers of any kind are shown as floats."""
+    if annotation is Number:
+        return float
+    return float | None if annotation == Number | None else annotation
+
+
+def _caller() -> int:
+    """How many frames above `warnings.warn` the code is that asked for a plan: warnings name its line, not one of ours."""
+    level, frame = 2, sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 class Planner:
@@ -73,7 +97,10 @@ class Planner:
         given = {name: value for name, value in asked.items() if value is not None}
         if "delta" not in given:
             raise InvalidInput("a plan needs `delta`, how often its guarantee may fail. A usual choice is 1e-6.")
-        return solved(question, given, paper=bool(given.pop("paper", False)))
+        made = solved(question.replace("_", "-"), given, paper=bool(given.pop("paper", False)))
+        for concern in concerns(made):
+            warnings.warn(concern, PlanWarning, stacklevel=_caller())
+        return made
 
     @_spelled_out
     def histogram(

@@ -1,0 +1,48 @@
+"""What a careful colleague would ask about a plan before it is used."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from shuffledp.core.digits import rounded_up
+from shuffledp.domains.reals import RealRange
+from shuffledp.planning.plan import Plan
+
+LARGE_EPSILON: Final = 10.0
+USELESS: Final = 0.5
+"""An error of this share of the whole range says nothing."""
+
+
+def concerns(plan: Plan) -> Iterator[str]:
+    """A sentence of fact and one of advice for each.
+
+    >>> from shuffledp.planning.plan import plan
+    >>> for one in concerns(plan("query", n=1000, epsilon=1.0, delta=0.01)):
+    ...     print(one)
+    delta = 0.01 is above 1/n = 0.001: publishing the value of one person picked at random would satisfy it. Use 1e-6 or less.
+    """
+    people, promise, total = plan.min_batch, plan.guarantee, plan.over_time
+    epsilon, delta = promise.epsilon, promise.delta
+    if total is not None:
+        people, epsilon, delta = people * total.rounds // total.per_person, total.epsilon, total.delta
+    if delta > 1 / people:
+        yield (
+            f"delta = {rounded_up(delta)} is above 1/n = {1 / people:.3g}: publishing the value of one person picked at "
+            "random would satisfy it. Use 1e-6 or less."
+        )
+    if epsilon > LARGE_EPSILON:
+        yield (
+            f"epsilon = {rounded_up(epsilon)} is large: it hardly limits what can be learned about a person. Usual values "
+            "are 0.1 to 2."
+        )
+    error = plan.rmse_share / _span(plan)
+    if error > USELESS:
+        yield (
+            f"the expected error is {100 * error:.0f} % of the whole range, so the answer would say next to nothing. Ask more "
+            "people, ask for less, or allow a larger epsilon."
+        )
+
+
+def _span(plan: Plan) -> float:
+    """How far apart the answers of two people can be; counts are of 1 each."""
+    domain = plan.protocol.domain
+    return domain.span if isinstance(domain, RealRange) else 1.0
