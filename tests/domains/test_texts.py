@@ -74,7 +74,7 @@ def test_what_is_no_text_is_refused_without_being_shown() -> None:
     for column, why in (
         (broken, "row 13 the value is not text in UTF-8"),
         (["a", "b", "\ud800secret"], "row 13 the value is not text in UTF-8"),
-        (["a", "b", 31337], "row 13 the value is not a text"),
+        (["a", "b", [31337]], "row 13 the value is not a text"),
     ):
         with pytest.raises(InvalidInput, match=why) as refused:
             DOMAIN.clean(column, first_row=10)

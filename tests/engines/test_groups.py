@@ -105,7 +105,7 @@ def test_each_column_has_its_own_policy() -> None:
         (["AA, f"], "not a row of the columns carrier, sex, value"),
         (['"AA, f, 3'], "not a row"),
         ([{"carrier": "AA", "value": 3}], "not a row"),
-        ([3.5], "not a text"),
+        ([3.5], "not a row"),
         (pa.array([{"carrier": "AA", "value": 3}]), "not a row"),
         (["AA, f, 31337x"], "not a number"),
     ],

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.domains.cells import is_missing, label_of, number_of
 from shuffledp.domains.domain import Mask, refusal
 from shuffledp.errors import InvalidInput
 
@@ -29,11 +30,30 @@ def numbers(raw: Any, first_row: int | None) -> Reals:
     """Doubles; missing values are NaN. Texts are read as numbers, as the cells of a CSV file must be."""
     if is_arrow(raw):
         return _arrow_numbers(_column(raw), first_row)
-    if isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], str):
-        with contextlib.suppress(ValueError):
-            return np.array([float(raw[0])])
-        raise refusal(NOT_A_NUMBER, np.ones(1, dtype=np.bool_), first_row, "Use another column")
-    return checks.numbers(raw)
+    given = raw if isinstance(raw, np.ndarray) else None
+    if given is None and not any(isinstance(value, str) for value in raw):
+        with contextlib.suppress(Exception):  # whatever a value's own methods raise may show it
+            given = np.asarray(raw)
+    if given is not None and given.dtype.kind not in "OU":
+        return checks.numbers(given)
+    if given is not None and given.ndim != 1:
+        raise InvalidInput("values must be one column. Give an array of one dimension.")
+    read = [_number(value) for value in raw]
+    bad = np.array([one is None for one in read], dtype=np.bool_)
+    if bad.any():
+        raise refusal(NOT_A_NUMBER, bad, first_row, "Use another column")
+    return np.array(read, dtype=np.float64)
+
+
+def _number(value: Any) -> float | None:
+    """NaN for what is missing, None for what is no number."""
+    if is_missing(value):
+        return math.nan
+    if isinstance(value, str):
+        return number_of(value)
+    with contextlib.suppress(Exception):  # whatever a value's own methods raise may show it
+        return float(value) if isinstance(value, bool) else checks.real(value, "a value")
+    return None
 
 
 def whole_numbers(raw: Any) -> NDArray[np.integer] | None:
@@ -54,21 +74,16 @@ def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.integer], Ma
         return _arrow_positions(_one_array(raw), names)
     if isinstance(raw, np.ndarray) and raw.ndim != 1:
         raise InvalidInput("values must be one column. Give an array of one dimension.")
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "biufU":  # each different value once
+        different, places = np.unique(raw, return_inverse=True)
+        found, missing = positions(list(different), names)
+        return found[places], None if missing is None else missing[places]
     where = _places(names)
-    found = np.array([where.get(label_of(value), -1) for value in raw], dtype=np.int64)
+    found = np.array([where.get(value if type(value) is str else label_of(value), -1) for value in raw], dtype=np.int64)
     if found.size == 0 or found.min() >= 0:
         return found, None
-    missing = np.array([value is None or (isinstance(value, float) and math.isnan(value)) for value in raw])
+    missing = np.array([is_missing(value) for value in raw], dtype=np.bool_)
     return found, missing if missing.any() else None
-
-
-def label_of(value: Any) -> str | None:
-    """A text, or a whole number, true or false as Arrow would write it; nothing else is a label."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    return str(int(value)) if isinstance(value, int | np.integer) else None
 
 
 @lru_cache(maxsize=4)
@@ -88,13 +103,10 @@ def distinct_texts(raw: Any, first_row: int | None) -> DistinctTexts:
     """The texts of a column, each once: Arrow finds them without making an object of every row."""
     if is_arrow(raw):
         return _arrow_texts(_one_array(raw), first_row)
-    found: dict[Any, int] = {}
-    places = np.array(
-        [found.setdefault(value, len(found)) if isinstance(value, str) else -1 for value in raw], dtype=np.int64
-    )
-    missing = np.array(
-        [value is None or (isinstance(value, float) and math.isnan(value)) for value in raw], dtype=np.bool_
-    )
+    found: dict[str, int] = {}
+    missing = np.array([is_missing(value) for value in raw], dtype=np.bool_)
+    labels = [None if gone else label_of(value) for value, gone in zip(raw, missing, strict=True)]
+    places = np.array([-1 if one is None else found.setdefault(one, len(found)) for one in labels], dtype=np.int64)
     if ((places < 0) & ~missing).any():
         raise refusal("is not a text", (places < 0) & ~missing, first_row, "Use another column")
     texts = [text.encode(errors="surrogatepass") for text in found]
@@ -185,9 +197,12 @@ def _arrow_numbers(column: Any, first_row: int | None) -> Reals:
 def _cast(column: Any) -> Any:
     """Texts as doubles, None if one is no number: Arrow's own message would quote it."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     with contextlib.suppress(pa.ArrowException):
         return column.cast(pa.float64())
+    with contextlib.suppress(pa.ArrowException):
+        return pc.utf8_trim_whitespace(column.cast(pa.string())).cast(pa.float64())
     return None
 
 
@@ -230,10 +245,13 @@ def _coded_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.in
 def _as_texts(column: Any, what: str) -> Any:
     """A column of texts; numbers as they are written, and what is no number is missing."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)
-    with contextlib.suppress(pa.ArrowException):
-        return column.cast(pa.string())
-    raise InvalidInput(f"a column of type {column.type} has no {what}. Use one of texts or whole numbers.")
+    kind = column.type
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        coded = column.dictionary_encode()
+        texts = [None if is_missing(value) else label_of(value) for value in coded.dictionary.to_pylist()]
+        return pa.array(texts, type=pa.string()).take(coded.indices)
+    if not pa.types.is_timestamp(kind):  # nobody writes days with their nanoseconds
+        with contextlib.suppress(pa.ArrowException):
+            return column.cast(pa.string())
+    raise InvalidInput(f"a column of type {kind} has no {what}. Use one of texts or whole numbers.")

@@ -3,11 +3,13 @@
 Only the columns that are asked for are converted, by the libraries' own code: no value passes through Python by itself.
 """
 
+import contextlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shuffledp.domains.cells import is_missing, label_of
 from shuffledp.engines.table import ROWS
 from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
@@ -89,16 +91,10 @@ def _converted(pa: Any, data: Any, columns: list[str]) -> Any:
         chosen = data.select(columns)
         return pa.Table.from_batches([chosen]) if isinstance(chosen, pa.RecordBatch) else chosen.unify_dictionaries()
     if hasattr(data, "dtypes") and hasattr(data, "iloc"):  # pandas: NaN is missing
-        return pa.Table.from_pandas(_native(data[columns]), preserve_index=False)
+        return pa.table({name: _column(pa, data[name]) for name in columns})
     if hasattr(data, "__arrow_c_stream__"):
         return pa.table(data).select(columns).unify_dictionaries()
     return pa.interchange.from_dataframe(data).select(columns).unify_dictionaries()
-
-
-def _native(frame: Any) -> Any:
-    """A frame of pandas in this machine's order of bytes, the only one that Arrow reads."""
-    foreign = {name: kind.newbyteorder("=") for name, kind in frame.dtypes.items() if _is_foreign(kind)}
-    return frame.astype(foreign) if foreign else frame
 
 
 def _is_foreign(kind: Any) -> bool:
@@ -110,4 +106,10 @@ def _column(pa: Any, values: Any) -> Any:
         return values
     if _is_foreign(getattr(values, "dtype", None)):
         values = values.astype(values.dtype.newbyteorder("="))
-    return pa.array(values, from_pandas=True)
+    with contextlib.suppress(pa.ArrowException):
+        return pa.array(values, from_pandas=True)
+    # of mixed types: as they would be written in a file, so that every domain reads them by its own rules
+    texts = [None if is_missing(value) else label_of(value) for value in values]
+    if any(text is None and not is_missing(value) for text, value in zip(texts, values, strict=True)):
+        raise TypeError
+    return pa.array(texts, pa.string())

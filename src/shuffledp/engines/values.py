@@ -65,6 +65,8 @@ def _shown(series: Any) -> Any:
         return pa.array(series, from_pandas=True) if hasattr(series, "iloc") else pa.chunked_array(series)
     except Exception as error:  # its message may quote a value
         failure = type(error).__name__
+    if str(getattr(series, "dtype", "")) == "object":
+        return list(series)  # of mixed types, one by one
     raise InvalidInput(f"the column cannot be read ({failure}): it may hold mixed types. Make it a plain one.")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from shuffledp.core import checks
-from shuffledp.domains.columns import label_of
+from shuffledp.domains.cells import label_of
 from shuffledp.errors import InvalidInput
 
 
