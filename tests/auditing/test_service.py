@@ -46,6 +46,9 @@ class Pinned:
     def __init__(self, seed: int) -> None:
         self._generator = np.random.default_rng(seed)
 
+    def reserve(self) -> None:
+        """They are not for releases."""
+
     def stream(self, first_row: int, count: int, lane: int) -> NDArray[np.uint8]:
         return self._generator.integers(0, 256, count, dtype=np.uint8)
 

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.file import File
 from shuffledp.engines.registry import ENGINES, engine_named
-from shuffledp.engines.source import Piece, Source
+from shuffledp.engines.source import Part, Piece, Source
 from shuffledp.engines.tally import Tally, tally_rows
 from shuffledp.engines.values import Values
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -198,6 +198,18 @@ class Numbered(Cut):
             yield piece._replace(addresses=self._numbers[piece.first_row :][: len(piece.raw)])
 
 
+class Overlapping(Cut):
+    """A column in parts, the second of which begins in the first one."""
+
+    def parts(self, domain: Domain) -> Iterator[Part]:
+        for first in (0, 30):
+            yield Part(first, 40, partial(iter, (Piece(self._column[first : first + 40], first),)))
+
+    def pieces(self, domain: Domain) -> Iterator[Piece]:
+        for part in self.parts(domain):
+            yield from part.read()
+
+
 def check_addresses(engine: Engine, folder: Path) -> None:
     """A row that has a number of its own has the messages of that number, wherever it stands."""
     order = np.random.default_rng(4).permutation(ROWS).tolist()
@@ -215,6 +227,8 @@ def check_addresses(engine: Engine, folder: Path) -> None:
     for numbers in ([0, 1, 2, 1], [3, 2, 1, 3], [5, 5, 6, 7]):
         with small_batches(), pytest.raises(InvalidInput, match="two rows with the same row number"):
             engine.tally(COLOURS, Numbered(rows[:4], numbers, 2), WORDS)
+    with pytest.raises(InvalidInput, match="skips or repeats rows"):
+        engine.tally(COLOURS, Overlapping(rows[:70], 40), WORDS)
 
 
 def check_messages(engine: Engine, folder: Path) -> None:

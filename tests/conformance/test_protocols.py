@@ -273,6 +273,9 @@ class Spy:
     def __init__(self) -> None:
         self._asked: dict[tuple[str, int], list[NDArray[Any]]] = {}
 
+    def reserve(self) -> None:
+        """They are not for releases."""
+
     def stream(self, first_row: int, count: int, lane: int) -> NDArray[np.uint8]:
         self._asked.setdefault(("lane", lane), []).append(np.arange(first_row, first_row + count))
         return WORDS.stream(first_row, count, lane)

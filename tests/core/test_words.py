@@ -53,6 +53,9 @@ class Scripted:
     def __init__(self, *draws: list[int]) -> None:
         self._draws = [np.array([[0, word | 0xDEAD << 32] for word in draw], dtype=np.uint64) for draw in draws]
 
+    def reserve(self) -> None:
+        """They are not for releases."""
+
     def stream(self, first_row: int, count: int, lane: Lane) -> NDArray[np.uint8]:
         raise NotImplementedError
 
@@ -181,6 +184,9 @@ class Asked:
 
     def __init__(self) -> None:
         self.addresses = list[tuple[int, ...]]()
+
+    def reserve(self) -> None:
+        """They are not for releases."""
 
     def stream(self, first_row: int, count: int, lane: Lane) -> NDArray[np.uint8]:
         self.addresses.append((first_row, count, lane))

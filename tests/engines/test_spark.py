@@ -121,8 +121,14 @@ def test_a_table_is_answered_as_any_other(histogram: Plan, people: pa.Table, tab
     found = run(histogram, table, column="x", row_id="id", words=WORDS)
     assert (found.counts.values == run(histogram, people, column="x", row_id="id", words=WORDS).counts.values).all()
     assert found.n == ROWS
-    fresh = run(histogram, table, column="x", row_id="id")
+    words = KeyedWords.fresh()
+    fresh = run(histogram, table, column="x", row_id="id", words=words)
     assert fresh.guarantee == histogram.guarantee
+    with pytest.raises(InvalidInput, match="these words were used before"):
+        run(histogram, table, column="x", row_id="id", words=words)
+    repeated = run(histogram, people, column="x", row_id="id", words=words.replayed())
+    assert repeated.guarantee is None
+    assert (repeated.counts.values == fresh.counts.values).all()
 
 
 def test_queries_people_and_policies_are_those_of_the_other_engines(spark: Any) -> None:

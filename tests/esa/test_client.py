@@ -13,7 +13,7 @@ import pytest
 
 from oracles.parties import ANALYZER, EIGHT, LABELS, SHUFFLER, announced, serving
 from oracles.server import Place
-from shuffledp import InvalidInput
+from shuffledp import InvalidInput, KeyedWords
 from shuffledp.core.outcome import Outcome
 from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.crypto import unseal
@@ -68,6 +68,20 @@ class Direct:
 def sent(me: Client, value: str, shuffler: Shuffler, lost: int = 0) -> Submitted:
     network: Any = Direct(shuffler, lost)
     return submit(me, value, sender=network)
+
+
+def test_a_second_report_under_the_same_key_is_refused(tmp_path: Path) -> None:
+    """Reports have no addresses, so both would have the same coins. The first one stands."""
+    clock, shuffler, words = Clock(), serving(TASK), KeyedWords.fresh()
+    me = replace(client(tmp_path, clock), words=words)
+    said = announced(shuffler, TASK)
+    first = me.report("c", said)
+    clock.now += 60
+    with pytest.raises(InvalidInput, match="these words were used before"):
+        me.report("e", replace(said, window=2))
+    assert me.report("c", said) == first
+    assert me.reports == 1
+    assert replace(me, words=KeyedWords.fresh()).report("e", replace(said, window=2)) not in (None, first)
 
 
 def test_another_value_does_not_make_another_report(tmp_path: Path) -> None:

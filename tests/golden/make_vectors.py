@@ -102,6 +102,9 @@ class RecordingWords:
         self.words: dict[str, str] = {}
         self.blocks_: dict[str, list[str]] = {}
 
+    def reserve(self) -> None:
+        """They are not for releases."""
+
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
         """The byte of the only row, or its four."""
         assert first_row == 0

@@ -171,6 +171,9 @@ def _ties() -> Any:
 
         private = False
 
+        def reserve(self) -> None:
+            """They are not for releases."""
+
         def stream(self, first_row: int, count: int, lane: int) -> Any:
             return np.full(count, 0x80, dtype=np.uint8)
 

@@ -45,6 +45,9 @@ class Tied:
     def __init__(self, byte: int, word: int, last: list[int]) -> None:
         self._byte, self._blocks = byte, np.array([[word, end] for end in last], dtype=np.uint64)
 
+    def reserve(self) -> None:
+        """They are not for releases."""
+
     def stream(self, first_row: int, count: int, lane: Lane) -> NDArray[np.uint8]:
         return np.full(count, self._byte, dtype=np.uint8)
 

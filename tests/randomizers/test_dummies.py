@@ -60,6 +60,9 @@ class Dealt:
     def __init__(self, numbers: list[int]) -> None:
         self._numbers = numbers
 
+    def reserve(self) -> None:
+        """They are not for releases."""
+
     def stream(self, first_row: int, count: int, lane: Lane) -> NDArray[np.uint8]:
         assert lane == DUMMIES
         return np.array([number >> 120 for number in self._numbers[first_row : first_row + count]], dtype=np.uint8)

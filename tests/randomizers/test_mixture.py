@@ -124,6 +124,9 @@ class Watched:
         self.lanes: set[Lane] = set()
         self.private = False
 
+    def reserve(self) -> None:
+        """They are not for releases."""
+
     def stream(self, first_row: int, count: int, lane: Lane) -> NDArray[np.uint8]:
         self.lanes.add(lane)
         return self.source.stream(first_row, count, lane)

@@ -30,6 +30,9 @@ class Dealt:
     def __init__(self, *numbers: int) -> None:
         self._numbers = np.array(numbers, dtype=np.uint64)
 
+    def reserve(self) -> None:
+        """They are not for releases."""
+
     def stream(self, first_row: int, count: int, lane: int) -> NDArray[np.uint8]:
         assert (first_row, lane) == (3, RESPONSE)
         return (self._numbers >> np.uint64(56)).astype(np.uint8)[:count]

@@ -55,6 +55,8 @@ class Crowd(Subject):
             raise InvalidInput(f"{n:,} users are too many to sample again and again. Audit at most {_MOST_USERS:,}.")
         self.name, self.view, self.claimed = inputs.name, view, claimed
         self.n = 1 if view == "local" else n - known
+        if words is not None:
+            words.reserve()  # trials that were seen before would count twice
         self._known, self._words = known, words or KeyedWords.fresh()
         self._inputs, self.learned = inputs, inputs.total is None and (learned or inputs.laws is None)
         self._book: Codebook | None = None

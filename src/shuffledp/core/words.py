@@ -7,12 +7,13 @@ own rows produces the same messages, however rows are partitioned, so a repeated
 
 import hashlib
 import os
-from typing import Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from shuffledp.core.once import first_use, this_process
 from shuffledp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]
@@ -55,6 +56,14 @@ class WordSource(Protocol):
         """Whether the words are unpredictable, so that what they randomize carries a guarantee."""
         ...
 
+    def reserve(self) -> None:
+        """Keep the words for one release, before the first of them is drawn; refused if another release had them.
+
+        Two releases under the same words show how their values differ. Once reserved, words stay so, whatever becomes of the
+        release.
+        """
+        ...
+
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
         """One byte per row for rows first_row, first_row + 1, ..."""
         ...
@@ -80,6 +89,10 @@ class EncodingWords:
     def private(self) -> bool:
         """As the source."""
         return self.source.private
+
+    def reserve(self) -> None:
+        """All of the source."""
+        self.source.reserve()
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002
         """The lane of rounding, whichever is asked for."""
@@ -107,6 +120,10 @@ class QuestionWords:
         """As the source."""
         return self._source.private
 
+    def reserve(self) -> None:
+        """All of the source."""
+        self._source.reserve()
+
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
         """A lane for each question and purpose."""
         return self._source.stream(first_row, count, lane + _LANES * self._question)
@@ -130,6 +147,9 @@ class SystemWords:
 
     private = True
 
+    def reserve(self) -> None:
+        """There is nothing to keep: no word comes twice."""
+
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002 - the address does not matter here
         """Fresh system bytes."""
         return np.frombuffer(os.urandom(count), dtype=np.uint8)
@@ -144,6 +164,9 @@ class NoWords:
 
     private = False
 
+    def reserve(self) -> None:
+        """There are none."""
+
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002
         """Refused."""
         raise InvalidInput("this depends on chance. State how likely each outcome is.")
@@ -154,9 +177,13 @@ class NoWords:
 
 
 class KeyedWords:
-    """Streams are AES-CTR under one key, blocks are AES of (row, draw) under another: the same in every process."""
+    """Streams are AES-CTR under one key, blocks are AES of (row, draw) under another: the same in every process.
 
-    __slots__ = ("_block_key", "_stream_key", "private")
+    A private key randomizes one release, in the process that made these words: another one under it is refused. A copy that
+    another process was sent (a task of Spark's) can take part in that release, and randomizes none of its own.
+    """
+
+    __slots__ = ("_block_key", "_process", "_stream_key", "private")
 
     def __init__(self, key: bytes, *, private: bool) -> None:
         if len(key) != 32:
@@ -164,6 +191,7 @@ class KeyedWords:
         self._stream_key = key[:16]
         self._block_key = key[16:]
         self.private = private
+        self._process = this_process()
 
     @classmethod
     def fresh(cls) -> Self:
@@ -174,6 +202,24 @@ class KeyedWords:
     def seeded(cls, seed: int) -> Self:
         """Repeatable words for simulation and tests; results randomized with them carry no guarantee."""
         return cls(hashlib.sha256(f"shuffledp simulation {seed}".encode()).digest(), private=False)
+
+    def replayed(self) -> Self:
+        """The same words, to repeat a run bit for bit. What is randomized with them carries no guarantee."""
+        return type(self)(self._stream_key + self._block_key, private=False)
+
+    def reserve(self) -> None:
+        """Refused if either part of the key was used in this process, whether or not that carried a guarantee."""
+        new = first_use([self._stream_key, self._block_key])
+        if self.private and self._process != this_process():
+            raise InvalidInput(
+                "these words were made by another process, which may have used them. Use KeyedWords.fresh() in this one; to "
+                "repeat a run without a guarantee, use replayed()."
+            )
+        if self.private and not new:
+            raise InvalidInput(
+                "these words were used before, and two answers under the same ones show how their data differ. Leave them out or "
+                "use KeyedWords.fresh(); to repeat a run without a guarantee, use replayed()."
+            )
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
         """Byte `row` of the keystream whose nonce is the lane."""
@@ -207,8 +253,18 @@ class KeyedWords:
         encryptor = Cipher(algorithms.AES(self._block_key), modes.ECB()).encryptor()  # noqa: S305
         return np.frombuffer(encryptor.update(blocks.view(np.uint8).data), dtype="<u8").reshape(-1, 2)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _copied, (self._stream_key + self._block_key, self.private, self._process)
+
     def __repr__(self) -> str:
         return f"KeyedWords(private={self.private})"
+
+
+def _copied(key: bytes, private: bool, process: bytes) -> KeyedWords:
+    """Still of the process that made it."""
+    words = KeyedWords(key, private=private)
+    words._process = process
+    return words
 
 
 class RowWords:
@@ -239,6 +295,10 @@ class RowWords:
     def private(self) -> bool:
         """As the source."""
         return self._source.private
+
+    def reserve(self) -> None:
+        """All of the source."""
+        self._source.reserve()
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
         """The bytes at the rows' addresses."""

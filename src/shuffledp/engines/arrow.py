@@ -43,7 +43,7 @@ class Arrow:
         settle_allocator()
         total = Tallying(protocol, words, policy, in_file=source.in_file, truth=truth)
         total.add([])  # what is worked out once for all rows is worked out here: balls are not made for threads
-        for share in self._shares(total, source.parts(protocol.domain)):
+        for share in self._shares(total, source.consecutive_parts(protocol.domain)):
             if progress is not None:
                 progress(share)
         return total.tally()

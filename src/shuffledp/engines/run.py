@@ -105,18 +105,25 @@ def run_file(
 def tally_source(
     plan: Plan,
     source: Source,
-    words: WordSource,
+    words: WordSource | None = None,
     *,
     policy: Policy = STRICT,
     truth: bool = False,
     engine: str | Engine = "arrow",
     progress: Progress | None = None,
 ) -> Tally:
-    """The messages of all rows of a source, counted; refused if they are fewer than may be released."""
+    """The messages of all rows of a source, counted; refused if they are fewer than may be released.
+
+    Words that are given are used up by it, even if it fails. Without them there is a new key, which is forgotten.
+    """
     plan.protocol.domain.check(policy)
     plan.check_memory()
-    before = source.identity()
-    found = engine_named(engine).tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
+    before, chosen = source.identity(), engine_named(engine)
+    if words is None:
+        words = KeyedWords.fresh()
+    else:
+        words.reserve()
+    found = chosen.tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
     if source.identity() != before:
         raise InvalidInput(
             f"{source} was changed while it was read, so nothing is released. Run again once it is complete."
@@ -144,9 +151,10 @@ def run_source(
 ) -> Result:
     """The plan's answer for any source."""
     plan.protocol.domain.check(policy)
-    plan, words = plan.about(candidates), words or KeyedWords.fresh()
+    plan = plan.about(candidates)
     found = tally_source(plan, source, words, policy=policy, truth=truth, engine=engine, progress=progress)
-    return result_of(plan, found, rows=source.rows_per_person, checked=source.knows_people, private=words.private)
+    private = words is None or words.private
+    return result_of(plan, found, rows=source.rows_per_person, checked=source.knows_people, private=private)
 
 
 def result_of(plan: Plan, found: Tally, *, rows: int, checked: bool, private: bool) -> Result:
@@ -158,7 +166,7 @@ def result_of(plan: Plan, found: Tally, *, rows: int, checked: bool, private: bo
     guarantee, realised = None, None
     notes = []
     if not private:
-        notes.append("The randomness is seeded: this is a simulation and carries no guarantee.")
+        notes.append("The randomness is seeded, or that of an earlier run: this result carries no guarantee.")
     elif rows > 1:
         guarantee = promised(plan, n, rows)
         realised = guarantee.epsilon

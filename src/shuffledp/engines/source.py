@@ -63,7 +63,7 @@ class Part(NamedTuple):
 
 
 class Source(ABC):
-    """People's values. Engines read it by `consecutive` or `parts` only."""
+    """People's values. Engines read it by `consecutive` or `consecutive_parts` only."""
 
     rows_per_person: int = 1
     """The most rows of one person that take part."""
@@ -93,6 +93,15 @@ class Source(ABC):
         for piece in self.consecutive(domain):
             yield Part(piece.first_row, len(piece.raw), partial(iter, (piece,)), piece.share)
 
+    def consecutive_parts(self, domain: Domain) -> Iterator[Part]:
+        """The parts, checked: rows in two of them would have the same addresses."""
+        row = 0
+        for part in self.parts(domain):
+            if part.first_row != row:
+                raise self._skips()
+            yield part
+            row += part.rows
+
     def consecutive(self, domain: Domain) -> Iterator[Piece]:
         """The pieces, checked: two people with one address would share their coins, and void the guarantee.
 
@@ -101,11 +110,14 @@ class Source(ABC):
         row, rising = 0, Rising()
         for piece in self.pieces(domain):
             if piece.first_row != row:
-                raise InvalidInput(
-                    f"{self} skips or repeats rows: a piece does not begin where the last ended. Fix the source."
-                )
+                raise self._skips()
             rising.check(piece.addresses, len(piece.raw))
             yield piece
             row += len(piece.raw)
         if rising.doubtful:
             check_distinct(self.addresses(domain), str(self))
+
+    def _skips(self) -> InvalidInput:
+        return InvalidInput(
+            f"{self} skips or repeats rows: a piece does not begin where the last ended. Fix the source."
+        )

@@ -79,7 +79,7 @@ class Spark:
         total = Tally.empty(job.protocol, truth=job.truth)
         failure: InvalidInput | None = None
         pieces, share = list[bytes](), 0.0
-        sent = _sent(source.parts(job.protocol.domain))
+        sent = _sent(source.consecutive_parts(job.protocol.domain))
         while True:
             try:
                 piece, share = next(sent, (None, share))

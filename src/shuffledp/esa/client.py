@@ -74,7 +74,7 @@ class Client:
         analyzer: the analyzer's keys, as published by the analyzer, not by the shuffler.
         inner_shufflers: with several hops, likewise the keys of all shufflers but the outermost, from the analyzer out.
         folder: where reports wait; only the user can read it.
-        words: the randomness; the system's by default.
+        words: the randomness; the system's by default. A private key is good for one report.
         clock: the user's own clock, in seconds.
     """
 
@@ -250,8 +250,9 @@ def messages_of(task: Task, value: Any, words: WordSource | None = None) -> list
 
     In increasing order, so that not even what is kept tells which of several is true.
     """
-    protocol = task.plan.protocol
-    return sorted(protocol.of_user(randomized(protocol, [value], words or SystemWords()).messages))
+    protocol, source = task.plan.protocol, words or SystemWords()
+    source.reserve()  # reports have no addresses: a second one under the same key would have the same coins
+    return sorted(protocol.of_user(randomized(protocol, [value], source).messages))
 
 
 def _upload(entry: dict[str, Any]) -> bytes | None:
