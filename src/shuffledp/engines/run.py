@@ -166,7 +166,9 @@ def result_of(plan: Plan, found: Tally, *, rows: int, checked: bool, private: bo
     guarantee, realised = None, None
     notes = []
     if not private:
-        notes.append("The randomness is seeded, or that of an earlier run: this result carries no guarantee.")
+        notes.append(
+            "The randomness is seeded or repeats that of an earlier run: this is a simulation and carries no guarantee."
+        )
     elif rows > 1:
         guarantee = promised(plan, n, rows)
         realised = guarantee.epsilon
