@@ -112,6 +112,17 @@ def asks_a_domain(tree: ast.Module) -> Iterator[ast.AST]:
             yield node
 
 
+def parses(tree: ast.Module) -> Iterator[ast.AST]:
+    """A text made JSON data or TOML: one reader decides about depth, names that occur twice and numbers."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            module = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+            loads = node.func.attr in ("load", "loads", "JSONDecoder") and module in ("json", "tomllib", "orjson")
+            if loads or (node.func.attr == "json" and not node.args):
+                yield node
+    yield from (node for node, module, what, _ in imported(tree) if module in ("json", "tomllib") and what)
+
+
 RULES: dict[Rule, tuple[str, ...]] = {
     compares_kinds: ("protocols/", "planning/"),
     asks_for_classes: ("protocols/", "planning/"),
@@ -119,6 +130,7 @@ RULES: dict[Rule, tuple[str, ...]] = {
     computes: ("domains/", "engines/"),
     encodes: ("protocols/one_message.py",),
     asks_a_domain: ("domains/", "protocols/randomized.py"),
+    parses: ("core/parsing.py", "engines/expression.py"),
 }
 """Each rule, and where it does not hold."""
 
@@ -169,6 +181,11 @@ def test_there_is_something_to_find_where_the_rules_do_not_hold() -> None:
         (encodes, "plan.protocol.encode(values)"),
         (encodes, "p.encode(values, words, first_row=0)"),
         (asks_a_domain, "plan.protocol.domain.clean([value])"),
+        (parses, "json.loads(text)"),
+        (parses, "json.load(file)"),
+        (parses, "tomllib.loads(text)"),
+        (parses, "answer.json()"),
+        (parses, "from json import loads"),
     ],
 )
 def test_a_breach_is_noticed(rule: Rule, code: str) -> None:
@@ -183,6 +200,7 @@ def test_a_breach_is_noticed(rule: Rule, code: str) -> None:
         (cleans, "from shuffledp.domains.domain import STRICT, Policy\nfrom shuffledp.domains.columns import is_arrow"),
         (computes, "import pyarrow as pa\npa.array([1])"),
         (encodes, 'name.encode("utf-8")'),
+        (parses, "import json\njson.dumps({})"),
     ],
 )
 def test_what_is_allowed_is_let_be(rule: Rule, code: str) -> None:

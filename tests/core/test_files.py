@@ -133,10 +133,18 @@ def test_whatever_others_may_do_with_a_file_is_noticed(tmp_path: Path, mode: int
     assert others_can_read(path) == (mode not in (0o600, 0o700))
 
 
-@pytest.mark.parametrize("content", [b"secret-31337", b"\xff", b"[" * 100_000])
-def test_a_file_that_is_no_document_is_refused_without_its_content(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"secret-31337", "it is not JSON"),
+        (b"\xff", "it is not JSON"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"secret-31337": 1, "secret-31337": 2}', "a name occurs twice in it"),
+    ],
+)
+def test_a_file_that_is_no_document_is_refused_without_its_content(tmp_path: Path, content: bytes, why: str) -> None:
     (tmp_path / "file").write_bytes(content)
-    with pytest.raises(InvalidInput, match=r"is not a list\. Use another") as refused:
+    with pytest.raises(InvalidInput, match=rf"is not a list: {why}\. Use another") as refused:
         read_json(tmp_path / "file", "a list", "Use another.")
     assert refused.value.__context__ is None
     assert "31337" not in str(refused.value)

@@ -100,7 +100,7 @@ def test_any_other_document_is_refused_or_is_one_of_its_own(randomizer: LocalRan
         ({"kind": "response", "size": 3}, "needs the field 'threshold'"),
         ({"kind": "response", "size": 3, "threshold": "1", "n": 4}, "has no field 'n'"),
         ({"kind": "response", "size": True, "threshold": "1"}, "'size' of a document must be a whole number"),
-        ({"kind": "response", "size": 3.0, "threshold": "1"}, "'size' of a document must be a whole number"),
+        ({"kind": "response", "size": 3.5, "threshold": "1"}, "'size' of a document must be a whole number"),
         ({"kind": "response", "size": 3, "threshold": 1}, "decimal digits"),
         ({"kind": "response", "size": 3, "threshold": "01"}, "decimal digits"),
         ({"kind": "response", "size": 3, "threshold": "0"}, "from 1 to 2"),

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, Self
 
 from shuffledp.core.canonical import digest
 from shuffledp.core.files import read_json, save_json
+from shuffledp.core.parsing import plain
 from shuffledp.core.scalars import real, settle, whole
 from shuffledp.errors import InvalidInput
 
@@ -118,6 +119,7 @@ class Certificate:
     @classmethod
     def from_document(cls, document: object) -> Self:
         """Read a certificate; one that was edited, or is anything else, is refused."""
+        document = plain(document)
         if not isinstance(document, dict) or document.get("kind") != KIND:
             raise InvalidInput("this is not a certificate. Make one with shuffledp account --certificate.")
         if document.get("format") != FORMAT or type(document["format"]) is not int:

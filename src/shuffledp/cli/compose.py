@@ -1,5 +1,6 @@
 """`shuffledp compose`: several collections on the same users."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.digits import counted, rounded_down, rounded_up
 from shuffledp.core.guarantee import ADJACENCY, SETTING
 from shuffledp.core.honest import honest_reports
+from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
@@ -72,12 +74,10 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
 
 
 def _read(file: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+    with contextlib.suppress(OSError, Unreadable):
+        document = parse_json(file.read_bytes())
         if isinstance(document, dict):
             return document
-    except (OSError, ValueError, RecursionError):
-        pass
     raise _unknown(file)
 
 
@@ -91,7 +91,7 @@ def _delta(document: dict[str, Any]) -> float:
     """The delta of a plan or an answer, or that an account was asked for; 0 if there is none."""
     holder = document.get("guarantee") or document.get("inputs")
     delta = holder.get("delta", 0.0) if isinstance(holder, dict) else 0.0
-    return delta if isinstance(delta, float) else 0.0
+    return float(delta) if isinstance(delta, int | float) and not isinstance(delta, bool) else 0.0
 
 
 def _parts(file: Path, document: dict[str, Any]) -> list[Collection]:
@@ -107,10 +107,7 @@ def _parts(file: Path, document: dict[str, Any]) -> list[Collection]:
             f"{file.name} is an answer that the accountant cannot compose: it has no guarantee, or one for several rows of a "
             "person. Add its epsilon and delta by hand."
         )
-    try:
-        return Spend(**document["spend"]).collections()
-    except TypeError:
-        raise _unknown(file) from None
+    return Spend.from_document(document["spend"]).collections()
 
 
 def _collections(plan: Plan) -> list[Collection]:

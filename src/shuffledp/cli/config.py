@@ -1,11 +1,11 @@
 """Options from a TOML file: each key is an option's long name; command-line options take precedence."""
 
-import tomllib
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from shuffledp.core.parsing import Unreadable, parse_toml
 from shuffledp.errors import InvalidInput
 
 
@@ -30,11 +30,11 @@ def _read(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
     if path is None:
         return
     try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+        settings = parse_toml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         raise InvalidInput(f"cannot read the configuration {path}. Check the path.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"{path} is not TOML: {error}.") from None
+    except Unreadable as why:
+        raise InvalidInput(f"{path} is no configuration: {why}. Fix it.") from None
     known = {parameter.name: parameter for parameter in ctx.command.params if parameter.name != "config"}
     defaults: dict[str, Any] = {}
     for key, value in settings.items():

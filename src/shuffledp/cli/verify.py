@@ -27,7 +27,7 @@ def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
     Each FILE is a certificate (`shuffledp account --certificate`), a plan, a task or a result. A result is compared with its
     plan if that is among the files.
     """
-    documents = [(file, read_json(file, "JSON", "Give a certificate, plan, task or result.")) for file in files]
+    documents = [(file, read_json(file, "a certificate, plan, task or result", "Give one of these.")) for file in files]
     plans = {plan["sha256"]: plan for _, plan in documents if _is_plan(plan)}
     found = []
     for file, document in documents:

@@ -22,7 +22,9 @@ def canonical(document: Any) -> bytes:
     """
     try:
         return rfc8785.dumps(document)
-    except (rfc8785.CanonicalizationError, UnicodeError, RecursionError):
+    except RecursionError:
+        raise InvalidInput("the document is nested too deeply. Give one that shuffledp wrote.") from None
+    except (rfc8785.CanonicalizationError, UnicodeError):
         raise InvalidInput(
             "the document has a number or text that JSON cannot carry. Use numbers below 2^53 and valid Unicode."
         ) from None

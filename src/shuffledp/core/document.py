@@ -15,8 +15,6 @@ from shuffledp.errors import InvalidInput
 
 Document = dict[str, Any]
 """JSON data: nothing but dictionaries with text keys, lists, texts, numbers, booleans and None."""
-DEEPEST = 100
-"""No document has as many levels."""
 Reader = Callable[[Any], Any]
 """The value of a field, or a ValueError that says what it must be."""
 
@@ -51,6 +49,8 @@ def members(document: object, what: str, **readers: Reader) -> dict[str, Any]:
             values[name] = read(document[name])
         except InvalidInput:
             raise  # it says enough by itself
+        except RecursionError:
+            raise InvalidInput(f"{what} is nested too deeply. Give one that shuffledp wrote.") from None
         except ValueError as error:
             raise InvalidInput(f"the field {name!r} of a document must be {error}. Correct it.") from None
     return values
@@ -65,27 +65,11 @@ def text(value: Any) -> str:
 
 def whole(value: Any) -> int:
     """A whole number that is a JSON number, written as 1000 or as 1000.0: documents that are equal are read alike."""
-    found = plain(value)
-    if isinstance(found, bool) or not isinstance(found, int):
+    if type(value) is float and value.is_integer() and abs(value) <= LARGEST:
+        return int(value)
+    if type(value) is not int:
         raise ValueError("a whole number")
-    return found
-
-
-def plain(document: Any, _depth: int = 0) -> Any:
-    """The same JSON data, with every number without a fraction as an int: RFC 8785 writes 1.0 as 1, so both are one number.
-
-    >>> plain({"n": 1000.0, "shares": [0.5, 1.0], "fair": True})
-    {'n': 1000, 'shares': [0.5, 1], 'fair': True}
-    """
-    if isinstance(document, dict | list) and _depth > DEEPEST:
-        raise InvalidInput("the document is nested too deeply. Give one that shuffledp wrote.")
-    if isinstance(document, dict):
-        return {name: plain(value, _depth + 1) for name, value in document.items()}
-    if isinstance(document, list):
-        return [plain(value, _depth + 1) for value in document]
-    if isinstance(document, float) and document.is_integer() and abs(document) <= LARGEST:
-        return int(document)
-    return document
+    return value
 
 
 def number(value: Any) -> float:

@@ -1,6 +1,5 @@
 """Files: whole or not at all, private where they must be, still there after a power cut, and used by one at a time."""
 
-import json
 import os
 import stat
 import tempfile
@@ -9,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.errors import InvalidInput
 
 
@@ -16,12 +16,12 @@ def read_json(path: Path, what: str, remedy: str) -> Any:
     """The JSON document in a file; `what` it should be and the `remedy` are for the error, which shows nothing of the content."""
     document, wrong = None, ""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_bytes())
     except OSError as error:
         wrong = f"cannot read {path}: {error.strerror}"
-    except (ValueError, RecursionError):
-        wrong = f"{path} is not {what}"
-    if wrong:  # raised outside the handlers: the parser's error holds the content, which may be a key
+    except Unreadable as why:
+        wrong = f"{path} is not {what}: {why}"
+    if wrong:  # raised outside the handlers, so that nothing of the content is in the error's context
         raise InvalidInput(f"{wrong}. {remedy}")
     return document
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.document import Document, fields, several, text
+from shuffledp.core.parsing import Unreadable, parse_exactly
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal
 from shuffledp.domains.rows import VALUE, Rows, line
@@ -187,7 +188,7 @@ class Record(Domain):
         found = [_parsed(row) for row in raw]
         missing = np.array([row is None for row in found], dtype=np.bool_)
         strange = np.array([isinstance(row, _Strange) for row in found], dtype=np.bool_)
-        adjusted, stand_in = Counter[str](), json.loads(self.samples()[0])
+        adjusted, stand_in = Counter[str](), parse_exactly(self.samples()[0])
         if strange.any():
             other = _record(policy.other, "other")
             if other is None or set(other) != set(self.table_columns):
@@ -251,8 +252,8 @@ def _parsed(row: Any) -> Mapping[str, Any] | _Strange | None:
         return None
     if isinstance(row, str):
         try:
-            row = json.loads(row)
-        except (ValueError, RecursionError):
+            row = parse_exactly(row)
+        except Unreadable:
             return _Strange()
     return row if isinstance(row, Mapping) else _Strange()
 

@@ -16,11 +16,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.canonical import canonical
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document
 from shuffledp.core.files import drafted
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.memory import check_memory
+from shuffledp.core.parsing import parse_exactly, plain
 from shuffledp.core.words import KeyedWords, rows_from
 from shuffledp.engines.run import promised, result_of
 from shuffledp.engines.source import Source
@@ -31,7 +33,8 @@ from shuffledp.planning.plan import Plan
 from shuffledp.results.result import Result
 
 Messages = NDArray[np.unsignedinteger]
-_VERSION: Final = 1
+_VERSION: Final = 2
+"""Since 2 the hash is over the canonical form of what is stated, whoever wrote the numbers."""
 _KEY: Final = b"shuffledp"
 _COLUMN: Final = "message"
 _BYTES_EACH: Final = 64
@@ -70,8 +73,9 @@ def read_export(path: Path, candidates: Sequence[str] | None = None) -> Result:
     edited = InvalidInput(f"{path.name} was changed after it was written, or is damaged. Export it again.")
     if not isinstance(stated, dict) or stated.pop("sha256", None) != _digest(stated, messages):
         raise edited
+    stated = plain(stated)
     users, rows, checked = (stated.get(name) for name in ("users", "rows_per_person", "people_checked"))
-    if stated.get("version") != _VERSION or type(users) is not int or type(rows) is not int or rows < 1:
+    if type(users) is not int or type(rows) is not int or rows < 1:
         raise edited
     plan = Plan.from_document(stated.get("plan"))
     counts = plan.protocol.tallied(Counts.of(messages, plan.protocol.alphabet).values, users)
@@ -99,8 +103,12 @@ def _permuted(often: NDArray[np.int64]) -> Messages:
     return messages[np.lexsort((places[:, 1], places[:, 0]))]
 
 
-def _digest(stated: Document, messages: Messages) -> str:
-    found = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
+def _digest(stated: Document, messages: Messages) -> str | None:
+    """Of what is stated and the messages; None for a version that is not known."""
+    version = stated.get("version")
+    if version not in (1, _VERSION):
+        return None
+    found = hashlib.sha256(canonical(stated) if version == _VERSION else json.dumps(stated, sort_keys=True).encode())
     found.update(np.ascontiguousarray(messages, dtype="<u4").tobytes())
     return found.hexdigest()
 
@@ -109,9 +117,9 @@ def _read(path: Path) -> tuple[Messages, Any]:
     pa = arrow()
     from pyarrow import parquet
 
-    with contextlib.suppress(OSError, pa.ArrowException, ValueError, KeyError, RecursionError):
+    with contextlib.suppress(OSError, pa.ArrowException, ValueError, KeyError):
         table = parquet.read_table(path)
-        stated = json.loads((table.schema.metadata or {})[_KEY])
+        stated = parse_exactly((table.schema.metadata or {})[_KEY])
         column = table.column(_COLUMN).combine_chunks()
         if table.column_names == [_COLUMN] and pa.types.is_unsigned_integer(column.type) and column.null_count == 0:
             return column.to_numpy(), stated

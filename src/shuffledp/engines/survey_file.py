@@ -1,9 +1,9 @@
 """Files that list the questions of a survey."""
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
+from shuffledp.core.parsing import Unreadable, parse_toml
 from shuffledp.errors import InvalidInput
 
 
@@ -21,9 +21,9 @@ def read_survey(path: Path) -> list[dict[str, Any]]:
 def survey_of(text: str, where: str) -> list[dict[str, Any]]:
     """The same of a text that stands somewhere."""
     try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"{where} is not a TOML file: {error}. Fix it.") from None
+        found = parse_toml(text)
+    except Unreadable as why:
+        raise InvalidInput(f"{where} is not a list of questions: {why}. Fix it.") from None
     unknown = sorted(found.keys() - {"question"})
     if unknown:
         raise InvalidInput(f"{where} has no use for {unknown[0]!r}. Write each question as a table [[question]].")

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.core.files import alone, write_private
+from shuffledp.core.parsing import parse_json
 from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.crypto import seal_below, wrap_once
@@ -226,9 +227,9 @@ class Client:
         except OSError as error:
             raise InvalidInput(f"cannot read {self._file}: {error.strerror}. Fix it before reporting.") from None
         try:
-            found = json.loads(data.decode())
+            found = parse_json(data)
             good = _is_state(found)
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             good = False
         if not good:
             # guessing could mean a second randomization of the same value

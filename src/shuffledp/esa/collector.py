@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.address import checked, trusted
 from shuffledp.esa.released import Released, pieces
@@ -91,8 +92,8 @@ class Collector:
             raise _unreachable() from None
         _check_status(answer)
         try:
-            document = answer.json()
-        except (ValueError, RecursionError):
+            document = parse_json(answer.content)
+        except Unreadable:
             raise _not_understood() from None
         if not isinstance(document, dict):
             raise _not_understood()
@@ -106,9 +107,8 @@ class Collector:
 def _check_status(answer: Any) -> None:
     if answer.status_code != 200:
         title = ""
-        with contextlib.suppress(AttributeError, ValueError, RecursionError):
-            answer.read()
-            title = str(answer.json().get("title", ""))
+        with contextlib.suppress(AttributeError, ValueError):
+            title = str(parse_json(answer.read()).get("title", ""))
         raise InvalidInput(f"the shuffler refused (status {answer.status_code}): {title}.")
 
 

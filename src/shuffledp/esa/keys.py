@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 from shuffledp.core.canonical import digest
 from shuffledp.core.files import others_can_read, read_json, write_private
+from shuffledp.core.parsing import plain
 from shuffledp.errors import InvalidInput
 
 Role = Literal["shuffler", "analyzer"]
@@ -217,7 +218,7 @@ class KeyList:
                     key_id=_byte(key["key_id"]), state=_state(key["state"]),
                     public=_point(base64.b64decode(key["public"], validate=True)),
                 )
-                for key in document["keys"]
+                for key in plain(document)["keys"]
             )  # fmt: skip
             role = document["role"]
         except (AttributeError, KeyError, TypeError, ValueError):

@@ -17,8 +17,9 @@ from typing import Final, Self
 
 from shuffledp.core import checks
 from shuffledp.core.digits import counted, rounded_up
-from shuffledp.core.document import Document
+from shuffledp.core.document import Document, members, number, whole
 from shuffledp.core.files import alone, sync_folder
+from shuffledp.core.parsing import Unreadable, parse_exactly, parse_json
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.spend import Spend, composed
 from shuffledp.results.balance import Balance
@@ -81,11 +82,11 @@ class LedgerEntry:
         """From the fields of a line; version 2 knew randomized response only."""
         if "randomizer" not in entry:
             size, threshold = entry.pop("size"), entry.pop("threshold")
-            entry["randomizer"] = {"kind": "response", "size": size, "threshold": str(threshold)}
+            entry["randomizer"] = {"kind": "response", "size": size, "threshold": str(whole(threshold))}
         task, batch = entry.pop("task"), entry.pop("batch")
         if not (isinstance(task, str) and isinstance(batch, str)):
             raise ValueError
-        return cls(task=task, batch=batch, spend=Spend(**entry))
+        return cls(task=task, batch=batch, spend=Spend.from_document(entry))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,10 +217,10 @@ class Ledger:
         releases, heads = list[LedgerEntry](), [_hash(lines[0])]
         for line in lines[1:]:
             try:
-                entry = json.loads(line)
+                entry = parse_exactly(line)  # version 2 has numbers of 64 bits
                 previous = entry.pop("previous")
                 releases.append(LedgerEntry.read(entry))  # checked: what is in the last line no later line vouches for
-            except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+            except (AttributeError, KeyError, TypeError, ValueError):
                 previous = None
             if previous != heads[-1]:
                 raise self._altered()
@@ -229,8 +230,8 @@ class Ledger:
     def _budget(self, line: str) -> Budget:
         """The file's, which must be the one that is given, if one is."""
         try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
+            entry = parse_json(line)
+        except Unreadable:
             entry = None
         if not isinstance(entry, dict):
             raise self._altered()
@@ -239,14 +240,13 @@ class Ledger:
                 f"the ledger {self._path} is of the former format, which does not say its budget. Keep it, and start a new one "
                 "with what is left of the population's budget: epsilons add up, and so do deltas."
             )
-        try:
-            version, found = entry["version"], Budget(epsilon=entry["epsilon"], delta=entry["delta"])
-        except (KeyError, TypeError, ValueError):
-            raise self._altered() from None
-        if version not in _READ:
+        if entry.get("version", _READ[0]) not in _READ:
             raise InvalidInput(f"the ledger {self._path} is of another version. Use the software that wrote it.")
-        if found.line(version) != line:
-            raise self._altered()
+        try:
+            said = members(entry, "a ledger", version=whole, epsilon=number, delta=number)
+            found = Budget(epsilon=said["epsilon"], delta=said["delta"])
+        except InvalidInput:
+            raise self._altered() from None
         for name, given, kept in (("epsilon", self._epsilon, found.epsilon), ("delta", self._delta, found.delta)):
             if given is not None and given != kept:
                 raise InvalidInput(

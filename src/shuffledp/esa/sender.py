@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shuffledp.core.outcome import Outcome
+from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.errors import InvalidInput, ShuffledpError
 from shuffledp.esa.address import checked, trusted
 from shuffledp.esa.client import Announcement, Client
@@ -179,8 +180,8 @@ def _outcomes(answer: Any) -> list[Outcome]:
 def _document(answer: Any) -> dict[str, Any]:
     """The JSON object that a shuffler answered; empty if it is none."""
     try:
-        found = answer.json()
-    except (ValueError, RecursionError):
+        found = parse_json(answer.content)
+    except Unreadable:
         found = None
     return found if isinstance(found, dict) else {}
 

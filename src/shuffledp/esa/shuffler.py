@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, Self
 
+from shuffledp.core.canonical import digest
 from shuffledp.core.outcome import Outcome
+from shuffledp.core.parsing import parse_json
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.admission import Admission
 from shuffledp.esa.bundle import compact, is_bundle
@@ -92,7 +94,7 @@ class Shuffler:
             raise InvalidInput(f"this task has {task.hops} hops, numbered from the analyzer out; got {hop}.")
         if known and known[1] != hop:
             raise InvalidInput(f"this store is of hop {known[1]} of the task. Use another store for hop {hop}.")
-        if known and json.loads(known[0]) != json.loads(json.dumps(task.document())):
+        if known and _id_of(known[0]) != task.id:
             raise InvalidInput("a task in the store was altered. Restore a backup.")
         self._hops[task.id], self._slots[task.id] = hop, task.plan.protocol.most_messages
         self.seal_to(task.id, next_keys)
@@ -306,3 +308,11 @@ class Shuffler:
         batch = self.store.batch(batch_id)
         available = batch is not None and batch.state == "RELEASED" and not batch.purged
         return self.store.pieces(batch_id) if available else None
+
+
+def _id_of(document: str) -> str | None:
+    """The id of the task in a store; None if it is damaged."""
+    try:
+        return digest(parse_json(document))
+    except ValueError:
+        return None

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 from shuffledp.core.canonical import LARGEST, canonical, digest
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.document import plain
 from shuffledp.core.honest import honest_reports
+from shuffledp.core.parsing import plain
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.wire import record_length
 from shuffledp.planning.plan import Plan

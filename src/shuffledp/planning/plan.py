@@ -24,6 +24,7 @@ from shuffledp.core.files import read_json, save_json
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
+from shuffledp.core.parsing import plain
 from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.over_time import OverTime
@@ -172,6 +173,7 @@ class Plan:
     def from_document(cls, document: Any) -> Self:
         """Read a plan; refused if it was edited or if its guarantee does not follow from its parameters."""
         not_a_plan = InvalidInput("this is not a plan. Make one with shuffledp plan.")
+        document = plain(document)
         if isinstance(document, dict) and "protocol" in document and document.get("version") != VERSION:
             raise InvalidInput(
                 f"this plan is not of version {VERSION}, the one this software reads. Make it again with shuffledp plan."
@@ -179,7 +181,7 @@ class Plan:
         try:
             body = {key: value for key, value in document.items() if key not in ("sha256", *_SHOWN)}
             matches = document["sha256"] == digest(body)
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise not_a_plan from None
         if not matches:
             raise InvalidInput(
@@ -204,10 +206,10 @@ class Plan:
                 wording=Wording.from_document(body.get("wording", {})),
             )
             plan._check_ranges()
-            follows = plan._promised() == body and plan.holds()
-            follows = follows and document.get("local", plan._local()) == plan._local()
+            follows = plan.sha256 == digest(body) and plan.holds()
+            follows = follows and digest(document.get("local", plan._local())) == digest(plan._local())
             claim = plan.certificate().document()["claim"]
-            certified = document.get("certificate", {"claim": claim})["claim"] == claim
+            certified = digest(document.get("certificate", {"claim": claim})["claim"]) == digest(claim)
         except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, NoClaim):
             raise not_a_plan from None
         if not follows:

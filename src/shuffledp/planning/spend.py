@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composed import releases
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core import checks
 from shuffledp.core.canonical import canonical
-from shuffledp.core.document import Document
+from shuffledp.core.document import Document, members, text, whole
 from shuffledp.planning.plan import Plan
 from shuffledp.randomizers import registry
 
@@ -30,6 +31,11 @@ class Spend:
     def __post_init__(self) -> None:
         checks.settle(self, n=checks.users(self.n))
         self.collections()  # refuses what cannot be accounted for
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """Read what results, ledgers and histories hold."""
+        return cls(**members(document, "a spend", randomizer=lambda value: value, n=whole, bound=text))
 
     @classmethod
     def of(cls, plan: Plan) -> "Spend":

@@ -1,12 +1,12 @@
 """Randomizers by the names that people type, and what each needs to be told: for the command line and for pages."""
 
-import json
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
+from shuffledp.core.parsing import parse_json
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput, unknown
 from shuffledp.randomizers.channel import Channel
@@ -200,12 +200,12 @@ def channel_of(text: str, name: str) -> Channel:
     """A channel from a JSON list of lists, or from text with commas or blanks between numbers."""
     try:
         if text.lstrip().startswith("["):
-            rows = json.loads(text)
+            rows = parse_json(text)
         else:
             rows = [
                 [float(cell) for cell in line.replace(",", " ").split()] for line in text.splitlines() if line.strip()
             ]
-    except (ValueError, RecursionError):
+    except ValueError:
         raise no_table(name) from None
     return Channel(rows)
 

@@ -13,6 +13,7 @@ from typing import Final, Self
 from shuffledp.arithmetic.balls import sum_up
 from shuffledp.core import checks
 from shuffledp.core.guarantee import Guarantee, claim
+from shuffledp.core.parsing import parse_json
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend, composed
@@ -57,11 +58,11 @@ class Release:
     @classmethod
     def read(cls, line: str) -> Self:
         """A line of the history. What a release cost still counts if its randomizer is not known here."""
-        fields = json.loads(line)
+        fields = parse_json(line)
         given, spend = fields.pop("spend", None), None
         if given is not None:
-            with contextlib.suppress(TypeError, ValueError):
-                spend = Spend(**given)
+            with contextlib.suppress(InvalidInput):
+                spend = Spend.from_document(given)
         return cls(**fields, spend=spend)
 
 
@@ -105,7 +106,7 @@ class History:
         for line in lines:
             try:
                 release = Release.read(line)
-            except (AttributeError, TypeError, ValueError, RecursionError):
+            except (AttributeError, TypeError, ValueError):
                 unreadable += 1
                 continue
             if release.data == data:

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.web.form import Tab
 from shuffledp.web.tabs import TABS
 from shuffledp.web.work import Workers
@@ -174,8 +175,8 @@ async def _body(request: Request) -> dict[str, str] | None:
         if len(body) > _LONGEST:
             return None
     try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
+        given = parse_json(body)
+    except Unreadable:
         return None
     fits = isinstance(given, dict) and all(isinstance(text, str) for text in given.values())
     return given if fits else None
