@@ -1,5 +1,6 @@
 """Files: whole or not at all, private where they must be, still there after a power cut, and used by one at a time."""
 
+import json
 import os
 import stat
 import tempfile
