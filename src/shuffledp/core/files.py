@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -104,6 +105,22 @@ def alone(lock: Path) -> Iterator[None]:
 
     with FileLock(lock, fallback_to_soft=False):  # a soft lock would outlive a crash
         yield
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Let threads and processes that give new files their names in a folder in, one at a time; nothing stays behind."""
+    if sys.platform == "win32":  # where no file takes the name of another
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _replace(path: Path, content: str | bytes, *, private: bool) -> None:

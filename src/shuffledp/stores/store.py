@@ -1,8 +1,10 @@
 """What a shuffler needs of its store, whatever it is made of."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
+from uuid import UUID
 
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import ShuffledpError
@@ -11,6 +13,19 @@ from shuffledp.stores.batch import Batch, BatchState, Contents, NextKey
 
 class StoreUnavailable(ShuffledpError):  # noqa: N818 - reads as what it is
     """The store cannot be written to now: nothing was acknowledged, and trying again is right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """Which store this is, and how far it has come: what tells a copy or an earlier state of it.
+
+    Attributes:
+        id: its own; copies of its file or tables say the same, and a store that was restored gets another.
+        generation: grows whenever a batch is closed or destroyed.
+    """
+
+    id: UUID
+    generation: int
 
 
 class Store(Protocol):
@@ -43,7 +58,14 @@ class Store(Protocol):
         ...
 
     def backup(self, copy: Path) -> None:
-        """Write a consistent copy while others write; it reveals nothing about the order of arrival."""
+        """Write a consistent copy while others write; it reveals nothing about the order of arrival.
+
+        It is marked as a copy: nothing is ever collected in it or released from it.
+        """
+        ...
+
+    def instance(self) -> Instance:
+        """Which store this is, and how far it has come."""
         ...
 
     # Tasks

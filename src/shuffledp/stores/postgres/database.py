@@ -12,8 +12,8 @@ from psycopg import errors
 from shuffledp.errors import InvalidInput
 from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.postgres.address import check_privacy, parameters, shown
-from shuffledp.stores.postgres.schema import HISTORY, LEFT, SCHEMA, TABLES, why
-from shuffledp.stores.store import StoreUnavailable
+from shuffledp.stores.postgres.schema import FORMER, HISTORY, LEFT, MIGRATION, PLACE, SCHEMA, TABLES, why
+from shuffledp.stores.store import Instance, StoreUnavailable
 
 T = TypeVar("T")
 _ATTEMPTS: Final = 5
@@ -21,8 +21,9 @@ _ATTEMPTS: Final = 5
 _TIDY: Final = 60.0
 """Seconds after which what another process left is looked for."""
 _WENT_BACK: Final = (
-    "is on another server than it was made on, or on a standby that was promoted, or was recovered to a point in time: batches "
-    "that were released may be open again. Back it up with shuffledp shuffler backup, and restore that as a new store."
+    "is on another server than it was made on, or a copy of its tables, or on a standby that was promoted, or was recovered to "
+    "an earlier time: batches that were released may be open again. Back it up with shuffledp shuffler backup, and restore that "
+    "as a new store."
 )
 _SESSION: Final = """
 SET default_transaction_isolation = 'read committed';
@@ -60,6 +61,7 @@ class Database:
     ) -> None:
         self._url, self._read_only, self._reached, self._name = url, read_only, reached, shown(url)
         self._identity: UUID | None = None
+        self._generation = 0
         self._releasing: set[int] = set()
         self._inside = False
         self._tidied = 0.0 if not read_only else float("inf")
@@ -104,7 +106,7 @@ class Database:
 
     def _prepared(self, *, create: bool, filled: Callable[[Self], None] | None) -> UUID:
         """The identity of the store, which is made if it is missing: whole or not at all, by one process."""
-        if create:
+        if not self._read_only:
             self._run("SELECT pg_advisory_xact_lock(1936221296, current_schema()::regnamespace::oid::integer)")
         here = "relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'v', 'm', 'f', 'p')"
         tables = {row[0] for row in self._run(f"SELECT relname FROM pg_class WHERE {here}")}  # noqa: S608
@@ -121,16 +123,26 @@ class Database:
             if filled is not None:
                 filled(self)
         version, identity = self._run("SELECT schema, identity FROM shuffledp")[0]
-        if version != SCHEMA:
+        if version not in (FORMER, SCHEMA):
             raise InvalidInput(f"{self._name} is of another version (schema {version}). Use that version.")
-        if self._went_back():
-            raise InvalidInput(f"{self._name} {_WENT_BACK}")
+        if not self._read_only:
+            if version == FORMER:
+                self._run(MIGRATION)  # undone with the transaction, if it turns out to be on another server
+            if self._went_back():
+                raise InvalidInput(f"{self._name} {_WENT_BACK}")
         found: UUID = identity
         return found
 
     def _went_back(self) -> bool:
-        """Whether the server may have forgotten what it wrote. To read, for a backup, is harmless."""
-        return not self._read_only and self._run(f"SELECT history <> {HISTORY} FROM shuffledp") == [(True,)]  # noqa: S608
+        """Whether the server may have forgotten what it wrote. To read, for a backup, is harmless; a standby cannot tell."""
+        if self._read_only:
+            return False
+        ((same, generation),) = self._run(
+            f"SELECT history = {HISTORY} AND place = {PLACE}, generation FROM shuffledp"  # noqa: S608
+        )
+        back = same is False or generation < self._generation
+        self._generation = max(generation, self._generation)
+        return back
 
     def twin(self) -> Self:
         """The same store for another thread."""
@@ -150,6 +162,17 @@ class Database:
     def check(self) -> None:
         """Raise StoreUnavailable, saying why, if nothing could be written now."""
         self._write(lambda: self._run("UPDATE shuffledp SET schema = schema"))
+
+    def instance(self) -> Instance:
+        """Which store this is, and how far it has come."""
+        former = self._read("SELECT schema FROM shuffledp") == [(FORMER,)]  # and only looked at
+        generation = "(SELECT count(*) FROM batch WHERE state <> 'OPEN')" if former else "generation"
+        own, come = self._read(f"SELECT identity, {generation} FROM shuffledp")[0]  # noqa: S608
+        return Instance(id=own, generation=come)
+
+    def _advance(self) -> None:
+        """A batch is closed or destroyed: an earlier state, in which it is open, is never to be served again."""
+        self._run("UPDATE shuffledp SET generation = generation + 1")
 
     def free_bytes(self) -> int | None:
         """Not known: the disk is the server's."""

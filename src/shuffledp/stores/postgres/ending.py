@@ -35,6 +35,7 @@ class Ending(Rows):
                 return None
             self._run("UPDATE task SET retired = true WHERE id = %s", task_id)
             self._run("UPDATE batch SET state = 'DESTROYED' WHERE task = %s AND state = 'OPEN'", task_id)
+            self._advance()
             return batches
 
         batches = self._write(end)
@@ -57,6 +58,7 @@ class Ending(Rows):
                 return None
             if not roll_over:
                 self._run("UPDATE batch SET state = 'DESTROYED' WHERE id = %s", batch_id)
+                self._advance()
                 self._open(batch.task, key, now)
                 self._claimed(batch_id)
                 return self.batch(batch_id)
@@ -79,6 +81,7 @@ class Ending(Rows):
             if batch is None or batch.state != "OPEN" or batch.count < at_least:
                 return False
             self._run("UPDATE batch SET state = 'CLOSING' WHERE id = %s", batch_id)
+            self._advance()
             self._run(tables_closing(batch_id))
             self._run(f"INSERT INTO secret_{batch_id} VALUES (%s)", secret.hex())  # noqa: S608
             self._open(batch.task, key, now)

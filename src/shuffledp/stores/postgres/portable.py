@@ -57,6 +57,8 @@ class Portable(Rows):
         target.execute("BEGIN")
         for statement in TABLES.split(";"):
             target.execute(statement)
+        found = self.instance()
+        _insert(target, "instance", [(str(found.id), found.generation, None)])  # a backup: it has no place
         _insert(target, "task", self._copy_out(f"SELECT {_TASK} FROM task ORDER BY number", _TASK_TYPES))  # noqa: S608
         batches = self._copy_out(f"SELECT {_BATCH} FROM batch ORDER BY id", _BATCH_TYPES)  # noqa: S608
         _insert(target, "batch", ((*row[:8], secrets.get(row[0]), *row[8:]) for row in batches))
@@ -75,7 +77,7 @@ class Portable(Rows):
 
     def load(self, copy: Path) -> None:
         """Put what a backup has into new tables."""
-        source = SQLiteStore(copy, create=False)
+        source = SQLiteStore(copy, read_only=True, create=False)
         try:
             self._load(source)
         except sqlite3.Error as error:

@@ -11,7 +11,13 @@ import psycopg
 
 from shuffledp.stores.batch import BatchState
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
+"""Since 3 a store knows how far it has come, and which tables of its server it is."""
+FORMER: Final = 2
+PLACE: Final = """(
+    SELECT oid || '/' || 'shuffledp'::regclass::oid FROM pg_database WHERE datname = current_database()
+)"""
+"""Which tables of its server a store is: copies of them have other numbers."""
 HISTORY: Final = """(
     SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
     FROM pg_control_system() WHERE NOT pg_is_in_recovery()
@@ -34,9 +40,17 @@ CREATE UNIQUE INDEX one_open_batch ON batch (task, key, fingerprint) WHERE state
 CREATE INDEX live_batch ON batch (task) WHERE NOT erased;
 CREATE TABLE report (task integer NOT NULL, id bytea NOT NULL, PRIMARY KEY (task, id));
 CREATE TABLE spent (task integer NOT NULL, id bytea NOT NULL, PRIMARY KEY (task, id));
-CREATE TABLE shuffledp (schema integer NOT NULL, identity uuid NOT NULL, history text NOT NULL);
-INSERT INTO shuffledp VALUES ({SCHEMA}, gen_random_uuid(), {HISTORY});
+CREATE TABLE shuffledp (
+    schema integer NOT NULL, identity uuid NOT NULL, history text NOT NULL, generation bigint NOT NULL, place text NOT NULL
+);
+INSERT INTO shuffledp VALUES ({SCHEMA}, gen_random_uuid(), {HISTORY}, 0, {PLACE});
 """  # noqa: S608
+MIGRATION: Final = f"""
+ALTER TABLE shuffledp ADD COLUMN generation bigint, ADD COLUMN place text;
+UPDATE shuffledp SET schema = {SCHEMA}, place = {PLACE}, generation = (SELECT count(*) FROM batch WHERE state <> 'OPEN');
+ALTER TABLE shuffledp ALTER generation SET NOT NULL, ALTER place SET NOT NULL;
+"""  # noqa: S608
+"""From the schema before."""
 _BRIEF: Final = "WITH (autovacuum_enabled = false)"
 """Of tables that are only added to and then dropped: no sample of their rows is kept as a statistic."""
 _REASONS: Final = {

@@ -3,18 +3,21 @@
 import os
 import shutil
 import sqlite3
-import stat
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Self
+from uuid import UUID
 
+from shuffledp.core.files import alone_in, sync_folder
 from shuffledp.errors import InvalidInput
 from shuffledp.stores.checkpoints import Reached, pass_by
-from shuffledp.stores.sqlite.schema import SCHEMA, TABLES, version_of, why
-from shuffledp.stores.store import StoreUnavailable
+from shuffledp.stores.sqlite.making import becoming, begin, make_tables, mark_as_backup
+from shuffledp.stores.sqlite.place import Place, check_file, check_place
+from shuffledp.stores.sqlite.schema import SCHEMA, add_instance, former_instance, kept_instance, version_of, why
+from shuffledp.stores.store import Instance, StoreUnavailable
 
 _PATIENCE: Final = 5000
 """Milliseconds to wait for another program that has the database."""
@@ -43,30 +46,66 @@ class Database:
         reached: Reached = pass_by,
         _turn: AbstractContextManager[bool] | None = None,
     ) -> None:
-        self._path, self._memory, self._reached = path, str(path) == ":memory:", reached
+        self._memory, self._reached, self._name = str(path) == ":memory:", reached, str(path)
+        self._path = Path(os.path.realpath(path))  # the log is beside the file, not beside a link to it
         self._tidy = read_only or _turn is not None  # what a crash left is for the first handle
         self._turn = _turn or threading.RLock()  # writers of this process wait for each other here, not by polling
         self._file: tuple[int, int] | None = None
         self._log: tuple[int, int] | None = None
         try:
             if not self._memory:
-                self._file = _prepared(Path(path), create=create and not read_only)
+                self._prepare(create=create and not read_only)
             mode = "?mode=ro" if read_only else ""
             self._connection = sqlite3.connect(
-                path if self._memory else f"{Path(path).absolute().as_uri()}{mode}", uri=not self._memory,
+                path if self._memory else f"{self._path.as_uri()}{mode}", uri=not self._memory,
                 isolation_level=None, check_same_thread=False, timeout=_PATIENCE / 1000,
             )  # fmt: skip
-            version = version_of(self._connection, str(path))
+            if self._memory:
+                make_tables(self._connection)
+            elif not version_of(self._connection, self._name):
+                raise InvalidInput(f"{path} is not a store. Choose another file.")
             if not read_only:
+                self._check_place()
                 self._configure()
+                if kept_instance(self._connection) is None:
+                    with self._transaction() as connection:  # another process may have done it meanwhile
+                        if kept_instance(connection) is None:
+                            add_instance(connection, str(Place.of(self._path)))
         except (sqlite3.Error, OSError) as error:
             raise InvalidInput(f"cannot use the store {path}: {why(error)}") from None
-        if not version and (read_only or not create):
-            raise InvalidInput(f"{path} is not a store. Choose another file.")
-        if not version:
-            with self._transaction() as connection:  # whole or not at all; another process may have done it meanwhile
-                for statement in TABLES.split(";") if not version_of(connection, str(path)) else ():
-                    connection.execute(statement)
+
+    def _prepare(self, *, create: bool) -> None:
+        """Make the file if it is missing; refuse one that cannot be a store.
+
+        An existing file is never opened here: closing it would drop all locks that this process has on it, and another process
+        could then take the log away under its writers.
+        """
+        if not self._path.exists():
+            if not create:
+                raise InvalidInput(
+                    f"there is no store {self._name}. Check the path; shuffledp shuffler serve makes a new store."
+                )
+            with alone_in(self._path.parent):  # others may open it at the same time
+                if not self._path.exists():
+                    with becoming(self._path) as draft:
+                        begin(draft)
+        check_file(self._path, self._name)
+        self._file = _identity(self._path)
+
+    def _check_place(self) -> None:
+        """Refuse a copy; to read one is harmless."""
+        if self._memory:
+            return
+        kept = kept_instance(self._connection)
+        (journal,) = self._connection.execute("PRAGMA journal_mode").fetchone()
+        # every store has been in this mode; what an earlier version wrote as a backup has not, and no other mark
+        if kept[1] is None if kept else journal != "wal":
+            raise InvalidInput(
+                f"{self._name} is a backup, and what is open in it may have been released since. Make a store of it with "
+                f"shuffledp shuffler restore {self._name} NEW."
+            )
+        if kept and kept[1]:
+            check_place(self._path, Place.read(kept[1]), self._name)
 
     def _configure(self) -> None:
         """Durable, and nothing that was erased is left."""
@@ -104,7 +143,7 @@ class Database:
 
     def free_bytes(self) -> int | None:
         """Room on the disk of the file."""
-        return None if self._memory else shutil.disk_usage(Path(self._path).absolute().parent).free
+        return None if self._memory else shutil.disk_usage(self._path.parent).free
 
     def tidy(self) -> None:
         """Empty the log, which still has secrets and records that were erased, or that a crash left in it.
@@ -127,9 +166,23 @@ class Database:
         try:
             os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             self._connection.execute("VACUUM INTO ?", (str(copy),))
+            mark_as_backup(copy)
+            sync_folder(copy)
         except (sqlite3.Error, OSError) as error:
             copy.unlink(missing_ok=True)
             raise InvalidInput(f"cannot write {copy}: {why(error)}") from None
+
+    def instance(self) -> Instance:
+        """Which store this is, and how far it has come."""
+        found = self._read("SELECT 1 FROM sqlite_master WHERE name = 'instance'")
+        if not found:  # of an earlier version, and only looked at
+            return former_instance(self._connection)
+        own, generation = self._read("SELECT id, generation FROM instance")[0]
+        return Instance(id=UUID(own), generation=generation)
+
+    def _advance(self) -> None:
+        """A batch is closed or destroyed: an earlier state, in which it is open, is never to be served again."""
+        self._connection.execute("UPDATE instance SET generation = generation + 1")
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -147,7 +200,7 @@ class Database:
             except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
                 if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
                     raise
-                raise StoreUnavailable(f"the store {self._path} could not be written to: {why(error)}") from None
+                raise StoreUnavailable(f"the store {self._name} could not be written to: {why(error)}") from None
 
     @contextmanager
     def _step(self) -> Iterator[sqlite3.Connection]:
@@ -164,9 +217,9 @@ class Database:
             return
         log = _identity(Path(f"{self._path}-wal"))
         self._log = self._log or log
-        if _identity(Path(self._path)) != self._file or log != self._log:
+        if _identity(self._path) != self._file or log != self._log:
             raise StoreUnavailable(
-                f"the store {self._path} or its log was removed or replaced while in use. "
+                f"the store {self._name} or its log was removed or replaced while in use. "
                 "Put it back, or start again with a backup."
             )
 
@@ -177,24 +230,7 @@ class Database:
             with self._turn:  # one connection for all threads: none reads what another has not committed
                 return self._connection.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
-            raise StoreUnavailable(f"the store {self._path} cannot be read: {why(error)}") from None
-
-
-def _prepared(path: Path, *, create: bool) -> tuple[int, int]:
-    """Which file it is; made if it is missing, refused if others can read it."""
-    if create and not path.exists():
-        # The log beside it gets the same permissions. An existing file is never opened here: closing it would drop all
-        # locks that this process has on it, and another process could then take the log away under its writers.
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    if not create and not (path.is_file() and path.stat().st_size):
-        raise InvalidInput(f"there is no store {path}. Check the path; shuffledp shuffler serve makes a new store.")
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise InvalidInput(f"{path} is not a file. Choose another one.")
-    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise InvalidInput(f"others can read the store {path}. Set its permissions to 600.")
-    return found.st_dev, found.st_ino
+            raise StoreUnavailable(f"the store {self._name} cannot be read: {why(error)}") from None
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

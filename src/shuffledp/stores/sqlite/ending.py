@@ -36,6 +36,7 @@ class Ending(Rows):
                 return None
             connection.execute("UPDATE task SET retired = 1 WHERE id = ?", (task_id,))
             connection.execute("UPDATE batch SET state = 'DESTROYED' WHERE task = ? AND state = 'OPEN'", (task_id,))
+            self._advance()
         for batch in batches:
             self.erase(batch.id)
         return destroyed
@@ -59,6 +60,7 @@ class Ending(Rows):
                 )
                 return self.batch(int(marker.lastrowid or 0))
             connection.execute("UPDATE batch SET state = 'DESTROYED' WHERE id = ?", (batch_id,))
+            self._advance()
             self._open(batch.task, key, now)
         return self.erase(batch_id)
 
@@ -69,6 +71,7 @@ class Ending(Rows):
             if batch is None or batch.state != "OPEN" or batch.count < at_least:
                 return None
             connection.execute("UPDATE batch SET state = 'CLOSING', secret = ? WHERE id = ?", (secret, batch_id))
+            self._advance()
             self._open(batch.task, key, now)
             self._reached("close: marked")
         self._reached("close: committed")

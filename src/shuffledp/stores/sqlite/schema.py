@@ -1,12 +1,19 @@
 """The tables of the SQLite store, which versions of them are read, and what SQLite's errors mean."""
 
+import hashlib
 import sqlite3
 from typing import Final, get_args
+from uuid import UUID, uuid4
 
 from shuffledp.errors import InvalidInput
 from shuffledp.stores.batch import BatchState
+from shuffledp.stores.store import Instance
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
+"""Since 4 a store knows which one it is, and where."""
+_READ: Final = (3, 4)
+_INSTANCE: Final = "CREATE TABLE instance (id TEXT NOT NULL, generation INTEGER NOT NULL, place TEXT) STRICT"
+"""One row; its place is null if it is a backup, which has none."""
 TABLES: Final = f"""
 CREATE TABLE task (
     id TEXT PRIMARY KEY, document TEXT NOT NULL, hop INTEGER NOT NULL CHECK (hop >= 1), number INTEGER NOT NULL UNIQUE,
@@ -30,6 +37,7 @@ CREATE TABLE sealed (
 CREATE TABLE report (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE spending (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE spent (task INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (task, id)) STRICT, WITHOUT ROWID;
+{_INSTANCE};
 PRAGMA user_version = {SCHEMA};
 """
 _REASONS: Final = {
@@ -53,12 +61,36 @@ def version_of(connection: sqlite3.Connection, name: str) -> int:
         raise InvalidInput(f"{name} was written by a newer version (schema {version}). Use that version.")
     if version == 0 and tables:
         raise InvalidInput(f"{name} is a database of something else. Choose another file.")
-    if 0 < version < SCHEMA:
+    if version and version not in _READ:
         raise InvalidInput(
             f"{name} is of an earlier version, whose tasks and reports this one does not read. Release what is in it "
             "with the version that made it, and begin with a new file."
         )
     return int(version)
+
+
+def kept_instance(connection: sqlite3.Connection) -> tuple[Instance, str | None] | None:
+    """Which store this is, and its place, as it is written in it; None in one of an earlier schema."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'instance'").fetchone():
+        return None
+    own, generation, place = connection.execute("SELECT id, generation, place FROM instance").fetchone()
+    return Instance(id=UUID(own), generation=generation), place
+
+
+def former_instance(connection: sqlite3.Connection) -> Instance:
+    """Which store one of an earlier schema is: copies of it, whose first batch is the same, are the same store."""
+    first = connection.execute("SELECT task, opened, fingerprint FROM batch ORDER BY id LIMIT 1").fetchone()
+    (generation,) = connection.execute("SELECT count(*) FROM batch WHERE state <> 'OPEN'").fetchone()
+    own = uuid4() if first is None else UUID(bytes=hashlib.sha256(repr(first).encode()).digest()[:16], version=4)
+    return Instance(id=own, generation=generation)
+
+
+def add_instance(connection: sqlite3.Connection, place: str | None) -> None:
+    """Turn a store of an earlier schema into one of this."""
+    found = former_instance(connection)
+    connection.execute(_INSTANCE)
+    connection.execute("INSERT INTO instance VALUES (?, ?, ?)", (str(found.id), found.generation, place))
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
 
 def why(error: sqlite3.Error | OSError) -> str:
