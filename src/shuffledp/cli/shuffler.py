@@ -20,6 +20,7 @@ from shuffledp.cli.config import STORE, config_option
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.spark import chosen_openers, opener_option, spark_options
+from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.core.digits import counted
 from shuffledp.core.outcome import Outcome
@@ -33,11 +34,21 @@ from shuffledp.stores.batch import Batch
 from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.registry import open_store, restore_store, shown
 from shuffledp.stores.store import Store
+from shuffledp.stores.witness import Witness
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _OWN_FILES = 100
 """Files that a shuffler opens besides its connections."""
+
+
+def _witness_option(command: Any) -> Any:
+    """`--witness FOLDER`."""
+    return click.option(
+        "--witness", type=click.Path(file_okay=False, path_type=Path),
+        help="Folder that remembers how far the store has come, so that an earlier state of it is refused; best on another disk "
+        "than the store [default: stores in shuffledp's state folder].",
+    )(command)  # fmt: skip
 
 
 def _limit_options(command: Any) -> Any:
@@ -66,6 +77,7 @@ def shuffler_group() -> None:
     required=True,
     help="Database file, or URL (sqlite:///..., postgresql://...); created if missing.",
 )
+@_witness_option
 @click.option("--keys", type=_FILE, required=True, help="The shuffler's key file; read again when it changes.")
 @click.option(
     "--next-keys",
@@ -100,7 +112,8 @@ def shuffler_group() -> None:
 @_limit_options
 @click.pass_obj
 def serve(
-    reached: Reached | None, /, tasks: tuple[Path, ...], store: str, keys: Path, next_keys: tuple[Path, ...],
+    reached: Reached | None, /, tasks: tuple[Path, ...], store: str, witness: Path | None, keys: Path,
+    next_keys: tuple[Path, ...],
     operator_token: Path, analyzer_token: Path, forward_token: Path | None, admission_key: Path | None, hop: int | None,
     host: str, port: int, tls_cert: Path | None, tls_key: Path | None, insecure_http: bool, metrics_port: int | None,
     metrics_host: str, processes: int | None, engine: str, master: str | None, remote: str | None, access_log: bool,
@@ -136,8 +149,15 @@ def serve(
     openers = click.get_current_context().with_resource(chosen)
     passing = reached or pass_by  # tests stop a real shuffler at named points
     kept = open_store(store, reached=passing)
+    watching = _witness(witness)
+    if kept.instance().generation and not watching.knows(kept.instance()):
+        click.echo(
+            "shuffledp: note: the witness does not know this store yet, so it cannot tell whether the store was set back to an "
+            "earlier state.",
+            err=True,
+        )
     shuffler = Shuffler(
-        store=kept, ring=ring, clock=time.time, opener=openers, admission=admission, reached=passing
+        store=kept, ring=ring, clock=time.time, opener=openers, admission=admission, witness=watching, reached=passing
     )  # fmt: skip
     files: dict[str, Callable[[], KeyList]] = {}
     lists: list[KeyList] = []
@@ -251,15 +271,20 @@ def backup(store: str, copy: Path, as_json: bool) -> None:
 @shuffler_group.command("restore")
 @click.argument("copy", type=_FILE)
 @click.argument("store", type=STORE)
-@click.option("--nothing-released-since", is_flag=True, help="No batch was released after the copy was made.")
+@click.option(
+    "--nothing-released-since",
+    is_flag=True,
+    help="No batch was released after the copy was made, and the store that was copied will not be served again.",
+)
+@_witness_option
 @json_option
-def restore(copy: Path, store: str, nothing_released_since: bool, as_json: bool) -> None:
-    """Make STORE from COPY.
+def restore(copy: Path, store: str, nothing_released_since: bool, witness: Path | None, as_json: bool) -> None:
+    """Make STORE from COPY, which is a backup or the file of another store.
 
     Batches that were open then are destroyed: they may have been released since, and releasing them again with other
     reports would reveal the difference. Their reports are not accepted again.
     """
-    restore_store(copy, store, nothing_released_since=nothing_released_since)
+    restore_store(copy, store, nothing_released_since=nothing_released_since, witness=_witness(witness))
     show({"store": shown(store)}, f"restored {shown(store)}", as_json=as_json)
 
 
@@ -303,6 +328,10 @@ def _shown(batch: Batch) -> dict[str, Any]:
         "task": batch.task, "batch": batch.id, "state": batch.state, "reports": batch.count, "sha256": batch.digest,
         "purged": batch.purged,
     }  # fmt: skip
+
+
+def _witness(folder: Path | None) -> Witness:
+    return Witness(folder or state_folder() / "stores")
 
 
 @contextlib.contextmanager

@@ -100,7 +100,7 @@ class Service:
             ThreadPoolExecutor(max_workers=1, thread_name_prefix=name) for name in ("releasing", "reading")
         )
         self._metrics = Metrics(self._reader, lambda: self._commits.reports)
-        self._readiness = Readiness(self._commits, shuffler.store, self._limits)
+        self._readiness = Readiness(self._commits, shuffler, self._limits)
         self._renewal = Renewal(shuffler, keys, next_keys)
         self._arriving = 0
         self._draining = self._gave_up = False

@@ -7,7 +7,8 @@ from typing import Final
 
 from shuffledp.esa.commits import Commits, told
 from shuffledp.esa.limits import Limits
-from shuffledp.stores.store import Store, StoreUnavailable
+from shuffledp.esa.shuffler import Shuffler
+from shuffledp.stores.store import StoreUnavailable
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 _FRESH: Final = 1.0
@@ -17,8 +18,8 @@ _FRESH: Final = 1.0
 class Readiness:
     """Asks the store, in the thread that writes to it, to write something; checks its disk and how long uploads wait."""
 
-    def __init__(self, commits: Commits, store: Store, limits: Limits) -> None:
-        self._commits, self._store, self._limits = commits, store, limits
+    def __init__(self, commits: Commits, shuffler: Shuffler, limits: Limits) -> None:
+        self._commits, self._shuffler, self._limits = commits, shuffler, limits
         self._checking: asyncio.Task[list[str]] | None = None
         self._until = 0.0
 
@@ -42,8 +43,8 @@ class Readiness:
 
     def _look(self) -> list[str]:
         try:
-            self._store.check()
-            free = self._store.free_bytes()
+            self._shuffler.check()
+            free = self._shuffler.store.free_bytes()
         except (StoreUnavailable, OSError) as error:  # anybody may ask; only the log names files
             LOG.error("not ready: %s", told(error))
             return ["the store cannot be written to"]

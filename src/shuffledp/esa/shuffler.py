@@ -30,7 +30,8 @@ from shuffledp.esa.task import Task
 from shuffledp.esa.wire import key_id_of, record_length, report_id
 from shuffledp.stores.batch import Batch, NextKey
 from shuffledp.stores.checkpoints import Reached, pass_by
-from shuffledp.stores.store import Store
+from shuffledp.stores.store import Store, StoreUnavailable
+from shuffledp.stores.witness import SetBack, Witness
 
 Refusal = Literal["task_unknown", "batch_too_small", "batch_too_young"]
 PERSISTENCE: Final = 60.0
@@ -59,6 +60,7 @@ class Shuffler:
         secrets: makes a new secret for each permutation.
         opener: opens outer layers, here or in other processes.
         admission: who may report; anybody by default.
+        witness: remembers elsewhere how far the store has come; one that was set back is not served.
         reached: called at each named point of accept and close; tests pass their own.
         counters: outcomes of records by task; nothing about whose they are.
     """
@@ -70,6 +72,7 @@ class Shuffler:
     secrets: Callable[[], bytes] = field(default=lambda: os.urandom(32))
     opener: Opener = open_here
     admission: Admission | None = None
+    witness: Witness | None = None
     reached: Reached = pass_by
     counters: dict[str, Counter[Outcome]] = field(default_factory=dict)
     _tasks: dict[str, Task] = field(default_factory=dict)
@@ -77,10 +80,12 @@ class Shuffler:
     _slots: dict[str, int] = field(default_factory=dict)
     _next_keys: dict[str, KeyList] = field(default_factory=dict)
     _since: dict[tuple[str, int], float] = field(default_factory=dict)
+    _distrust: list[SetBack] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.ring.role != "shuffler":
             raise InvalidInput(f"these are keys of the {self.ring.role}. Give the shuffler's.")
+        self._ask_witness()
         self.resume()
 
     def serve(self, task: Task, next_keys: KeyList, *, hop: int | None = None) -> None:
@@ -197,8 +202,33 @@ class Shuffler:
                 good.append((j, name, inner))
         return Unsealed(task=task_id, window=window, outcome=outcome, good=good)
 
+    def check(self) -> None:
+        """Raise StoreUnavailable, saying why, if no report could be kept now."""
+        self._check_trust()
+        self.store.check()
+
+    def _check_trust(self) -> None:
+        if self._distrust:
+            raise StoreUnavailable(str(self._distrust[0]))
+
+    def _ask_witness(self) -> None:
+        """Nothing of a batch is released before the witness knows that it was closed, on its own disk."""
+        if self.witness is None:
+            return
+        try:
+            self.witness.follow(self.store)
+        except SetBack as error:
+            self._distrust[:] = [error]
+            raise
+        self._distrust.clear()
+
+    def _release(self, batch_id: int) -> Batch:
+        self._ask_witness()
+        return release(self.store, batch_id, self.reached)
+
     def keep(self, unsealed: Unsealed) -> list[Outcome]:
         """The second half: one transaction."""
+        self._check_trust()
         outcome, good = unsealed.outcome, unsealed.good
         if good:
             inner = self.is_inner(unsealed.task)  # what another shuffler forwards was sealed under the keys of its time
@@ -235,16 +265,18 @@ class Shuffler:
             return "batch_too_young"
         if batch.count < task.release_size:  # asked at every tick; the store counts again before it closes
             return "batch_too_small"
+        self._ask_witness()
         closing = self.store.start_closing(
             batch.id, at_least=task.release_size, secret=self.secrets(), key=self._active(task.id),
             now=max(now, batch.opened),
         )  # fmt: skip
         if closing is None:
             return "batch_too_small"
-        return release(self.store, closing.id, self.reached)
+        return self._release(closing.id)
 
     def tick(self) -> list[Batch]:
         """Release the batches whose window is over, and end those that are too old and too small."""
+        self._ask_witness()
         ended = self.resume()
         for task_id in set(self._tasks) - set(self.store.tasks()):
             del self._tasks[task_id]  # retired
@@ -294,7 +326,7 @@ class Shuffler:
         return [
             done
             for batch in self.store.unfinished()
-            if (done := release(self.store, batch.id, self.reached)).state != batch.state and done.task in self._tasks
+            if (done := self._release(batch.id)).state != batch.state and done.task in self._tasks
         ]
 
     def shut_down(self) -> None:

@@ -4,6 +4,7 @@ A new kind is one module that implements `Store`, and one line here; tests/confo
 """
 
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -13,6 +14,7 @@ from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.sqlite.store import SQLiteStore
 from shuffledp.stores.sqlite.store import restore as restore_sqlite
 from shuffledp.stores.store import Store
+from shuffledp.stores.witness import Witness
 
 
 class Open(Protocol):
@@ -93,10 +95,18 @@ def open_store(url: str, *, read_only: bool = False, create: bool = True, reache
     return backend.open(place, read_only=read_only, create=create, reached=reached)
 
 
-def restore_store(copy: Path, url: str, *, nothing_released_since: bool) -> None:
-    """Make the store at a URL, which must not exist yet, from a backup of any kind of store."""
+def restore_store(copy: Path, url: str, *, nothing_released_since: bool, witness: Witness | None = None) -> None:
+    """Make the store at a URL, which must not exist yet, from a backup of any kind of store.
+
+    A witness that knows of batches which ended since refuses to believe that nothing was released, and does not let the store
+    that was backed up be served again beside a new one that has its open batches.
+    """
     backend, place = _found(url)
-    backend.restore(copy, place, nothing_released_since=nothing_released_since)
+    with ExitStack() as moving:
+        if witness is not None and nothing_released_since:
+            with closing(SQLiteStore(copy, read_only=True, create=False)) as source:
+                moving.enter_context(witness.moving(source.instance(), shown(url)))
+        backend.restore(copy, place, nothing_released_since=nothing_released_since)
 
 
 def shown(url: str) -> str:
