@@ -249,6 +249,35 @@ def test_a_report_is_opened_in_one_batch_only(books: Books, tmp_path: Path) -> N
         again.analyze([*reports(180), *second[:10], *first[:11]])
 
 
+def test_a_batch_that_is_released_again_with_a_few_people_more_does_not_show_them(
+    books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As from a store that was set back: 210 in both batches, 20 in the second only."""
+    first, later = reports(210), reports(20)
+    books.analyze(first)
+    before = kept(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("shuffledp.esa.opening.Openers.tallies", never)
+        with pytest.raises(InvalidInput, match="only 20 of the 230 reports received"):
+            books.analyze(first + later)
+        for new in (190, 199):  # enough for the honest ones that are relied on, if the 210 were all dishonest
+            with pytest.raises(
+                InvalidInput, match=rf"210 of the {210 + new} reports received were opened before in another"
+            ):
+                books.analyze(first + reports(new))
+    assert kept(tmp_path) == before
+
+
+def test_of_a_batch_with_people_from_another_the_others_alone_are_opened(books: Books) -> None:
+    """A result about the new ones, whose guarantee relies on no more of them than on any that many reports."""
+    first, later = reports(210), reports(200)
+    books.analyze(first)
+    result = books.analyze(first + later)
+    assert (result["n"], result["received"], result["rejected"]) == (200, 410, {"report_replayed": 210})
+    assert result["guarantee"]["realised_honest"] == 190
+    assert result["guarantee"]["realised_epsilon"] == FEW.plan.epsilon_at(190)
+
+
 # Booked before it is opened
 
 

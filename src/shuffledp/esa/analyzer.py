@@ -49,12 +49,14 @@ class Opened:
         counts: how often each message occurs among the valid ones.
         rejected: messages that are not valid, by reason.
         extra: messages received, valid or not, beyond one for each report.
+        before: messages that were opened in another batch before. They may be of honest users, so fewer of the others are.
     """
 
     received: int
     counts: Counts
     rejected: dict[str, int]
     extra: int = 0
+    before: int = 0
 
     @property
     def valid(self) -> int:
@@ -89,7 +91,7 @@ def analyze(
         if remembered is not None:
             remembered.remember(fresh.ids, batch.sha256)
     opened = _open(reports, task, ring, only=fresh.chosen, processes=processes, watch=watch, tallier=tallier)
-    return result_of(opened, task, digest=batch.sha256, balance=balance)
+    return result_of(replace(opened, before=fresh.before), task, digest=batch.sha256, balance=balance)
 
 
 def open_batch(
@@ -105,7 +107,7 @@ def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | Non
     plan, n = task.plan, opened.valid
     if n < plan.guarantee.n:
         raise InvalidInput(_too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
-    honest = min(n, plan.honest_of(opened.received))
+    honest = min(n, plan.honest_of(opened.received - opened.before))
     counts = plan.protocol.tallied(opened.counts.values, n)
     estimate = plan.protocol.estimate(counts, guarantee=plan.guarantee)
     return Result(
@@ -166,10 +168,11 @@ def _check_keys(records: Records, plan: Plan) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Fresh:
-    """Records to open: which they are, and their sorted ids."""
+    """Records to open: which they are, and their sorted ids; and how many others were opened before."""
 
     chosen: NDArray[np.bool_]
     ids: NDArray[np.bytes_]
+    before: int
 
 
 def _fresh(reports: Reports, digest: str, plan: Plan, remembered: Remembered | None) -> _Fresh:
@@ -177,6 +180,7 @@ def _fresh(reports: Reports, digest: str, plan: Plan, remembered: Remembered | N
     ids = report_ids(reports.messages)
     places = first_of_each(ids)
     ids = ids[places]
+    different = len(ids)
     if remembered is not None:
         new = ~remembered.among(ids, digest)
         places, ids = places[new], ids[new]
@@ -187,9 +191,19 @@ def _fresh(reports: Reports, digest: str, plan: Plan, remembered: Remembered | N
             f"guarantee relies on {plan.guarantee.n:,} honest ones. "
             "Nothing was opened or booked; ask the shuffler's operator how reports came to be repeated."
         )
+    before = different - len(ids)
+    others = (
+        reports.number - before
+    )  # what was opened before may be honest, so how many of the others are is up to their number
+    if others < plan.min_batch:
+        raise InvalidInput(
+            f"{before:,} of the {reports.number:,} reports received were opened before in another batch, and a batch needs "
+            f"{plan.min_batch:,} others. Nothing was opened or booked; ask the shuffler's operator whether a copy or an earlier "
+            "state of its store was served."
+        )
     chosen = np.zeros(len(reports.messages), dtype=np.bool_)
     chosen[places] = True
-    return _Fresh(chosen, ids)
+    return _Fresh(chosen, ids, before)
 
 
 # Opening
