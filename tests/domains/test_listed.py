@@ -72,3 +72,37 @@ def test_what_is_not_listed_is_refused_without_being_shown(wrong: Callable[[], o
     with pytest.raises(InvalidInput) as refused:
         wrong()
     assert "77" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [list, lambda texts: np.array(texts, dtype=object), pa.array, lambda texts: pa.array(texts).dictionary_encode()],
+)
+def test_labels_that_nearly_match_are_said_to_and_can_be_matched_loosely(
+    kind: Callable[[list[str | None]], object],
+) -> None:
+    labels = Labels(("insured", "uninsured", "1"))
+    given = kind(["INSURED", " uninsured", "1.0", "insured", "1.00"])
+    with pytest.raises(InvalidInput, match=r"letter by letter, and some would match .* use `match='loosely'`"):
+        labels.clean(given)
+    clean = labels.clean(given, Policy(match="loosely"))
+    assert clean.values.tolist() == [0, 1, 2, 0, 2]
+    assert dict(clean.adjusted) == {"alike": 4}
+    both = labels.clean(kind(["INSURED", "unknown", "insured"]), Policy(match="loosely", other="uninsured"))
+    assert both.values.tolist() == [0, 1, 0]
+    assert dict(both.adjusted) == {"alike": 1, "other": 1}
+    with pytest.raises(InvalidInput, match=r"letter by letter: plan with all that there are, or use `other=LABEL`"):
+        labels.clean(kind(["unknown", "insured"]))
+    with pytest.raises(InvalidInput, match="is missing"):
+        labels.clean(kind(["INSURED", None]), Policy(match="loosely"))
+
+
+def test_labels_that_are_alike_cannot_be_matched_loosely() -> None:
+    labels = Labels(("Yes", "yes"))
+    assert labels.clean(["Yes", "yes"], Policy(match="loosely")).values.tolist() == [0, 1]
+    with pytest.raises(InvalidInput, match="cannot be matched loosely"):
+        labels.clean(["YES"], Policy(match="loosely"))
+    with pytest.raises(InvalidInput, match="plan with all that there are"):
+        labels.clean(["YES", "yes"])
+    with pytest.raises(InvalidInput, match="exactly or loosely"):
+        Policy(match="nearly")  # type: ignore[arg-type]

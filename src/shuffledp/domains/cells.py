@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 _DECIMAL: Final = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_WHOLE: Final = re.compile(r"[+-]?\d+\.0+", re.ASCII)
 _SPECIAL: Final = frozenset({"nan", "inf", "infinity"})
 
 
@@ -51,6 +52,16 @@ def label_of(value: Any) -> str | None:
 
 def _plain(value: Any) -> str:
     return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
+
+
+def loosened(label: str) -> str:
+    """What labels are compared by if case, blanks around them and ".0" do not matter.
+
+    >>> loosened(" Insured") == loosened("INSURED "), loosened("1.0") == loosened("1")
+    (True, True)
+    """
+    text = label.strip().casefold()
+    return text.partition(".")[0] if _WHOLE.fullmatch(text) else text
 
 
 def number_of(text: str) -> float | None:

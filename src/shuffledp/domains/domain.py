@@ -26,6 +26,7 @@ class Policy:
         missing: refuse the data, or skip the person. Who is skipped is then not protected: only their value would be.
         missing_as: or let them count as this bin or number.
         outside: refuse numbers outside the range, or clamp them to it.
+        match: compare labels exactly, letter by letter, or loosely: without regard to case, blanks around them, and ".0".
         other: let values that the plan does not list count as this one.
     """
 
@@ -33,12 +34,15 @@ class Policy:
     missing_as: str | None = None
     outside: Literal["refuse", "clamp"] = "refuse"
     other: str | None = None
+    match: Literal["exactly", "loosely"] = "exactly"
 
     def __post_init__(self) -> None:
         if self.missing not in ("refuse", "skip") or self.outside not in ("refuse", "clamp"):
             raise InvalidInput(
                 "missing values are refused or skipped, and numbers outside refused or clamped. Say which."
             )
+        if self.match not in ("exactly", "loosely"):
+            raise InvalidInput("labels are matched exactly or loosely. Say which.")
         for stand_in in (self.missing_as, self.other):
             if stand_in is not None and (not isinstance(stand_in, str) or _SURROGATE.search(stand_in)):
                 raise InvalidInput("what stands in for other values is a text that UTF-8 has. Give another one.")
@@ -149,6 +153,6 @@ def refusal(what: str, where: Mask, first_row: int | None, remedy: str) -> Inval
     if first_row is None:
         if len(where) == 1:
             return InvalidInput(f"the value {what}. Give another one.")
-        return InvalidInput(f"a value {what}. Fix it or leave it out, or choose a policy for such values.")
+        return InvalidInput(f"a value {what}. {remedy}.")
     first = int(np.argmax(where)) if where.any() else 0
     return InvalidInput(f"in data row {first_row + first + 1:,} the value {what}. {remedy}.")

@@ -1,5 +1,7 @@
 """Texts from a list."""
 
+import contextlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,7 +10,8 @@ from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, several, text
-from shuffledp.domains.columns import positions
+from shuffledp.domains.cells import loosened
+from shuffledp.domains.columns import distinct_texts, positions
 from shuffledp.domains.domain import Mask
 from shuffledp.domains.listed import Lookup
 from shuffledp.errors import InvalidInput
@@ -57,6 +60,32 @@ class Labels(Lookup):
             return found, None, None
         unknown = found < 0 if missing is None else (found < 0) & ~missing
         return found, unknown, missing
+
+    def _near(self, raw: Any, first_row: int | None) -> NDArray[np.int64]:
+        """Each different value is compared once."""
+        names = Counter(map(loosened, self.texts))
+        if names.most_common(1)[0][1] > 1:
+            raise InvalidInput(
+                "two labels of the plan differ by case, blanks or .0 alone, so that they cannot be matched loosely. "
+                "Leave out `match='loosely'`."
+            )
+        texts, places, missing = distinct_texts(raw, first_row)
+        where = {loosened(name): j for j, name in enumerate(self.texts)}
+        near = np.array([where.get(loosened(text.decode()), -1) for text in texts] or [-1], dtype=np.int64)[places]
+        return near if missing is None else np.where(missing, -1, near)
+
+    def _remedy(self, raw: Any, unknown: Mask, first_row: int | None) -> str:
+        """What to do about labels that are none; letting them count as another one is the last thing."""
+        with contextlib.suppress(InvalidInput):
+            if (self._near(raw, first_row)[unknown] >= 0).any():
+                return (
+                    "Labels are compared letter by letter, and some would match but for case, blanks around them or .0: use "
+                    "`match='loosely'`"
+                )
+        return (
+            "Labels are compared letter by letter: plan with all that there are, or use `other=LABEL` to count all such values "
+            "as that label"
+        )
 
     def is_number(self, column: str) -> bool:  # noqa: ARG002
         """Texts, even if they look like numbers."""

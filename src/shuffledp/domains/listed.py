@@ -67,19 +67,30 @@ class Lookup(Listed):
         """The symbols of the values."""
         self.check(policy)
         found, unknown, missing = self._find(raw, first_row)
-        others = 0 if unknown is None else int(unknown.sum())
+        others, alike = 0 if unknown is None else int(unknown.sum()), 0
+        if unknown is not None and others and policy.match == "loosely":
+            near = self._near(raw, first_row)
+            nearly = unknown & (near >= 0)
+            found, unknown = np.where(nearly, near, found), unknown & ~nearly
+            alike, others = int(nearly.sum()), int(unknown.sum())
         if unknown is not None and others:
             if policy.other is None:
-                raise refusal("is none of the plan's bins", unknown, first_row, "Use `other=LABEL`, or another plan")
+                raise refusal("is none of the plan's bins", unknown, first_row, self._remedy(raw, unknown, first_row))
             found = np.where(unknown, self.index(policy.other), found)
         if missing is not None:
             found = np.where(missing, 0, found)
         stand_in = None if policy.missing_as is None else self.index(policy.missing_as)
         symbols = found.astype(np.min_scalar_type(self.size - 1), copy=False)
         clean = settle_missing(symbols, missing, policy, stand_in=stand_in, blank=0, first_row=first_row)
-        if others:
-            clean.adjusted["other"] += others
+        clean.adjusted.update({reason: count for reason, count in (("other", others), ("alike", alike)) if count})
         return clean
+
+    def _near(self, raw: Any, first_row: int | None) -> NDArray[np.int64]:  # noqa: ARG002
+        """Symbols of the values that are labels but for case, blanks and ".0"; -1 for others. Numbers have no case."""
+        return np.full(len(raw), -1)
+
+    def _remedy(self, raw: Any, unknown: Mask, first_row: int | None) -> str:  # noqa: ARG002
+        return "Use another column, or `other=LABEL` to count all such values as one"
 
 
 def _some(names: tuple[str, ...]) -> str:
