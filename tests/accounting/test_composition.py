@@ -10,9 +10,9 @@ from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mas
 from scipy.stats import binom
 
 from oracles.enumeration import response_rows, view
-from shuffledp import Generic, InvalidInput, Laplace, RandomizedResponse, account
+from shuffledp import Channel, Gaussian, Generic, InvalidInput, Laplace, RandomizedResponse, account
 from shuffledp.accounting.account import bound_named
-from shuffledp.accounting.composition import Collection, compose, to_pld
+from shuffledp.accounting.composition import Collection, Composition, compose, to_pld
 from shuffledp.accounting.gaussian_guess import gaussian_mu
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
@@ -205,3 +205,39 @@ def test_bad_rounds() -> None:
         collection(RandomizedResponse(size=4, epsilon0=1.0), 1000, 0)
     with pytest.raises(InvalidInput, match="nothing to compose"):
         compose([])
+
+
+def test_what_all_messages_give_away_unshuffled_adds_up_over_rounds_and_collections() -> None:
+    """In any order; and nothing is known of the sum if one of them is unbounded."""
+    weak, strong = collection(RandomizedResponse(size=4, epsilon0=2.0), 30, 1), collection(RR4, 30, 3)
+    dummies = Dummies(structure=Identity(size=100), dummies=0.8).blanket()
+    unbounded = Collection(blanket=dummies, n=10**4, rounds=1, bound=bound_named("best"))
+    for parts in ([weak, strong], [strong, weak]):
+        total = Composition(collections=tuple(parts)).local_epsilon
+        assert total is not None
+        assert 5.0 <= total <= 5.0 * (1 + 1e-15)
+        assert compose(parts).delta(total) == 0.0 < compose(parts).delta(4.99)
+    for parts in ([unbounded, strong], [strong, unbounded], [strong, unbounded, weak]):
+        assert Composition(collections=tuple(parts)).local_epsilon is None
+        assert compose(parts).delta(5.1) > 0
+
+
+def test_what_any_collection_assumes_is_assumed_by_all_of_them_together() -> None:
+    gaussian = Collection(blanket=Gaussian(sigma=1.0).blanket(), n=1000, rounds=1, bound=bound_named("best"))
+    plain = collection(RR4, 1000, 1)
+    for parts in ((gaussian, plain), (plain, gaussian), (plain, gaussian, plain)):
+        assert Composition(collections=parts).caveats == [gaussian.blanket.caveat]
+
+
+def test_a_failure_that_no_epsilon_covers_is_handed_to_google_too() -> None:
+    """Where some messages give a person away, delta never falls below a floor, in one round or in several."""
+    bare = Channel([[0.9899, 0.01, 0.0001], [0.01, 0.99, 0.0]])
+    one = Collection(blanket=bare.blanket(), n=10, rounds=1, bound=bound_named("numeric"))
+    for rounds in (1, 3):
+        floor = -math.expm1(rounds * math.log1p(-0.0001)) * (1 - 1e-12)
+        ours = compose([replace(one, rounds=rounds)]).delta(30.0)
+        theirs = to_pld(one)
+        if rounds > 1:
+            theirs = theirs.self_compose(rounds)
+        assert floor <= ours <= 1.01 * floor
+        assert floor <= theirs.get_delta_for_epsilon(30.0) <= 1.01 * floor

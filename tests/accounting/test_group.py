@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from shuffledp import InvalidInput, RandomizedResponse, account
+from shuffledp import InvalidInput, NoClaim, RandomizedResponse, account
+from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.group import group
 
 
@@ -48,3 +49,25 @@ def test_the_product_is_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
         for rows in (1, 3, 7, 10):
             found = group(RandomizedResponse(size=5, epsilon0=2.0), n=10**4, delta=1e-6, rows=rows).epsilon
             assert Fraction(one) * rows <= Fraction(found) <= Fraction(one) * rows * (1 + Fraction(1, 2**51))
+
+
+@pytest.mark.parametrize("bound", ["numeric", "bennett", "hoeffding", "closed-form"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_the_bound_that_is_named_is_the_one_that_proves_it(bound: str, rows: int) -> None:
+    """Each has other epsilons than the best one; what is asked outside a bound's regime is never granted."""
+    randomizer, n, delta = RandomizedResponse(size=4, epsilon0=1.0), 10**6, 1e-6
+    claim = group(randomizer, n=n, delta=delta, rows=rows, bound=bound)
+    assert claim.bound.startswith(bound)
+    assert claim.reference == bound_named(bound).reference
+    one = claim.epsilon / rows
+    grown = delta / math.fsum(math.exp(i * one) for i in range(rows))
+    expected = account(randomizer, n=n, delta=grown, bound=bound).epsilon
+    assert expected * (1 - 1e-9) <= one <= expected * 1.0011
+
+
+def test_a_bound_that_says_nothing_here_grants_nothing() -> None:
+    """Theorem 5.3 needs more users: no epsilon is better than the local one."""
+    randomizer = RandomizedResponse(size=4, epsilon0=8.0)
+    with pytest.raises(NoClaim):
+        account(randomizer, n=100, delta=1e-6, bound="erlingsson")
+    assert group(randomizer, n=100, delta=1e-6, rows=2, bound="erlingsson").epsilon >= 16.0

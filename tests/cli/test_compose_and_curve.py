@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from oracles.process import called as run
-from shuffledp import InvalidInput
+from shuffledp import Collection, InvalidInput, Plan, RandomizedResponse, compose
+from shuffledp.accounting.account import bound_named
 from shuffledp.cli import cli
 from shuffledp.core.digits import rounded_up
 
@@ -54,6 +55,51 @@ def test_compose_files(tmp_path: Path) -> None:
     assert value("compose a.json --delta 1e-6", tmp_path) == pytest.approx(value(f"{RR} --rounds 3"), rel=1e-6)
     assert value(f"compose a.json b.json --epsilon {total!r}", tmp_path) == pytest.approx(1e-6, rel=0.05)
     assert "4 rounds in 2 collections" in run("compose a.json b.json", cwd=tmp_path).stdout
+
+
+def test_an_account_composes_with_its_rounds_and_its_honest_share_only(tmp_path: Path) -> None:
+    """As the accountant says, told of them by itself: also beside others, and whichever file comes first."""
+    asked = {
+        "rounds": (f"{RR} --rounds 3", 10_000, 3),
+        "liars": (f"{RR} --honest-fraction 0.3", 3000, 1),
+        "both": (f"{RR} --honest-fraction 0.3 --rounds 3", 3000, 3),
+    }
+    randomizer, best = RandomizedResponse(size=10, epsilon0=2.0), bound_named("best")
+    parts = {
+        name: Collection(blanket=randomizer.blanket(), n=n, rounds=rounds, bound=best)
+        for name, (_, n, rounds) in asked.items()
+    }
+    for name, (line, *_) in asked.items():
+        (tmp_path / name).write_text(run(f"{line} --json").stdout)
+        expected = compose([parts[name]]).epsilon(1e-6)
+        assert value(f"compose {name} --delta 1e-6", tmp_path) == pytest.approx(expected, rel=1e-9)
+        assert value(f"compose {name}", tmp_path) == pytest.approx(expected, rel=1e-9)
+    for names in (("rounds", "liars"), ("liars", "rounds"), ("both", "liars", "rounds")):
+        together = compose([parts[name] for name in names])
+        assert value(f"compose {' '.join(names)}", tmp_path) == pytest.approx(together.epsilon(1e-6), rel=1e-9)
+        delta = value(f"compose {' '.join(names)} --epsilon 0.3", tmp_path)
+        assert delta == pytest.approx(together.delta(0.3), rel=1e-9)
+
+
+def test_a_plan_for_rounds_composes_as_often_as_a_person_takes_part(tmp_path: Path) -> None:
+    line = "plan histogram --size 4 --n 20000 --epsilon 1 --delta 1e-6 --honest-fraction 0.5 --rounds 6"
+    assert run(f"{line} --rounds-per-person 3 -o rounds.json", cwd=tmp_path).returncode == 0
+    made = Plan.from_document(json.loads((tmp_path / "rounds.json").read_text()))
+    assert (made.min_batch, made.guarantee.n) == (10_000, 5000)
+    blanket = made.protocol.randomizer.blanket()
+    one = Collection(blanket=blanket, n=5000, rounds=3, bound=bound_named("best"))
+    assert value("compose rounds.json", tmp_path) == pytest.approx(compose([one]).epsilon(1e-6), rel=1e-9)
+    twice = value("compose rounds.json rounds.json", tmp_path)
+    assert twice == pytest.approx(compose([one, one]).epsilon(1e-6), rel=1e-6)
+    assert "6 rounds in 2 collections" in run("compose rounds.json rounds.json", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("order", ["a.json b.json", "b.json a.json"])
+def test_without_a_delta_the_largest_of_the_files_is_meant(tmp_path: Path, order: str) -> None:
+    (tmp_path / "a.json").write_text(run(f"{RR.replace('1e-6', '1e-4')} --json").stdout)
+    (tmp_path / "b.json").write_text(run(f"{RR.replace('1e-6', '1e-8')} --json").stdout)
+    assert value(f"compose {order}", tmp_path) == value(f"compose {order} --delta 1e-4", tmp_path)
+    assert "delta = 0.0001: epsilon" in run(f"compose {order}", cwd=tmp_path).stdout
 
 
 def test_plans_and_answers_compose_like_their_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

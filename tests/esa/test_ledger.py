@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +262,115 @@ def test_what_somebody_else_books_while_one_waits_for_the_turn_is_counted(
     with pytest.raises(NoClaim, match="the budget is spent: 2 releases"):
         waiting.book(release("c"))
     assert Ledger(path).balance().releases == 2
+
+
+def test_only_the_very_same_release_costs_nothing_more(tmp_path: Path) -> None:
+    """Another task, another crowd, another bound or another randomizer of a batch with the same digest is booked."""
+    ledger, first = Ledger(tmp_path / "ledger.jsonl", epsilon=9.0, delta=1e-6), release("one")
+    spent = ledger.book(first).spent_epsilon
+    other = RandomizedResponse.of_threshold(size=5, threshold=1 << 61).document()
+    for count, again in enumerate(
+        (
+            replace(first, task="u"),
+            replace(first, spend=replace(first.spend, n=90_000)),
+            replace(first, spend=replace(first.spend, bound="numeric")),
+            replace(first, spend=replace(first.spend, randomizer=other)),
+        ),
+        start=2,
+    ):
+        balance = ledger.book(again)
+        assert balance.releases == count
+        assert balance.spent_epsilon > spent
+        assert ledger.book(again) == balance
+        spent = balance.spent_epsilon
+
+
+def test_no_line_can_be_taken_out_repeated_or_moved(tmp_path: Path) -> None:
+    """But for the last ones, which only a head that is remembered elsewhere vouches for."""
+    path = tmp_path / "ledger.jsonl"
+    ledger = Ledger(path, epsilon=9.0, delta=1e-6)
+    for name in ("one", "two", "three", "four"):
+        ledger.book(release(name))
+    budget, *lines = path.read_text().splitlines()
+    kept = len(lines)
+    wrong = [lines[:j] + lines[j + 1 :] for j in range(kept - 1)]
+    wrong += [[*lines, line] for line in lines]
+    wrong += [lines[: j + 1] + lines[j:] for j in range(kept)]
+    wrong += [
+        [*lines[:j], lines[k], *lines[j + 1 : k], lines[j], *lines[k + 1 :]] for k in range(kept) for j in range(k)
+    ]
+    assert len({tuple(some) for some in wrong}) > 12
+    for some in wrong:
+        path.write_text("\n".join([budget, *some, ""]))
+        with pytest.raises(InvalidInput, match="was altered"):
+            Ledger(path).balance()
+
+
+def test_a_release_that_was_booked_after_another_head_does_not_fit_in(tmp_path: Path) -> None:
+    """Two copies of a ledger that went on apart: the lines of one are not taken for lines of the other."""
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    Ledger(one, epsilon=9.0, delta=1e-6).book(release("first"))
+    other.write_bytes(one.read_bytes())
+    Ledger(one).book(release("here"))
+    head = Ledger(other).book(release("there")).head
+    one.write_text(one.read_text() + other.read_text().splitlines()[-1] + "\n")
+    with pytest.raises(InvalidInput, match="was altered"):
+        Ledger(one).balance()
+    with pytest.raises(InvalidInput, match=r"does not hold the expected head|was altered"):
+        Ledger(one, expect_head=head).balance()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.9, 2.1, 600.0])
+def test_neither_a_larger_nor_a_smaller_budget_is_taken_for_the_files(tmp_path: Path, epsilon: float) -> None:
+    path = tmp_path / "ledger.jsonl"
+    Ledger(path, epsilon=2.0, delta=1e-6).book(release("one"))
+    with pytest.raises(InvalidInput, match="got another epsilon"):
+        Ledger(path, epsilon=epsilon).balance()
+    for delta in (1e-5, 1e-7):
+        with pytest.raises(InvalidInput, match="got another delta"):
+            Ledger(path, delta=delta).balance()
+
+
+def test_what_a_crash_left_of_a_line_is_gone_with_the_next_one(tmp_path: Path) -> None:
+    """However long it was, and whether or not it could be read."""
+    path = tmp_path / "ledger.jsonl"
+    Ledger(path, epsilon=9.0, delta=1e-6).book(release("one"))
+    whole = path.read_bytes()
+    line = (
+        json.dumps(
+            release("torn").entry() | {"previous": hashlib.sha256(whole.splitlines()[-1]).hexdigest()}, sort_keys=True
+        )
+    ).encode()
+    for torn in (b"{", line[:-1], line, b"x" * 5000):
+        path.write_bytes(whole + torn)
+        assert Ledger(path).balance().releases == 1
+        assert Ledger(path).book(release("two")).releases == 2
+        lines = path.read_bytes().split(b"\n")
+        assert lines[-1] == b""
+        assert [json.loads(one).get("batch") for one in lines[:-1]] == [None, "one", "two"]
+        assert Ledger(path).balance().releases == 2
+
+
+def test_a_head_that_nobody_booked_is_missed_in_a_ledger_without_releases(tmp_path: Path) -> None:
+    """A file that was cut down to its budget, or that holds another budget."""
+    path = tmp_path / "ledger.jsonl"
+    head = Ledger(path, epsilon=9.0, delta=1e-6).book(release("one")).head
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    assert Ledger(path).balance().releases == 0
+    assert Ledger(path, expect_head=Ledger(path).balance().head).balance().releases == 0
+    for expected in (head, "0" * 64):
+        with pytest.raises(InvalidInput, match="does not hold the expected head"):
+            Ledger(path, expect_head=expected).balance()
+
+
+def test_crowds_of_different_sizes_are_not_taken_for_one(tmp_path: Path) -> None:
+    """A small one costs what it costs by itself, wherever it stands among large ones."""
+    small = replace(release("small"), spend=replace(release("small").spend, n=1000))
+    alone = Ledger(tmp_path / "alone.jsonl", epsilon=9.0, delta=1e-6).book(small).spent_epsilon
+    for place in range(3):
+        ledger = Ledger(tmp_path / f"{place}.jsonl", epsilon=9.0, delta=1e-6)
+        booked = [release("one"), release("two")]
+        booked.insert(place, small)
+        spent = [ledger.book(one).spent_epsilon for one in booked]
+        assert spent == sorted(spent)
+        assert alone < spent[-1] < 1.5 * alone

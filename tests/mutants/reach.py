@@ -20,9 +20,9 @@ KEPT: Final = ROOT / ".mutants"
 SOURCES: Final = ROOT / "src" / "shuffledp"
 FOLDERS: Final = (
     "tests/pins", "tests/arithmetic", "tests/core", "tests/randomizers", "tests/accounting", "tests/domains", "src",
-    "tests/conformance", "tests/specification", "tests/certificates", "tests/protocols", "tests/planning", "tests/engines",
-    "tests/stores", "tests/esa", "tests/baselines", "tests/test_adversarial.py", "tests/test_blocks.py", "tests/auditing",
-    "tests/cli",
+    "tests/conformance", "tests/specification", "tests/certificates", "tests/verification", "tests/protocols",
+    "tests/planning", "tests/results", "tests/engines", "tests/cluster", "tests/stores", "tests/esa", "tests/baselines",
+    "tests/test_adversarial.py", "tests/test_blocks.py", "tests/auditing", "tests/cli", "tests/test_notebooks.py",
 )  # fmt: skip
 """Where tests of the code that is judged are, the nearest first."""
 _SETTINGS: Final = """\

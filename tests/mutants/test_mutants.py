@@ -115,6 +115,24 @@ def test_a_bug_is_there_when_a_doctest_of_its_module_is_the_first_test() -> None
     assert run.stdout == "src/shuffledp/core/honest.py::shuffledp.core.honest.people_to_ask\n"
 
 
+@pytest.mark.parametrize("registered", [True, False])
+def test_tests_that_cannot_be_collected_kill_nothing(registered: bool) -> None:
+    """Those that share a session of Spark could not, as only pytest-xdist knew their mark: every bug beside them was "killed"."""
+    program = (
+        "from dataclasses import replace; from mutants import trial, reach; from mutants.operators import bugs; trial.preload()\n"
+        "listed = bugs('core/honest.py', (reach.SOURCES / 'core/honest.py').read_bytes())\n"
+        "none = replace(listed[0], after=listed[0].before)\n"
+        f"trial._OPTIONS = (*trial._OPTIONS, *{() if registered else ('-o', 'markers=')!r})\n"
+        "print(repr(trial.run(none, ['tests/engines/test_spark_places.py', '-k', 'how_to_have_these_options'], 60)[0]))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(reach.ROOT / "tests")}
+    run = subprocess.run(
+        [sys.executable, "-c", program], env=environment, cwd=reach.ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.stdout == ("''\n" if registered else ""), run.stderr
+    assert registered or "cannot be collected without the bug either" in run.stderr
+
+
 def test_the_nearest_tests_come_first_and_fit_the_budget() -> None:
     known = reach.Reach()
     known.costs = {

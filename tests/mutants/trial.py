@@ -10,6 +10,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -45,6 +46,7 @@ _TROUBLE: Final = {
     99: "no test could be run",
 }
 """What is no verdict, by exit code."""
+_OPTIONS: Final = ("-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:cacheprovider", "-p", "no:xdist")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -148,7 +150,15 @@ def run(bug: Bug, tests: Sequence[str], limit: float) -> tuple[str, float]:
         log = (folder / "log").read_text(encoding="utf-8", errors="replace") if (folder / "log").exists() else ""
         if status in _TROUBLE and _NO_CONFTEST not in log:
             raise RuntimeError(f"{_TROUBLE[status]}: {log[-2000:]}")
+        if status > 0 and not _collected(tests):
+            raise RuntimeError(f"these tests cannot be collected without the bug either: {log[-2000:]}")
         return ("it did not end" if status < 0 else f"it could not be imported: {log[-300:]}"), seconds
+
+
+def _collected(tests: Sequence[str]) -> bool:
+    """Whether these tests can be collected as they are here, without any bug."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *_OPTIONS, *tests]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
 def _inside(bug: Bug, tests: Sequence[str], folder: Path, limit: int) -> int:
@@ -171,8 +181,7 @@ def _inside(bug: Bug, tests: Sequence[str], folder: Path, limit: int) -> int:
     os.chdir(ROOT)
     import pytest
 
-    options = ["-x", "-q", "--tb=short", "-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:cacheprovider"]
-    code = int(pytest.main([*options, "-p", "no:xdist", *tests], plugins=[_First(folder)]))
+    code = int(pytest.main(["-x", "-q", "--tb=short", *_OPTIONS, *tests], plugins=[_First(folder)]))
     loaded = sys.modules.get(bug.name)
     return _NOT_PLANTED if loaded is not None and not isinstance(loaded.__loader__, hook.Planted) else code
 

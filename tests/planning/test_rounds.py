@@ -11,7 +11,7 @@ import pytest
 
 from oracles.parties import ANALYZER, PARTIES, announced, serving
 from oracles.process import called
-from shuffledp import InvalidInput, Plan
+from shuffledp import InvalidInput, NoClaim, Plan, account
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core.population import Population
@@ -136,6 +136,49 @@ def test_an_error_of_one_round_says_what_all_of_them_cost(tmp_path: Path) -> Non
     for wrong in ("--rmse 200 --rounds-per-person 2", "--rmse 200 --rmse-share 0.1", "--rmse 200 --epsilon 1", ""):
         refused = called(f"{line} {wrong}", cwd=tmp_path)
         assert (refused.returncode, refused.stdout) == (2, ""), wrong
+
+
+@pytest.mark.parametrize("per_person", [1, 3, 5])
+@pytest.mark.parametrize("honest_fraction", [1.0, 0.3])
+def test_what_rounds_have_spent_relies_on_honest_reports_only(per_person: int, honest_fraction: float) -> None:
+    """Liars and people who did not answer hide nobody, in no round: neither in what is promised nor in what is spent."""
+    asked: dict[str, Any] = {**WEEK, "honest_fraction": honest_fraction, "dropout": 0.2}
+    made = plan_rounds("histogram", rounds=5, rounds_per_person=per_person, **asked)
+    reports = 40_000 * per_person // 5
+    assert (made.min_batch, made.guarantee.n) == (reports, int(reports * honest_fraction))
+    blanket = made.protocol.randomizer.blanket()
+    for rounds, epsilon in spent(made, range(1, per_person + 1)).items():
+        one = Collection(blanket=blanket, n=made.guarantee.n, rounds=rounds, bound=bound_named("numeric"))
+        assert epsilon == pytest.approx(compose([one]).epsilon(1e-6), rel=2e-3)
+    assert 0.99 < spent(made, [per_person])[per_person] <= 1.0
+    for row in choices(made, "histogram", n=50_000, size=4, dropout=0.2, honest_fraction=honest_fraction):
+        assert row.plan is not None
+        assert row.plan.min_batch == 40_000 * row.per_person // 5
+        assert row.plan.guarantee.n == int(row.plan.min_batch * honest_fraction)
+
+
+def test_one_round_proves_rounds_only_at_its_own_delta(daily: Plan) -> None:
+    """Also where nobody takes part in a second one."""
+    one, randomizer = daily.guarantee, daily.protocol.randomizer
+    alone = OverTime(rounds=7, per_person=1, epsilon=one.epsilon, delta=one.delta)
+    assert alone.holds(randomizer, one)
+    assert not replace(alone, delta=one.delta / 10).holds(randomizer, one)
+    assert not replace(alone, epsilon=one.epsilon * 0.99).holds(randomizer, one)
+    assert not replace(alone, per_person=2).holds(randomizer, one)
+    for delta in (one.delta * 10, one.delta, one.delta / 10):
+        after = replace(alone, delta=delta).epsilon_after(1, randomizer, one)
+        least = account(randomizer, n=one.n, delta=delta).epsilon
+        assert 0.998 * least <= after <= 1.01 * least
+
+
+def test_rounds_that_are_not_proved_are_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a search found: the promise of all rounds is certified before anybody gets it."""
+    monkeypatch.setattr(OverTime, "holds", lambda *_: False)
+    for per_person in (1, 2):
+        with pytest.raises(NoClaim, match="could not be certified"):
+            plan_rounds("histogram", rounds=7, rounds_per_person=per_person, **WEEK)
+    with pytest.raises(NoClaim, match="could not be certified"):
+        rounds_possible("histogram", n=50_000, size=4, rmse=200.0, delta=1e-6, rounds=7)
 
 
 def test_rounds_that_make_no_sense_are_refused() -> None:
