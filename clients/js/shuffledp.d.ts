@@ -77,6 +77,8 @@ export interface ClientOptions {
   /** Attempts at one request, and milliseconds before the second one. */
   attempts?: number;
   pause?: number;
+  /** Milliseconds of one exchange as a whole, until the last byte of its answer. */
+  timeout?: number;
   fetch?: typeof globalThis.fetch;
   sleep?: (milliseconds: number) => Promise<unknown>;
 }

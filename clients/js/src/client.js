@@ -36,6 +36,7 @@ export class Client {
     now = Date.now,
     attempts = 8,
     pause = 200,
+    timeout = 30_000,
     fetch = (...request) => globalThis.fetch(...request),
     sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
   }) {
@@ -45,7 +46,7 @@ export class Client {
     this.#storage = storage;
     this.#words = words;
     this.#now = now;
-    this.#network = { fetch, sleep, attempts, pause };
+    this.#network = { fetch, sleep, attempts, pause, timeout };
   }
 
   /**

@@ -18,6 +18,11 @@ export class ShuffledpError extends Error {
   }
 }
 
+/** Text of others as one line: what would steer a terminal or reorder a line is written out. */
+export function visible(text) {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (letter) => `\\u{${letter.codePointAt(0).toString(16)}}`);
+}
+
 export function invalid(message) {
   return new ShuffledpError("invalid", message);
 }

@@ -444,3 +444,57 @@ test("a shuffler whose windows end under every attempt is left alone after a few
   await assert.rejects(client.submit("a"), { kind: "not_delivered" });
   assert.equal(words.made, 1);
 });
+
+/** An answer of 200 whose body `pull` makes. */
+const streamed = (pull) => new Response(new ReadableStream({ pull, type: "bytes" }));
+
+test("an answer that never ends is refused once it is too long, before anything is made or sent", async () => {
+  const { shuffler, client, words } = await setUp();
+  let pulled = 0;
+  const endless = () =>
+    streamed((stream) => {
+      pulled += 1 << 16;
+      stream.enqueue(new Uint8Array(1 << 16).fill(32));
+    });
+  shuffler.answers = [endless];
+  await assert.rejects(client.submit("a"), { kind: "untrusted", message: /longer than 4194304 bytes/ });
+  assert.ok(pulled > 4 << 20 && pulled < 5 << 20);
+  assert.equal(words.made, 0);
+  shuffler.answers = [undefined, endless];
+  await assert.rejects(client.submit("a"), { kind: "untrusted" });
+  assert.equal((await client.submit("b")).earlier, true); // the report waited
+  assert.equal(words.made, 1);
+});
+
+test("an answer that drips, or never comes, is not waited for, and its connection is let go", async () => {
+  const signals = [];
+  const drips = (_, { signal }) => {
+    signals.push(signal);
+    return streamed((stream) => stream.enqueue(new Uint8Array(1)) ?? new Promise((next) => setTimeout(next, 1)));
+  };
+  const silent = (_, { signal }) => signals.push(signal) && new Promise(() => {});
+  for (const answer of [drips, silent]) {
+    const { shuffler, client } = await setUp({ client: { timeout: 20, attempts: 2 } });
+    shuffler.answers = Array(2).fill(answer);
+    await assert.rejects(client.describe(), { kind: "not_delivered" });
+  }
+  assert.equal(signals.length, 4);
+  assert.ok(signals.every((signal) => signal.aborted));
+});
+
+test("what is deep, wide or no JSON is refused as any other answer", async () => {
+  for (const body of ["[".repeat(1 << 20), `{"task":${"[".repeat(10_000)}${"]".repeat(10_000)}}`, `{"window":${"1".repeat(1 << 20)}}`]) {
+    const { shuffler, client } = await setUp({ client: { attempts: 2 } });
+    shuffler.answers = Array(2).fill(() => new Response(body));
+    await assert.rejects(client.describe(), (error) => ["untrusted", "not_delivered", "invalid"].includes(error.kind));
+  }
+});
+
+test("what a refusal says is one line without control or reordering characters", async () => {
+  const { shuffler, client } = await setUp();
+  shuffler.answers = [() => json({ title: "no\u001b[2J\nepsilon = 0.01\u202e" }, 404)];
+  await assert.rejects(client.describe(), {
+    kind: "refused",
+    message: "the shuffler refused (status 404: no\\u{1b}[2J\\u{a}epsilon = 0.01\\u{202e}). Check task and address.",
+  });
+});
