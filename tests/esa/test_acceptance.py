@@ -325,10 +325,12 @@ def test_a17_a_crash_between_spending_and_showing_never_under_counts(
 class Network:
     """In a sender's place: hands reports over, but requests and answers are lost in turn until ten are."""
 
+    patience = 60.0
+
     def __init__(self, shuffler: Shuffler) -> None:
         self.shuffler, self.lost, self.inners = shuffler, 0, set[bytes]()
 
-    def send(self, task: Task, records: list[bytes], *, window: int) -> list[str]:
+    async def deliver(self, task: Task, records: list[bytes], *, window: int) -> list[str]:
         (record,) = records
         inner = unseal(record, self.shuffler.ring, task.id)
         if isinstance(inner, bytes):
@@ -343,7 +345,7 @@ class Network:
             raise NotDelivered("the answer is lost")
         return [*outcomes]
 
-    def described(self, task: Task) -> Announcement:
+    async def describe(self, task: Task) -> Announcement:
         return announced(self.shuffler, task)
 
 

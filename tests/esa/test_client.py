@@ -50,13 +50,15 @@ def message(sealed: bytes | None, shuffler: KeyRing = SHUFFLER, analyzer: KeyRin
 class Direct:
     """In a sender's place: hands reports over to a shuffler in memory; `lost` answers get lost."""
 
+    patience = 60.0
+
     def __init__(self, shuffler: Shuffler, lost: int = 0) -> None:
         self.shuffler, self.lost = shuffler, lost
 
-    def described(self, task: Task) -> Announcement:
+    async def describe(self, task: Task) -> Announcement:
         return announced(self.shuffler, task)
 
-    def send(self, task: Task, records: list[bytes], *, window: int) -> list[str]:
+    async def deliver(self, task: Task, records: list[bytes], *, window: int) -> list[str]:
         outcomes = self.shuffler.accept(task.id, records, window)
         assert not isinstance(outcomes, str)
         if self.lost:

@@ -223,10 +223,8 @@ def test_a8_any_bytes_are_handled(data: bytes) -> None:
 )  # fmt: skip
 def test_a8_clients_survive_any_answer(body: bytes, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(*_: Any, **__: Any) -> httpx.Response:
-        return httpx.Response(status, content=body, headers={"Content-Type": "application/json"})
+        return httpx.Response(status, stream=httpx.ByteStream(body), headers={"Content-Type": "application/json"})
 
-    monkeypatch.setattr(httpx, "get", answer)
-    monkeypatch.setattr(httpx, "request", answer)
     monkeypatch.setattr(
         httpx, "AsyncClient", functools.partial(httpx.AsyncClient, transport=httpx.MockTransport(answer))
     )

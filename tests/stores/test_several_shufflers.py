@@ -80,7 +80,7 @@ def test_two_shufflers_on_one_database_one_of_them_killed(url: str, tmp_path: Pa
         try:
             for server in (second, third):  # the same batch, wherever it is asked for
                 analyst = Collector(url=server.url, token=(folder / "analyzer.token").read_text())
-                opened = open_batch(analyst.fetch(SIXTEEN, done["batch"]).content.tobytes(), SIXTEEN, ANALYZER)
+                opened = open_batch(analyst.fetch(SIXTEEN, done.batch).content.tobytes(), SIXTEEN, ANALYZER)
                 assert opened.counts.values.tolist() == [n // 16] * 16
         finally:
             third.stop()

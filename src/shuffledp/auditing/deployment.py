@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
@@ -137,8 +137,9 @@ class OverHttp(Deployment):
 
     def release(self) -> tuple[int, Released]:
         """By the operator's order; fetched by the analyzer."""
-        closed: dict[str, Any] = self._operator.close(self.task)
-        number, reports = closed.get("batch"), closed.get("reports")
-        if type(number) is not int or type(reports) is not int:
-            raise InvalidInput("the shuffler's answer could not be understood. Check the address.")
-        return reports, self._analyzer.fetch(self.task, number)
+        closed = self._operator.close(self.task)
+        if self._analyzer.announced(self.task, closed.batch) != closed:
+            raise InvalidInput(
+                "the shuffler announces another batch to its analyzer than to its operator. Do not trust this shuffler."
+            )
+        return closed.reports, self._analyzer.download(self.task, closed)

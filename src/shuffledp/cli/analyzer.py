@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
+from shuffledp.cli.download import max_batch_option
 from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.progress import progress
@@ -45,6 +46,7 @@ def analyzer_group() -> None:
 @click.option("--token", type=_FILE, required=True, help="File with the analyzer's token.")
 @click.option("--keys", type=_FILE, required=True, help="The analyzer's key file.")
 @click.option("--batch", type=Whole(), help="Which batch [default: the latest released one].")
+@max_batch_option
 @candidates_option
 @top_option
 @false_positives_option
@@ -68,8 +70,8 @@ def analyzer_group() -> None:
     "--report", "reports", type=_FILE, multiple=True, help="Write a page (.html) or a picture (.png); may be repeated."
 )
 def run_analyzer(
-    task: Path, url: str, token: Path, keys: Path, batch: int | None, candidates: Path | None, top: int | None,
-    false_positives: float | None, ledger: Path | None,
+    task: Path, url: str, token: Path, keys: Path, batch: int | None, max_batch_bytes: int,
+    candidates: Path | None, top: int | None, false_positives: float | None, ledger: Path | None,
     budget_epsilon: float | None, budget_delta: float | None, expect_head: str | None, opened: Path | None, processes: int | None,
     engine: str, master: str | None, remote: str | None,
     as_json: bool, out: Path | None, reports: tuple[Path, ...],
@@ -84,7 +86,7 @@ def run_analyzer(
     if book is not None:
         book.check()
     check_place(engine, master, remote)
-    released = Collector(url=url, token=read_secret(token)).fetch(found, batch)
+    released = Collector(url=url, token=read_secret(token), max_batch_bytes=max_batch_bytes).fetch(found, batch)
     with chosen_tallier(engine, master, remote) as tallier, progress(1000, "Opening") as bar:
         answer = analyze(
             released, found, ring, ledger=book, opened_before=OpenedBefore(opened or state_folder() / "opened"),

@@ -16,7 +16,7 @@ from shuffledp.core.outcome import Outcome
 from shuffledp.core.words import KeyedWords
 from shuffledp.engines.file import File
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.client import Client
+from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.keys import KeyList
 from shuffledp.esa.sender import NotDelivered, Sender, submit
 from shuffledp.esa.task import Task
@@ -61,13 +61,13 @@ def submit_command(
     tokens = read_tokens(token) if token is not None else [b""]
     if len(tokens) != 1:
         raise InvalidInput(f"{token} has {len(tokens)} tokens. Give a file with one.")
-    analyzer = _analyzer(analyzer_keys, fingerprint, found, sender)
-    client = Client(task=found, analyzer=analyzer, inner_shufflers=[*map(KeyList.load, shuffler_keys)], folder=state)
     try:
         text = value_file.read().strip()
     except UnicodeDecodeError:
         raise InvalidInput("the value is not text in UTF-8. Save it in that encoding.") from None
-    done = submit(client, text, sender=sender, credential=tokens[0])
+    analyzer, announced = _analyzer(analyzer_keys, fingerprint, found, sender)
+    client = Client(task=found, analyzer=analyzer, inner_shufflers=[*map(KeyList.load, shuffler_keys)], folder=state)
+    done = submit(client, text, sender=sender, credential=tokens[0], announced=announced)
     if not done.outcome.arrived:
         raise InvalidInput(
             f"the shuffler did not take the report ({done.outcome}). Check that task and keys are current."
@@ -128,20 +128,23 @@ def simulate_clients(
         sys.exit(1)
 
 
-def _analyzer(keys: Path | None, fingerprint: str | None, task: Task, sender: Sender) -> KeyList:
-    """The analyzer's keys that the user trusts: a list, or the one key that has the fingerprint."""
+def _analyzer(
+    keys: Path | None, fingerprint: str | None, task: Task, sender: Sender
+) -> tuple[KeyList, Announcement | None]:
+    """The analyzer's keys that the user trusts, and what the shuffler announced if they are known by a fingerprint."""
     if (keys is None) == (fingerprint is None):
         raise InvalidInput(
             "the analyzer's keys must come from the analyzer. Give --analyzer-keys or --analyzer-fingerprint."
         )
     if keys is not None:
-        return KeyList.load(keys)
+        return KeyList.load(keys), None
     if task.hops > 1:
         raise InvalidInput(
             "with several shufflers the shuffler does not know the analyzer's keys. Give --analyzer-keys."
         )
-    announced = sender.described(task).next_keys
-    found = [key for key in announced.keys if announced.fingerprint(key) == str(fingerprint).strip().lower()]
+    announced = sender.described(task)
+    listed = announced.next_keys
+    found = [key for key in listed.keys if listed.fingerprint(key) == str(fingerprint).strip().lower()]
     if not found:
         raise InvalidInput("the shuffler announces no key with this fingerprint. Ask the analyzer for the current one.")
-    return KeyList(role=announced.role, keys=tuple(found))
+    return KeyList(role=listed.role, keys=tuple(found)), announced

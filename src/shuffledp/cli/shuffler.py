@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.config import STORE, config_option
+from shuffledp.cli.download import max_batch_option
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.spark import chosen_openers, opener_option, spark_options
@@ -209,8 +210,8 @@ def close(task: Path, url: str, token: Path, as_json: bool) -> None:
     from shuffledp.esa.collector import Collector
 
     done = Collector(url=url, token=read_secret(token)).close(read_task(task))
-    words = f"released batch {done['batch']} with {counted(done['reports'], 'report')}, SHA-256 {done['sha256']}"
-    show(done, words, as_json=as_json)
+    words = f"released batch {done.batch} with {counted(done.reports, 'report')}, SHA-256 {done.sha256}"
+    show(done.document(), words, as_json=as_json)
 
 
 @shuffler_group.command("forward")
@@ -220,17 +221,19 @@ def close(task: Path, url: str, token: Path, as_json: bool) -> None:
 @click.option("--to", "target", required=True, help="Address of the next shuffler.")
 @click.option("--to-token", type=_FILE, required=True, help="File with the token that allows sending there.")
 @click.option("--batch", type=click.IntRange(1), help="Which batch [default: the latest released one].")
+@max_batch_option
 @json_option
 def forward(
-    task: Path, source: str, token: Path, target: str, to_token: Path, batch: int | None, as_json: bool
-) -> None:
+    task: Path, source: str, token: Path, target: str, to_token: Path, batch: int | None, max_batch_bytes: int, as_json: bool
+) -> None:  # fmt: skip
     """Send a released batch of TASK to the next hop. Doing it again changes nothing."""
     from shuffledp.esa.collector import Collector
     from shuffledp.esa.sender import Sender
 
     found = read_task(task)
     sender, outcomes = Sender(url=target, token=read_secret(to_token)), Counter[Outcome]()
-    for records in Collector(url=source, token=read_secret(token)).records(found, batch):
+    collector = Collector(url=source, token=read_secret(token), max_batch_bytes=max_batch_bytes)
+    for records in collector.records(found, batch):
         outcomes.update(sender.send(found, records))
     refused = Counter({outcome: often for outcome, often in outcomes.items() if not outcome.arrived})
     reports, arrived = outcomes.total(), outcomes.total() - refused.total()

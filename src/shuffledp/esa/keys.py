@@ -24,6 +24,8 @@ from shuffledp.errors import InvalidInput
 Role = Literal["shuffler", "analyzer"]
 State = Literal["PENDING", "ACTIVE", "EXPIRED"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
+_MOST_KEYS: Final = 256
+"""Of one list: no number is in it twice."""
 K = TypeVar("K", "KeyRing", "KeyList")
 
 
@@ -213,6 +215,8 @@ class KeyList:
     def from_document(cls, document: Any) -> Self:
         """Read a published list."""
         try:
+            if len(document["keys"]) > _MOST_KEYS:  # before any is looked at: checking a key takes a while
+                raise ValueError
             keys = tuple(
                 PublicKey(
                     key_id=_byte(key["key_id"]), state=_state(key["state"]),

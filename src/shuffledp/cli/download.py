@@ -1,0 +1,13 @@
+"""Options of commands that fetch a batch."""
+
+import click
+
+from shuffledp.esa.collector import MAX_BATCH_BYTES
+
+max_batch_option = click.option(
+    "--max-batch-bytes",
+    type=click.IntRange(1),
+    default=MAX_BATCH_BYTES,
+    show_default=True,
+    help="Refuse a batch with more bytes: 71 for each message.",
+)

@@ -1,0 +1,21 @@
+"""Texts of others, safe to print: what would steer a terminal, reorder a line or not be seen is written out."""
+
+
+def visible(text: str) -> str:
+    r"""One line that shows every character: those that are not printable as escapes.
+
+    >>> visible("Beta\x1b[2K\repsilon = 0.01\u202e")
+    'Beta\\x1b[2K\\repsilon = 0.01\\u202e'
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def visible_lines(text: str) -> str:
+    r"""The same line by line, for texts of several lines whose line ends are our own.
+
+    >>> visible_lines("yes  12\nno\a  3")
+    'yes  12\nno\\x07  3'
+    """
+    return "\n".join(map(visible, text.split("\n")))
