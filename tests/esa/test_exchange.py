@@ -69,12 +69,12 @@ def test_every_exchange_with_a_hostile_shuffler_ends_with_a_clear_error(
         assert len(error) < 400
 
 
-def test_a_hostile_shuffler_gets_no_more_than_200_megabytes(besieged: dict[str, Any]) -> None:
+def test_a49_a_hostile_shuffler_gets_no_more_than_200_megabytes(besieged: dict[str, Any]) -> None:
     assert UNPACKED > 2 * 200e6
     assert besieged["peak"] < 200e6
 
 
-def test_what_a_hostile_shuffler_can_delay_ends_within_a_minute() -> None:
+def test_a49_what_a_hostile_shuffler_can_delay_ends_within_a_minute() -> None:
     """A submission: one question and the report. A collection: the list and the batch."""
     assert ANSWER_SECONDS + Sender(url="https://x").patience <= 60
     assert 2 * Collector(url="https://x", token="t").patience <= 60
