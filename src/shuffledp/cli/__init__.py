@@ -12,6 +12,7 @@ from shuffledp import __version__
 from shuffledp.cli.examples import with_examples
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM, UNEXPECTED
 from shuffledp.cli.flags import as_flags
+from shuffledp.core.dumps import forbid_core_dumps
 from shuffledp.errors import NoClaim, ShuffledpError
 
 _COMMANDS: Final = {
@@ -38,6 +39,8 @@ _COMMANDS: Final = {
     "verify": "verify:verify_command",
     "web": "web:web_command",
 }
+_WITH_KEYS: Final = frozenset({"analyzer", "client", "keygen", "shuffler", "simulate-clients", "tokens"})
+"""Commands that hold keys, tokens or values of people: none of their processes leaves a core dump."""
 _TOPICS: Final = {
     "Account": {
         "account": "Privacy of a shuffled randomizer, or what it needs",
@@ -88,9 +91,11 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A name that is nearly one of the commands gets a hint."""
+        """A name that is nearly one of the commands gets a hint; one that holds keys is guarded before it is loaded."""
         if args[0] not in _COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx)
+        if args[0] in _WITH_KEYS:
+            forbid_core_dumps()
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

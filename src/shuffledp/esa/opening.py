@@ -20,6 +20,7 @@ from typing import Final, Protocol, Self, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from shuffledp.core.dumps import forbid_core_dumps
 from shuffledp.core.outcome import Outcome
 from shuffledp.esa.crypto import unseal
 from shuffledp.esa.keys import KeyRing, PrivateKey, Role, State
@@ -191,6 +192,7 @@ class _Pool:
 def _help(orders: Connection) -> None:
     """Open what is asked for until the parent is gone; what fails here is done there, where errors and interrupts are handled."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    forbid_core_dumps()
     with suppress(Exception):
         while True:
             job, part, (role, keys) = orders.recv()

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from shuffledp.cluster.pieces import answers, sums_of
 from shuffledp.cluster.session import check_carries_secrets
 from shuffledp.cluster.sums import Found, Noted
+from shuffledp.core.dumps import forbid_core_dumps
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import KeyRing, PrivateKey, Role, State
@@ -141,6 +142,7 @@ def _cut(records: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
 
 
 def _ring(secrets: _Secrets) -> KeyRing:
+    forbid_core_dumps()
     role, keys = secrets
     private = (PrivateKey(key_id=i, state=s, private=X25519PrivateKey.from_private_bytes(raw)) for i, s, raw in keys)
     return KeyRing(role=role, keys=tuple(private))
