@@ -45,6 +45,18 @@ def others_can_read(path: Path) -> bool:
         return False
 
 
+def may_grow(path: Path) -> int | None:
+    """Bytes by which this process may lengthen a file, whatever room its disk has (ulimit -f); None if there is no limit."""
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return None
+    most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if most == resource.RLIM_INFINITY:
+        return None
+    return max(0, most - (path.stat().st_size if path.exists() else 0))
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Replace a file so that a reader sees the old or the new one, never a part."""
     _replace(path, content, private=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 from uuid import UUID
 
-from shuffledp.core.files import alone_in, sync_folder
+from shuffledp.core.files import alone_in, may_grow, sync_folder
 from shuffledp.errors import InvalidInput
 from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.sqlite.making import becoming, begin, make_tables, mark_as_backup
@@ -142,8 +142,12 @@ class Database:
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
     def free_bytes(self) -> int | None:
-        """Room on the disk of the file."""
-        return None if self._memory else shutil.disk_usage(self._path.parent).free
+        """Room on the disk of the file, and in the file and its log if they may only have so many bytes."""
+        if self._memory:
+            return None
+        log = self._path.with_name(f"{self._path.name}-wal")
+        room = shutil.disk_usage(self._path.parent).free, may_grow(self._path), may_grow(log)
+        return min(free for free in room if free is not None)
 
     def tidy(self) -> None:
         """Empty the log, which still has secrets and records that were erased, or that a crash left in it.
