@@ -22,7 +22,6 @@ from shuffledp.core.outcome import Outcome
 from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.bundle import bundled, compact, is_bundle, is_compact
 from shuffledp.esa.client import Client, messages_of
-from shuffledp.esa.commits import Commits
 from shuffledp.esa.crypto import seal_bundle, seal_inner, unseal, wrap
 from shuffledp.esa.http import OCTETS, Service, Tokens
 from shuffledp.esa.keys import KeyRing
@@ -30,6 +29,7 @@ from shuffledp.esa.limits import Limits
 from shuffledp.esa.sender import Sender
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.task import Task
+from shuffledp.esa.waiting import Upload, Waiting
 from shuffledp.esa.wire import Header, decode_message, encode_message, record_length
 from shuffledp.protocols import registry
 from shuffledp.stores.checkpoints import POINTS, Point
@@ -311,7 +311,7 @@ def test_limits_follow_the_length_of_a_report() -> None:
     shuffler = serving(TASK)
     with pytest.raises(InvalidInput, match=r"has 268 bytes, and an upload may have 267\. Raise --max-upload-bytes"):
         Service(shuffler, TOKENS, Limits(max_upload_bytes=267))
-    limits = Limits(max_upload_bytes=268 * 3, max_incoming_bytes=268 * 2, rate_per_address=2.0)
+    limits = Limits(max_upload_bytes=268 * 3, max_incoming_bytes=268 * 2, rate_per_address=0.2)
     app = Service(shuffler, TOKENS, limits, clock=lambda: 0.0).app()
 
     async def answers() -> list[int]:
@@ -328,6 +328,11 @@ def test_limits_follow_the_length_of_a_report() -> None:
         400,
         200,
         429,
-    ]  # two a second were charged: one that is cut short, and a whole one
-    commits = Commits(shuffler, limits)
-    assert [commits.has_room([bytes(268)] * count) for count in (2, 3)] == [True, False]
+    ]  # two in ten seconds were charged: one that is cut short, and a whole one
+
+    async def may_wait(count: int) -> bool:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        records = [bytes(268)] * count
+        return Waiting(limits).add(Upload(task="", window=None, records=records, sender="", done=done, since=0.0))
+
+    assert [asyncio.run(may_wait(count)) for count in (2, 3)] == [True, False]

@@ -18,6 +18,7 @@ import pytest
 from oracles.parties import SHUFFLER, prepared, sealed
 from oracles.parties import SIXTEEN as TASK
 from oracles.server import Server, running, stored
+from shuffledp.esa.connection import OVERHEAD
 from shuffledp.esa.http import OCTETS
 
 HEAD = f"POST /v2/tasks/{TASK.id}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: {OCTETS}\r\n".encode()
@@ -36,8 +37,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def connected(server: Server) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", int(server.url.rsplit(":", 1)[1])), timeout=PATIENCE) as connection:
+def connected(server: Server, address: str = "127.0.0.1") -> Iterator[socket.socket]:
+    """A connection from one of this machine's own addresses."""
+    there = ("127.0.0.1", int(server.url.rsplit(":", 1)[1]))
+    with socket.create_connection(there, timeout=PATIENCE, source_address=(address, 0)) as connection:
         yield connection
 
 
@@ -131,6 +134,30 @@ def test_what_is_not_body_is_short(server: Server, trailer: bytes) -> None:
             send_for_ever(connection, trailer)
 
 
+def get(size: int) -> bytes:
+    """A request with a head of so many bytes."""
+    start = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: "
+    return start + b"x" * (size - len(start) - 4) + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize("piece", [1 << 20, 1000])
+def test_a_head_above_64_kib_is_refused_however_it_arrives(server: Server, piece: int) -> None:
+    for size, status in ((OVERHEAD, b"200 OK"), (OVERHEAD + 1, b"431 "), (OVERHEAD + 60_000, b"431 ")):
+        head = get(size)
+        with connected(server) as connection:
+            with contextlib.suppress(ConnectionError):  # refused before all of it was sent
+                for start in range(0, size, piece):
+                    connection.sendall(head[start : start + piece])
+            answer = rest(connection)
+        assert answer.startswith(b"HTTP/1.1 " + status) or (size > OVERHEAD + 1 and not answer)
+
+
+def test_a_long_head_behind_another_request_is_refused(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(GET + get(OVERHEAD + 100))
+        assert rest(connection).count(b"200 OK") <= 1
+
+
 def send_for_ever(connection: socket.socket, data: bytes) -> None:
     while True:
         connection.sendall(data)
@@ -164,6 +191,36 @@ def test_too_many_connections_are_told_so_and_leave_room_again(server: Server) -
         assert refused.headers["access-control-allow-origin"] == "*"
         while httpx.get(f"{server.url}/healthz").status_code != 200:  # the silent ones are hung up on
             pass
+
+
+def test_silent_connections_from_one_address_keep_nobody_else_from_connecting(server: Server) -> None:
+    with contextlib.ExitStack() as many:
+        for _ in range(60):
+            many.enter_context(connected(server, "127.0.0.2"))
+        for _ in range(10):
+            connection = many.enter_context(connected(server))
+            connection.sendall(GET)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_slow_uploads_from_one_address_keep_nobody_else_from_reporting(tmp_path: Path) -> None:
+    """Three uploads that do not fit together: one is refused, and the others leave less room than a report needs."""
+    folder = prepared(tmp_path / "server", TASK, SHUFFLER)
+    with running(folder, "--max-upload-bytes 2520 --max-incoming-bytes 4096") as server, contextlib.ExitStack() as many:
+        slow = [many.enter_context(connected(server, "127.0.0.2")) for _ in range(3)]
+        for connection in slow:
+            connection.sendall(HEAD + b"Content-Length: 2520\r\n\r\n" + bytes(2000))
+        (refused,), _, _ = select.select(slow, [], [], PATIENCE)
+        assert refused.recv(65536).startswith(b"HTTP/1.1 429 ")
+        slow.remove(refused)
+        for j in range(5):
+            report = sealed(j, TASK)
+            with connected(server) as honest:
+                honest.sendall(HEAD + b"Content-Length: 126\r\nConnection: close\r\n\r\n" + report)
+                assert rest(honest).count(b'"accepted"') == 1
+        (refused,), _, _ = select.select(slow, [], [], PATIENCE)  # it made room for them
+        assert refused.recv(65536).startswith(b"HTTP/1.1 429 ")
+        assert httpx.get(f"{server.url}/readyz").status_code == 200
 
 
 def test_those_who_behave_are_served_beside(server: Server, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from oracles.process import called as run
 from oracles.process import command
 from oracles.process import run as started
 from oracles.scale import examples, full
-from oracles.server import Place, Server, in_open_batches, inner_records
+from oracles.server import Place, Server, in_open_batches, inner_records, running
 from oracles.survey import survey
 from shuffledp import InvalidInput, KeyedWords
 from shuffledp.esa.analyzer import open_batch, result_of
@@ -162,6 +162,20 @@ def test_a6_a_network_that_loses_things_loses_no_report(folder: Path, scheme: st
     server.stop()
     assert in_open_batches(store) == n
     assert inner_records(store) == n
+
+
+def test_a_sender_cuts_what_is_too_much_at_once(folder: Path) -> None:
+    """Where a shuffler takes smaller uploads than usual, or a rate limit refuses one whole."""
+    task = Task.from_document(json.loads((folder / "task.json").read_text()))
+    analyzer, shuffler = (KeyRing.load(folder / f"{role}.key") for role in ("analyzer", "shuffler"))
+    reports = [seal_message(j % 16, task, analyzer.public(), [shuffler.public()]) for j in range(130)]
+    with running(folder, "--max-upload-bytes 6300") as server:
+        assert Sender(url=server.url).send(task, reports) == ["accepted"] * 130
+    with running(folder, "--rate-per-address 0.01 --rate-window 8000") as server:  # 80 at once, and then very few
+        sender = Sender(url=server.url, attempts=1, at_once=1)
+        with pytest.raises(NotDelivered):  # not refused for good
+            sender.send(task, reports)
+        assert sender.send(task, reports[:10]) == ["report_replayed"] * 10
 
 
 def test_senders_give_up_clearly(folder: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from shuffledp.esa.crypto import seal_message
 from shuffledp.esa.http import OCTETS, Service, Tokens
 from shuffledp.esa.keys import KeyRing
 from shuffledp.esa.limits import Limits
-from shuffledp.esa.rate import DEBT, Rate
+from shuffledp.esa.rate import Rate
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.task import Task
 from shuffledp.stores.sqlite.store import SQLiteStore
@@ -45,30 +45,32 @@ class Clock:
         return self.now
 
 
-def passes(rate: Rate, name: str, reports: int) -> float:
-    """How long to wait; 0 if it passed."""
-    pause = rate.wait(name)
-    if not pause:
-        rate.take(name, reports)
-    return pause
-
-
 def test_rates() -> None:
     clock = Clock()
-    rate = Rate(10.0, clock)
-    assert [passes(rate, "a", 5) for _ in range(2)] == [0.0, 0.0]
-    assert passes(rate, "a", 1) > 0
-    assert passes(rate, "b", 100) == 0.0  # a large upload passes, and is paid for later
-    pause = passes(rate, "b", 1)
-    assert pause == pytest.approx(9.0, abs=0.01)
+    rate = Rate(10.0, 2.0, clock)
+    assert rate.most == 20
+    assert [rate.take("a", 10) for _ in range(2)] == [0.0, 0.0]  # what the window allows may come at once
+    assert rate.take("a", 1) == pytest.approx(0.1)
+    assert rate.take("b", 20) == 0.0
+    pause = rate.take("b", 15)
+    assert pause == pytest.approx(1.5)
     clock.now += pause - 0.1
-    assert passes(rate, "b", 1) == pytest.approx(0.1, abs=0.01)
+    assert rate.take("b", 15) == pytest.approx(0.1)  # all or none: nothing was charged in vain
     clock.now += 0.1  # what was said was true
-    assert passes(rate, "b", 1) == 0.0
-    rate.take("c", 1_000_000)
-    assert rate.wait("c") == pytest.approx(DEBT, abs=0.01)  # whatever came, nobody waits longer
+    assert rate.wait("b", 15) == pytest.approx(0.0)
+    assert rate.take("b", 14.9) == 0.0
+    rate.give_back("b", 30)
+    assert rate.level("b") == 20  # never more than the window allows
     clock.now -= 100.0  # a clock that steps back gives nothing away
-    assert passes(rate, "a", 1) > 0
+    assert rate.take("a", 20) > 0
+
+
+def test_a_rate_below_one_report_in_its_window_lets_one_pass() -> None:
+    clock = Clock()
+    rate = Rate(0.01, 10.0, clock)
+    assert rate.most == 1
+    assert rate.take("a", 1) == 0.0
+    assert rate.take("a", 1) == pytest.approx(100.0)
 
 
 @pytest.mark.parametrize("busy", [False, True])
@@ -76,9 +78,9 @@ def test_rates_forget(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
     """Memory is bounded, whoever comes."""
     monkeypatch.setattr("shuffledp.esa.rate._BUCKETS", 100)
     clock = Clock()
-    rate: Any = Rate(1.0, clock)
+    rate: Any = Rate(1.0, 50.0, clock)
     for j in range(1000):
-        passes(rate, str(j), 50)
+        assert rate.take(str(j), 50) == 0.0
         clock.now += 0.01 if busy else 100.0
     assert len(rate._buckets) <= 100
 
@@ -106,11 +108,11 @@ def statuses(limits: Limits, uploads: Sequence[tuple[str, int | bytes]]) -> tupl
 
 def test_a_rate_for_each_address() -> None:
     uploads = [
-        ("192.0.2.1", 6),
+        ("192.0.2.1", 5),
         ("192.0.2.1", 1),
-        ("192.0.2.2", 6),
-        ("2001:db8::1", 6),
-        ("2001:db8::2", 6),
+        ("192.0.2.2", 5),
+        ("2001:db8::1", 5),
+        ("2001:db8::2", 5),
         ("unix", 1),
     ]
     answers, metrics, shuffler = statuses(Limits(rate_per_address=0.5), uploads)
@@ -123,42 +125,136 @@ def test_a_rate_for_each_address() -> None:
         200,
     ]  # a network of IPv6 is one address
     assert answers[1].json()["type"] == "urn:shuffledp:too_often"
-    assert int(answers[1].headers["retry-after"]) == 11
+    assert [int(answers[j].headers["retry-after"]) for j in (1, 4)] == [2, 10]
     assert 'kind="too_often"} 2' in metrics
-    assert shuffler.counters[TASK.id] == {"accepted": 19}
-    mapped = [("::ffff:192.0.2.1", 6), ("::ffff:192.0.2.2", 6), ("::ffff:192.0.2.1", 1)]  # IPv4 on a socket for both
+    assert shuffler.counters[TASK.id] == {"accepted": 16}
+    mapped = [("::ffff:192.0.2.1", 5), ("::ffff:192.0.2.2", 5), ("::ffff:192.0.2.1", 1)]  # IPv4 on a socket for both
     answers, _, _ = statuses(Limits(rate_per_address=0.5), mapped)
     assert [answer.status_code for answer in answers] == [200, 200, 429]
 
 
-def test_a_body_that_never_comes_costs_its_sender() -> None:
-    """Who declares a megabyte, or does not say how much, is charged before any of it is read."""
-    for headers in ({"Content-Length": str(1 << 20)}, {"Transfer-Encoding": "chunked"}):
-        instance, _ = service(Limits(rate_per_address=100.0))
+@pytest.mark.parametrize(
+    "limits", [Limits(rate_per_address=1.0), Limits(rate=1.0), Limits(rate=1.0, rate_per_address=5.0)]
+)
+def test_an_upload_with_more_than_a_rate_allows_in_its_window_is_refused_whole(limits: Limits) -> None:
+    """Waiting would not help, so there is no Retry-After, but the number that would be taken; and nothing was charged."""
+    answers, _, shuffler = statuses(limits, [("192.0.2.1", 11), ("192.0.2.1", 10), ("192.0.2.1", bytes(126 * 8300))])
+    assert [answer.status_code for answer in answers] == [413, 200, 413]
+    for refused in (answers[0], answers[2]):
+        assert refused.json()["type"] == "urn:shuffledp:too_many"
+        assert refused.json()["most"] == 10
+        assert "retry-after" not in refused.headers
+    assert shuffler.counters[TASK.id] == {"accepted": 10}
 
-        async def never() -> AsyncIterator[bytes]:
-            yield b"x" * 126
+
+def test_a_window_for_rates() -> None:
+    uploads = [("192.0.2.1", 20), ("192.0.2.1", 21)]
+    answers, _, _ = statuses(Limits(rate_per_address=1.0, rate_window=20.0), uploads)
+    assert [answer.status_code for answer in answers] == [200, 413]
+
+
+def chunked(limits: Limits, bodies: Sequence[Sequence[bytes] | None]) -> list[httpx.Response]:
+    """Answers to uploads that do not say how long they are; one of None is cut short."""
+
+    async def parts(what: Sequence[bytes] | None) -> AsyncIterator[bytes]:
+        for part in (b"x" * 126,) if what is None else what:
+            yield part
+        if what is None:
             raise ConnectionError
 
-        async def attempt(instance: Service, headers: dict[str, str]) -> httpx.Response:
-            app = instance.app()
-            async with app.router.lifespan_context(app):
-                transport = httpx.ASGITransport(app, client=("192.0.2.1", 1))
-                async with httpx.AsyncClient(transport=transport, base_url="http://shuffler") as web:
+    async def attempt() -> list[httpx.Response]:
+        app = service(limits)[0].app()
+        answers = []
+        async with app.router.lifespan_context(app):
+            transport = httpx.ASGITransport(app, client=("192.0.2.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://shuffler") as web:
+                for what in bodies:
                     with contextlib.suppress(ConnectionError):
-                        await web.post(REPORTS, content=never(), headers=HEADERS | headers)
-                    return await web.post(REPORTS, content=body(1), headers=HEADERS)
+                        answers.append(await web.post(REPORTS, content=parts(what), headers=HEADERS))
+        return answers
 
-        assert asyncio.run(attempt(instance, headers)).json()["type"] == "urn:shuffledp:too_often"
+    return asyncio.run(attempt())
+
+
+def test_an_upload_that_does_not_say_how_long_it_is_is_charged_for_what_it_has() -> None:
+    answers = chunked(Limits(rate_per_address=1.0), [[body(4), body(2)], [body(3)], [body(2)], [body(1)], [body(1)]])
+    assert [answer.status_code for answer in answers] == [200, 200, 429, 429, 429]
+    assert answers[2].headers["retry-after"] == "2"
+    (refused,) = chunked(Limits(rate_per_address=1.0), [[body(11)]])
+    assert (refused.status_code, refused.json()["most"]) == (413, 10)
+
+
+def test_a_body_that_never_comes_costs_its_sender() -> None:
+    """Who declares a megabyte, or does not say how much, is charged before any of it is read."""
+    assert chunked(Limits(rate_per_address=1.0), [None, [body(1)]])[-1].json()["type"] == "urn:shuffledp:too_often"
+
+    async def never() -> AsyncIterator[bytes]:
+        yield b"x" * 126
+        raise ConnectionError
+
+    async def attempt() -> httpx.Response:
+        app = service(Limits(rate_per_address=832.2))[0].app()
+        async with app.router.lifespan_context(app):
+            transport = httpx.ASGITransport(app, client=("192.0.2.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://shuffler") as web:
+                declared = {"Content-Length": str(126 * 8322)}
+                with contextlib.suppress(ConnectionError):
+                    await web.post(REPORTS, content=never(), headers=HEADERS | declared)
+                return await web.post(REPORTS, content=body(1), headers=HEADERS)
+
+    assert asyncio.run(attempt()).json()["type"] == "urn:shuffledp:too_often"
 
 
 def test_a_rate_for_everybody() -> None:
-    answers, _, _ = statuses(Limits(rate=0.5), [("192.0.2.1", 6), ("192.0.2.2", 6)])
+    """Whoever does not get a turn in time hears when to try again."""
+    limits = Limits(rate=0.5, turn_timeout=0.01)
+    answers, _, _ = statuses(limits, [("192.0.2.1", 5), ("192.0.2.2", 5)])
     assert [answer.status_code for answer in answers] == [200, 429]
-    # who is refused for its address does not use up what is for everybody
-    both = Limits(rate=8.0, rate_per_address=0.1)
-    answers, _, _ = statuses(both, [("192.0.2.1", 1), *[("192.0.2.1", 50)] * 5, ("192.0.2.2", 1)])
-    assert [answer.status_code for answer in answers] == [200, *[429] * 5, 200]
+    assert answers[1].json()["type"] == "urn:shuffledp:too_often"
+    assert answers[1].headers["retry-after"] == "10"
+    # garbage, and who is refused for its address, do not use up what is for everybody
+    both = Limits(rate=0.8, rate_per_address=5.0, turn_timeout=0.01)
+    answers, _, _ = statuses(both, [*[("192.0.2.1", bytes(126 * 8))] * 7, ("192.0.2.2", 8)])
+    assert [answer.status_code for answer in answers] == [*[200] * 6, 429, 200]
+
+
+def test_one_sender_does_not_use_up_the_rate_of_everybody() -> None:
+    """While one sender has many uploads waiting, others have their turn after one of its each."""
+    clock = Clock()
+    shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0)
+    shuffler.serve(TASK, ANALYZER.public())
+    instance = Service(shuffler, TOKENS, Limits(rate=5.0, turn_timeout=3600.0), clock=clock)
+    order: list[str] = []
+
+    async def upload(app: Any, address: str, content: bytes) -> None:
+        transport = httpx.ASGITransport(app, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://shuffler") as web:
+            answer = await web.post(REPORTS, content=content, headers=HEADERS)
+        assert answer.json()["outcomes"] == ["accepted"] * (len(content) // 126)
+        order.append(address)
+
+    async def attempt() -> None:
+        app = instance.app()
+        async with app.router.lifespan_context(app):
+            await upload(app, "192.0.2.1", body(50))  # as many as the window allows
+            crowd = [asyncio.create_task(upload(app, "192.0.2.1", body(1))) for _ in range(20)]
+            while len(waiting(instance)) < 20:
+                await asyncio.sleep(0)
+            others = [asyncio.create_task(upload(app, f"192.0.2.{j}", body(1))) for j in range(2, 7)]
+            while len(waiting(instance)) < 25:
+                await asyncio.sleep(0)
+            clock.now += 1.2  # six reports: one of each sender
+            await asyncio.gather(*others)
+            assert sum(task.done() for task in crowd) <= 1
+            clock.now += 100.0
+            await asyncio.gather(*crowd)
+
+    def waiting(instance: Any) -> list[Any]:
+        return [turn for queue in instance._turns._waiting.values() for turn in queue]
+
+    asyncio.run(attempt())
+    assert len(order) == 26
+    assert {f"192.0.2.{j}" for j in range(2, 7)} <= set(order[1:7])
 
 
 @pytest.mark.parametrize(

@@ -175,10 +175,12 @@ def test_busy_troubled_and_stopping_shufflers_answer_as_documented(monkeypatch: 
         raise StoreUnavailable("full")
 
     shuffler = serving(EIGHT)
-    crowded = Service(shuffler, TOKENS, Limits(max_waiting_reports=1, rate_per_address=1.0), clock=lambda: 0.0)
+    crowded = Service(shuffler, TOKENS, Limits(max_waiting_reports=1, rate_per_address=0.2), clock=lambda: 0.0)
     with TestClient(crowded.app(), raise_server_exceptions=False) as web:
         answers = [web.post(f"{TASK}/reports", headers=BYTES, content=bytes(252)) for _ in range(2)]
-        assert [answer.json()["type"] for answer in answers] == ["urn:shuffledp:busy", "urn:shuffledp:too_often"]
+        answers.append(web.post(f"{TASK}/reports", headers=BYTES, content=bytes(378)))
+        kinds = ["urn:shuffledp:busy", "urn:shuffledp:too_often", "urn:shuffledp:too_many"]
+        assert [answer.json()["type"] for answer in answers] == kinds
         with monkeypatch.context() as patch:
             patch.setattr(type(shuffler.store), "batches", trouble)
             patch.setattr(type(shuffler.store), "check", trouble)
@@ -187,7 +189,7 @@ def test_busy_troubled_and_stopping_shufflers_answer_as_documented(monkeypatch: 
         answers += [web.get("/readyz"), web.post(f"{TASK}/batches/close", headers=OPERATOR)]
     for answer in answers:
         check(answer)
-    assert [answer.status_code for answer in answers] == [429, 429, 503, 503, 503, 503, 409]
+    assert [answer.status_code for answer in answers] == [429, 429, 413, 503, 503, 503, 503, 409]
 
 
 def test_schemas_take_what_is_exchanged_and_nothing_else() -> None:

@@ -6,8 +6,10 @@ import ipaddress
 import json
 import os
 import re
+import resource
 import signal
 import socket
+import time
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -23,7 +25,7 @@ from oracles.parties import PARTIES, SHUFFLER, prepared, sealed
 from oracles.parties import SIXTEEN as TASK
 from oracles.process import called as run
 from oracles.process import run as started
-from oracles.server import TOKENS, running, stored
+from oracles.server import TOKENS, Server, running, stored
 from shuffledp.cli.shuffler import serve
 from shuffledp.esa.collector import Collector
 from shuffledp.esa.http import OCTETS
@@ -292,3 +294,72 @@ def test_hostile_connections_leave_no_traceback_and_no_memory(folder: Path) -> N
 
 def resident(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+# Logs
+
+
+def test_requests_that_are_not_http_fill_no_log(folder: Path) -> None:
+    with running(folder, "--log-lines 5") as server:
+        port = int(server.url.rsplit(":", 1)[1])
+        for _ in range(50):
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+                connection.sendall(b"nonsense\r\n\r\n")
+                assert b" 400 " in connection.recv(65536)
+        _, errors = server.stop()
+    lines = [line for line in errors.splitlines() if "Invalid HTTP" in line]
+    assert len(lines) == 6
+    assert "45 more like this were not logged" in lines[-1]
+
+
+def ready(server: Server, status: int) -> list[str]:
+    """Ask until it is ready, or not, because an answer is reused for a second: what is wrong."""
+    for _ in range(600):
+        answer = httpx.get(f"{server.url}/readyz")
+        if answer.status_code == status:
+            return [] if status == 200 else list(answer.json()["wrong"])
+        time.sleep(0.1)
+    raise AssertionError(f"/readyz never says {status}")
+
+
+def test_a_store_that_may_not_grow_is_not_ready_and_fills_no_log(folder: Path) -> None:
+    """A file-size limit, under which the disk has room: nothing is lost, and once it is lifted all is well."""
+    with running(folder, "--log-lines 5") as server:
+
+        def may_be(size: int) -> None:
+            """Limit the files of the shuffler to so many bytes."""
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+        sender = Sender(url=server.url, attempts=1)
+        assert sender.send(TASK, [sealed(1, TASK)]) == ["accepted"]
+        assert ready(server, 200) == []
+        may_be(50_000_000)
+        assert ready(server, 503) == ["the store has too little room"]
+        may_be(4096)  # not even a page of the log of the database
+        refused = [sealed(j % 16, TASK) for j in range(40)]
+        for report in refused:
+            with pytest.raises(NotDelivered):
+                sender.send(TASK, [report])
+        ready(server, 503)
+        may_be(resource.RLIM_INFINITY)
+        assert set(Sender(url=server.url).send(TASK, refused)) == {"accepted"}
+        assert ready(server, 200) == []
+        _, errors = server.stop()
+    lines = [line for line in errors.splitlines() if "not accepted" in line]
+    assert len(lines) == 6
+    assert "35 more like this were not logged" in lines[-1]
+
+
+# Core dumps
+
+
+def test_a_shuffler_and_its_helpers_leave_no_core_dumps(folder: Path) -> None:
+    with running(folder, "--processes 2") as server:
+        assert set(Sender(url=server.url).send(TASK, [sealed(j % 16, TASK) for j in range(300)])) == {"accepted"}
+        pid = server.process.pid
+        helpers = [
+            int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
+        ]
+        assert len(helpers) >= 2
+        for process in (pid, *helpers):
+            assert resource.prlimit(process, resource.RLIMIT_CORE) == (0, 0)

@@ -1,5 +1,6 @@
 """/healthz says that the process is alive, /readyz whether it should get reports, and if not, why."""
 
+import asyncio
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
@@ -126,6 +128,34 @@ def test_a_store_that_hangs(web: TestClient, stuck: threading.Event, tmp_path: P
     while (again := web.post(REPORTS, content=sent, headers=HEADERS)).status_code != 200:
         pass
     assert again.json()["outcomes"] == ["report_replayed"]
+
+
+@pytest.mark.parametrize("limits", [Limits(max_waiting_uploads=1, ready_wait=3600.0, answer_timeout=3600.0)])
+def test_a_queue_that_would_take_nobody(service: Service, may_write: threading.Event) -> None:
+    """While as much waits as may wait, and nobody has so much of it that it could give way to a newcomer."""
+
+    async def attempt() -> None:
+        app = service.app()
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shuffler") as web,
+        ):
+            assert (await web.get("/readyz")).status_code == 200
+            may_write.clear()
+            waiting, sent = service._commits.waiting, []
+            for waits in (0, 1):  # the first is being written by then
+                sent.append(asyncio.create_task(web.post(REPORTS, content=sealed(waits, TASK), headers=HEADERS)))
+                while (waiting.reports, len(waiting)) != (1 + waits, waits):
+                    await asyncio.sleep(0)
+            asking = asyncio.create_task(web.get("/readyz"))
+            assert (await web.post(REPORTS, content=sealed(3, TASK), headers=HEADERS)).status_code == 429
+            may_write.set()  # only then does the store answer
+            answer = await asking
+            assert answer.json()["wrong"] == ["too many reports are waiting to be written"]
+            assert {(await one).status_code for one in sent} == {200}
+            assert (await web.get("/readyz")).status_code == 200
+
+    asyncio.run(attempt())
 
 
 def test_a_shuffler_that_stops(service: Service, web: TestClient) -> None:

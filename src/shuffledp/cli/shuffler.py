@@ -39,8 +39,8 @@ from shuffledp.stores.witness import Witness
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
-_OWN_FILES = 100
-"""Files that a shuffler opens besides its connections."""
+_OWN_FILES = 150
+"""Files that a shuffler opens besides its connections, and connections that are only told that there are too many."""
 
 
 def _witness_option(command: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Uploads waiting for the disk: those that wait together are opened and written together, in the order of arrival.
+"""Uploads that wait for the disk are opened and written together, those of each sender in turn.
 
 While some are written the next are opened. All writing is done in one thread. An upload is answered only when what was accepted
 of it is on disk.
@@ -8,10 +8,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -20,21 +18,11 @@ from shuffledp.core.outcome import Outcome
 from shuffledp.esa.limits import Limits
 from shuffledp.esa.opening import WORTH_ASKING
 from shuffledp.esa.shuffler import Shuffler, Unsealed
+from shuffledp.esa.waiting import Crowded, Upload, Waiting
 from shuffledp.stores.store import StoreUnavailable
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 T = TypeVar("T")
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Upload:
-    """Reports of one request, and where the answer goes."""
-
-    task: str
-    window: int | None
-    records: list[bytes] = field(repr=False)
-    done: "asyncio.Future[Any]"
-    since: float
 
 
 class Commits:
@@ -44,61 +32,43 @@ class Commits:
         self._shuffler, self._limits = shuffler, limits
         self._writing = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writing")
         self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
-        self._queue: OrderedDict[Upload, None] = OrderedDict()
-        self._begun: OrderedDict[Upload, None] = OrderedDict()
+        self.waiting = Waiting(limits)
         self._arrived = asyncio.Event()
         self._stopping = False
-        self.reports = self._bytes = 0
-        """Reports waiting, and their bytes."""
-
-    def has_room(self, records: Sequence[bytes]) -> bool:
-        """Whether these reports may wait too."""
-        more = sum(map(len, records))
-        fits = self.reports + len(records) <= self._limits.max_waiting_reports
-        fits = fits and self._bytes + more <= self._limits.max_incoming_bytes
-        return fits and len(self._queue) < self._limits.max_waiting_uploads
-
-    def _waiting(self, uploads: Sequence[Upload], sign: int) -> None:
-        """Count uploads that begin (1) or end (-1) to wait."""
-        records = [record for upload in uploads for record in upload.records]
-        self.reports += sign * len(records)
-        self._bytes += sign * sum(map(len, records))
 
     def oldest(self) -> float:
         """Seconds that the oldest upload has been waiting; 0 if there is none."""
-        upload = next(iter(self._begun or self._queue), None)
-        return 0.0 if upload is None else time.monotonic() - upload.since
+        since = self.waiting.since()
+        return 0.0 if since is None else time.monotonic() - since
 
-    async def add(self, task: str, window: int | None, records: list[bytes]) -> Sequence[Outcome]:
+    async def add(self, task: str, window: int | None, records: list[bytes], sender: str = "") -> Sequence[Outcome]:
         """The outcome of each report, once it is on disk.
 
         Raises:
+            Crowded: there was no room for them, or it went to others. None is kept.
             TimeoutError: they waited too long. If they are being written they may be kept all the same.
             StoreUnavailable: none is kept.
         """
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        upload = Upload(task=task, window=window, records=records, done=done, since=time.monotonic())
-        self._queue[upload] = None
-        self._waiting([upload], 1)
+        upload = Upload(
+            task=task, window=window, records=records, sender=sender, done=done, since=time.monotonic()
+        )  # fmt: skip
+        if not self.waiting.add(upload):
+            raise Crowded
         self._arrived.set()
         try:
             outcomes: Sequence[Outcome] = await done
             return outcomes
         finally:
-            if upload in self._queue:  # nobody is waiting for it any more
-                del self._queue[upload]
-                self._waiting([upload], -1)
+            self.waiting.withdraw(upload)  # nobody waits for it any more
 
     async def watch(self) -> None:
         """Answer whoever has waited too long; looking at the oldest now and then costs less than one timer per upload."""
         most = self._limits.answer_timeout
         while True:
             await asyncio.sleep(min(1.0, most / 4))
-            for upload in (*self._begun, *self._queue):
-                if time.monotonic() - upload.since < most:
-                    break
-                if not upload.done.done():
-                    upload.done.set_exception(TimeoutError())
+            for upload in self.waiting.before(time.monotonic() - most):
+                upload.refuse(TimeoutError())
 
     async def write(self, job: Callable[..., T], *values: Any) -> T:
         """Run a job in the thread that writes."""
@@ -110,13 +80,8 @@ class Commits:
         while True:
             await self._arrived.wait()
             self._arrived.clear()
-            while self._queue:
-                together, count = list[Upload](), 0
-                while self._queue and count < self._limits.reports_per_commit:
-                    upload, _ = self._queue.popitem(last=False)
-                    self._begun[upload] = None
-                    together.append(upload)
-                    count += len(upload.records)
+            while self.waiting:
+                together = list(self.waiting.begin())
                 for task, window in {(upload.task, upload.window) for upload in together}:
                     uploads = [upload for upload in together if (upload.task, upload.window) == (task, window)]
                     records = [record for upload in uploads for record in upload.records]
@@ -143,13 +108,11 @@ class Commits:
         except Exception as error:  # the waiting requests are told; the loop continues
             LOG.error("%d uploads were not accepted: %s", len(uploads), told(error))
             for upload in uploads:
-                if not upload.done.done():
-                    upload.done.set_exception(error if isinstance(error, StoreUnavailable) else NotWritten())
+                upload.refuse(error if isinstance(error, StoreUnavailable) else NotWritten())
             return
         finally:
-            self._waiting(uploads, -1)
             for upload in uploads:
-                del self._begun[upload]
+                self.waiting.over(upload)
         self._shuffler.reached("accept: about to answer")
         start = 0
         for upload in uploads:

@@ -12,7 +12,9 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from shuffledp.esa.limits import Limits
+from shuffledp.esa.places import Places
 from shuffledp.esa.problem import MEDIA_TYPE, HttpProblem
+from shuffledp.esa.rate import network
 
 OVERHEAD: Final = 64 * 1024
 """Bytes that a request may have besides its body: head, chunk sizes, trailers, stray line ends."""
@@ -24,27 +26,33 @@ _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Connection(HttpToolsProtocol):
-    """HTTP/1.1 as uvicorn speaks it, within these bounds; a client that exceeds them is hung up on."""
+    """HTTP/1.1 as uvicorn speaks it, within these bounds; a client that exceeds them is hung up on.
 
-    def __init__(self, *values: Any, limits: Limits, **more: Any) -> None:
+    Attributes:
+        sender: whose connection it is, for the shares of each.
+    """
+
+    def __init__(self, *values: Any, limits: Limits, places: Places, **more: Any) -> None:
         super().__init__(*values, **more)
-        self._limits = limits
-        self._most, self.limit_concurrency = self.limit_concurrency, None  # refused here, as problem details
+        self._limits, self._places = limits, places
         self._service = self.app
         self._running: RequestResponseCycle | None = None
-        self._requests = self._overhead = 0
+        self._requests = self._overhead = self._head = self._answering = 0
+        self._lost, self.sender = False, ""
         self._in_head = self._in_body = False
-        self._state, self._watched = "", 0
+        self._state, self._watched, self._entered = "", 0, _NEVER
         self._due = self._rings = _NEVER
         self._alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Start the deadline for the first request."""
+        """Take a place, and start the deadline for the first request."""
         super().connection_made(transport)
+        self.sender = "" if self.client is None else network(self.client[0])
+        self._places.arrive(self)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wake every request that still waits for its body or its turn."""
+        """Wake every request that still waits for its body or its turn; one that is being answered keeps its place."""
         if self._alarm is not None:
             self._alarm.cancel()
         for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):  # uvicorn tells only the last one
@@ -53,29 +61,67 @@ class Connection(HttpToolsProtocol):
                 cycle.message_event.set()
         self.pipeline.clear()
         super().connection_lost(exc)
+        self._lost = True
+        if not self._answering:
+            self._places.leave(self)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser; hang up if there is more than a request needs besides its body."""
-        self._overhead += len(data)
-        super().data_received(data)
-        if self._overhead > OVERHEAD:
-            self.transport.abort()
+        """Feed the parser, never more than may be overhead at once; refuse what is more than a request needs besides its body."""
+        while data and not self.transport.is_closing():
+            if self._overhead >= OVERHEAD:
+                self._too_long()
+                break
+            piece = data[: OVERHEAD - self._overhead]
+            data = data[len(piece) :]
+            self._overhead += len(piece)
+            super().data_received(piece)
         self._watch()
+
+    def _too_long(self) -> None:
+        """Say that a head is too long, if nothing else is being said; and hang up."""
+        if self._in_head and (self._running is None or self._running.response_complete):
+            self._refuse(HttpProblem(431, "head_too_large", f"the head of a request has at most {OVERHEAD} bytes"))
+        else:
+            self.transport.abort()
 
     def on_message_begin(self) -> None:
         """Count the request."""
         super().on_message_begin()
         self._requests += 1
-        self._in_head = True
+        self._in_head, self._head = True, 0
+
+    def on_url(self, url: bytes) -> None:
+        """Measure the head."""
+        self._measure(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Measure the head: what came before it in the same packet may have hidden its length."""
+        self._measure(len(name) + len(value) + len(": \r\n"))
+        super().on_header(name, value)
+
+    def _measure(self, size: int) -> None:
+        self._head += size
+        if self._head > OVERHEAD:
+            raise ValueError("the head is too long")  # to the parser, which stops
 
     def on_headers_complete(self) -> None:
         """Choose who answers: the service, or a refusal if there are too many connections."""
         self._in_head, self._in_body = False, True
-        full = self._most is not None and max(len(self.connections), len(self.tasks)) > self._most
-        self.app = _full if full else self._service
+        self.app = self._answer if self._places.seated(self) else _full
         super().on_headers_complete()
         if len(self.pipeline) > PIPELINE:
             raise ValueError("too many requests at once")  # to the parser, which stops
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        """Let the service answer. A client that does not wait for that has its place until then all the same."""
+        self._answering += 1
+        try:
+            await self._service(scope, receive, send)
+        finally:
+            self._answering -= 1
+            if self._lost and not self._answering:
+                self._places.leave(self)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle
@@ -108,7 +154,10 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP, as problem details."""
-        self._refuse(HttpProblem(400, "invalid_http", msg.lower().rstrip(".")))
+        if self._head > OVERHEAD:
+            self._too_long()
+        else:
+            self._refuse(HttpProblem(400, "invalid_http", msg.lower().rstrip(".")))
 
     def _refuse(self, problem: HttpProblem) -> None:
         """Answer without the service, and end the connection."""
@@ -119,6 +168,10 @@ class Connection(HttpToolsProtocol):
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
         self.transport.write(STATUS_LINE[problem.status] + head.encode() + body)
         self.transport.close()
+
+    def silent_since(self) -> float | None:
+        """When it began to wait for its client, by the loop's clock; None while the client waits for an answer or reads one."""
+        return None if self._state in ("answering", "sending") else self._entered
 
     def _over(self) -> None:
         """The deadline of the current state has passed."""
@@ -140,7 +193,7 @@ class Connection(HttpToolsProtocol):
         state, seconds = self._current()
         if state is self._state and self._requests == self._watched:
             return
-        self._state, self._watched = state, self._requests
+        self._state, self._watched, self._entered = state, self._requests, self.loop.time()
         self._due = _NEVER if seconds is None else self.loop.time() + seconds
         if self._due < self._rings:
             self._set_alarm()

@@ -11,7 +11,7 @@ import hmac
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.arrivals import Arrivals, Arriving
 from shuffledp.esa.commits import Commits, NotWritten, told
 from shuffledp.esa.keys import KeyList, KeyRing
 from shuffledp.esa.limits import Limits
@@ -35,6 +36,8 @@ from shuffledp.esa.rate import Rate, network
 from shuffledp.esa.readiness import Readiness
 from shuffledp.esa.renewal import Renewal
 from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.turns import Turns
+from shuffledp.esa.waiting import Crowded
 from shuffledp.esa.wire import split
 from shuffledp.stores.batch import Batch
 from shuffledp.stores.store import StoreUnavailable
@@ -77,7 +80,7 @@ class Service:
     ) -> None:
         """`keys` and `next_keys`, by task, are asked at every tick for the current ones, so that rotation needs no restart.
 
-        `clock` is for the rates.
+        `clock` is for the rates and for uploads that arrive.
         """
         if tokens.forward is None and any(map(shuffler.is_inner, shuffler.tasks)):
             raise InvalidInput(
@@ -91,18 +94,18 @@ class Service:
                 f"a report of these tasks has {longest:,} bytes, and an upload may have {self._limits.max_upload_bytes:,}. "
                 "Raise --max-upload-bytes."
             )
-        self._rate, self._rate_per_address = (
-            None if most is None else Rate(most, clock) for most in (self._limits.rate, self._limits.rate_per_address)
-        )
+        rate, each, window = self._limits.rate, self._limits.rate_per_address, self._limits.rate_window
+        self._turns = None if rate is None else Turns(rate, window, self._limits.max_waiting_uploads, clock)
+        self._rate_per_address = None if each is None else Rate(each, window, clock)
+        self._arrivals = Arrivals(self._limits.max_incoming_bytes, clock)
         self._commits = Commits(shuffler, self._limits)
         self._releaser, self._reader = shuffler.twin(), shuffler.twin()
         self._releasing, self._reading = (
             ThreadPoolExecutor(max_workers=1, thread_name_prefix=name) for name in ("releasing", "reading")
         )
-        self._metrics = Metrics(self._reader, lambda: self._commits.reports)
+        self._metrics = Metrics(self._reader, lambda: self._commits.waiting.reports)
         self._readiness = Readiness(self._commits, shuffler, self._limits)
         self._renewal = Renewal(shuffler, keys, next_keys)
-        self._arriving = 0
         self._draining = self._gave_up = False
         self._answers: set[asyncio.Task[Any] | None] = set()
 
@@ -240,56 +243,101 @@ class Service:
         if meant is not None and not (meant.isascii() and meant.isdecimal() and len(meant) <= 18):
             raise HttpProblem(400, "invalid_message", "a window is a number that the shuffler announced")
         window = None if meant is None else int(meant)
-        declared, length = self._declared(request), self._shuffler.upload_length(task_id)
-        self._check_rates(
-            request, -(-declared // length)
-        )  # before the body: one that never arrives must cost its sender too
-        body = await self._body(request)
-        if self._draining:
-            raise _stopping()
-        records = split(body, length)
-        if records is None:
-            raise HttpProblem(400, "invalid_message", "the body is not a whole number of reports")
-        if not self._commits.has_room(records):
-            raise HttpProblem(429, "busy", "too many reports are waiting", retry_after=1)
-        outcomes = await self._commits.add(task_id, window, records)
-        if self._rate is not None:  # one sender's garbage must not use up the others' share
-            self._rate.take("", outcomes.count(Outcome.ACCEPTED))
+        sender = "" if request.client is None else network(request.client.host)
+        length = self._shuffler.upload_length(task_id)
+        # before the body: one that never arrives must cost its sender too
+        charged = self._charge(sender, self._declared(request), length)
+        with self._arriving(sender) as arriving:
+            records = await self._records(request, arriving, length)
+            self._charge_for_all(sender, charged, len(records))
+            await self._turn(sender, len(records))
+        accepted = 0
+        try:
+            outcomes = await self._commits.add(task_id, window, records, sender)
+            accepted = outcomes.count(Outcome.ACCEPTED)
+        except Crowded:
+            raise _crowded() from None
+        finally:
+            if self._turns is not None:  # one sender's garbage must not use up the others' share
+                self._turns.give_back(len(records) - accepted)
         return JSONResponse({"outcomes": outcomes})
 
-    def _check_rates(self, request: Request, reports: int) -> None:
-        """Refuse whoever exceeds a rate, saying when to try again; charge the others for all they send, good or bad."""
-        rate, each = self._rate, self._rate_per_address
-        sender = "" if each is None or request.client is None else network(request.client.host)
-        pause = max(0.0 if rate is None else rate.wait(""), 0.0 if each is None else each.wait(sender))
-        if pause:
-            raise HttpProblem(429, "too_often", "rate limit exceeded", retry_after=math.ceil(pause))
-        if each is not None:
-            each.take(sender, max(1, reports))
-
-    def _declared(self, request: Request) -> int:
-        """Length of the body as declared; the largest allowed, if it is not declared."""
+    def _declared(self, request: Request) -> int | None:
+        """Length of the body as declared; None if it is not."""
         most = self._limits.max_upload_bytes
-        declared = request.headers.get("content-length", str(most))
-        if not declared.isdecimal() or len(declared) > 18 or int(declared) > most:
+        declared = request.headers.get("content-length")
+        if declared is not None and not (declared.isdecimal() and len(declared) <= 18 and int(declared) <= most):
             raise _too_large(most)
-        return int(declared)
+        return None if declared is None else int(declared)
 
-    async def _body(self, request: Request) -> bytes:
-        most = self._limits.max_upload_bytes
-        parts, size = [], 0
-        try:
-            async for part in request.stream():  # the connection has a deadline for this
-                size += len(part)
-                self._arriving += len(part)
-                if size > most:
-                    raise _too_large(most)
-                if self._arriving > self._limits.max_incoming_bytes:
-                    raise HttpProblem(429, "busy", "too many uploads are arriving", retry_after=1)
-                parts.append(part)
-        finally:
-            self._arriving -= size
-        return b"".join(parts)
+    @property
+    def _most_reports(self) -> float:
+        """Reports in one upload that the rates allow."""
+        return min((rate.most for rate in (self._turns, self._rate_per_address) if rate is not None), default=math.inf)
+
+    def _charge(self, sender: str, declared: int | None, length: int) -> int:
+        """Charge a sender for what it is about to send, good or bad, or all that it may send if it does not say how much."""
+        reports = 1 if declared is None else max(1, -(-declared // length))
+        if reports > self._most_reports:
+            raise _too_many(int(self._most_reports))
+        rate = self._rate_per_address
+        if rate is None:
+            return 0
+        if declared is None:
+            reports = max(1, min(int(rate.level(sender)), self._limits.max_upload_bytes // length))
+        if pause := rate.take(sender, reports):
+            raise _too_often(pause)
+        return reports
+
+    def _charge_for_all(self, sender: str, charged: int, reports: int) -> None:
+        """Charge for the rest of an upload that did not say how much it was, or give back what it did not need."""
+        if self._rate_per_address is None:
+            return
+        if reports < charged:
+            self._rate_per_address.give_back(sender, charged - reports)
+        elif self._rate_per_address.take(sender, reports - charged):
+            raise _too_often(self._rate_per_address.wait(sender, reports))
+
+    async def _turn(self, sender: str, reports: int) -> None:
+        """Wait until it is this sender's turn, if there is a rate for everybody."""
+        if self._turns is not None:
+            try:
+                await self._turns.take(sender, reports, self._limits.turn_timeout)
+            except Crowded:
+                raise _crowded() from None
+            except TimeoutError:
+                raise _too_often(min(self._limits.rate_window, self._turns.wait(reports))) from None
+
+    @contextlib.contextmanager
+    def _arriving(self, sender: str) -> Iterator[Arriving]:
+        """An upload until it can be written down; it is refused if it has to make room for others."""
+        me = asyncio.current_task()
+        with self._arrivals.upload(sender, lambda: None if me is None else me.cancel()) as arriving:
+            try:
+                yield arriving
+            except asyncio.CancelledError:
+                if me is None or not arriving.dropped:
+                    raise
+                me.uncancel()
+                raise _no_room() from None
+
+    async def _records(self, request: Request, arriving: Arriving, length: int) -> list[bytes]:
+        """The reports of an upload, once all have arrived."""
+        most, most_reports = self._limits.max_upload_bytes, self._most_reports
+        async for part in request.stream():  # the connection has a deadline for this
+            size = len(arriving.body) + len(part)
+            if size > most:
+                raise _too_large(most)
+            if size > length * most_reports:
+                raise _too_many(int(most_reports))
+            if not self._arrivals.add(arriving, part):
+                raise _no_room()
+        if self._draining:
+            raise _stopping()
+        records = split(bytes(arriving.body), length)
+        if records is None:
+            raise HttpProblem(400, "invalid_message", "the body is not a whole number of reports")
+        return records
 
     async def _describe(self, request: Request) -> Response:
         task_id = self._known(request)
@@ -411,6 +459,24 @@ def _unknown_task() -> HttpProblem:
 
 def _too_large(most: int) -> HttpProblem:
     return HttpProblem(413, "invalid_message", f"a body has at most {most} bytes")
+
+
+def _too_many(most: int) -> HttpProblem:
+    words = f"the rate limit allows at most {most} reports in one upload: send fewer at once"
+    return HttpProblem(413, "too_many", words, most=most)
+
+
+def _too_often(pause: float) -> HttpProblem:
+    return HttpProblem(429, "too_often", "rate limit exceeded", retry_after=max(1, math.ceil(pause)))
+
+
+def _no_room() -> HttpProblem:
+    words = "there is no room for all uploads that are arriving, and the slowest are refused"
+    return HttpProblem(429, "busy", words, retry_after=1)
+
+
+def _crowded() -> HttpProblem:
+    return HttpProblem(429, "busy", "too many reports are waiting", retry_after=1)
 
 
 def _stopping() -> HttpProblem:

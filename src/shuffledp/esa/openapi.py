@@ -23,15 +23,19 @@ PROBLEMS: Final[dict[ProblemKind, str]] = {
     (408, "too_slow"): "The body did not arrive in time.",
     (409, "batch_too_small"): "The open batch has fewer reports than a release needs, and stays open.",
     (413, "invalid_message"): "The body is too large.",
+    (413, "too_many"): "The rate limit allows fewer reports in one upload, at most `most`: send fewer at once.",
     (415, "invalid_message"): "The body is not application/octet-stream.",
     (429, "busy"): "Too much is waiting: send the same bytes later.",
     (429, "too_often"): "Rate limit exceeded: send the same bytes later.",
+    (431, "head_too_large"): "The head of the request has more than 64 KiB.",
     (503, "unavailable"): "The store cannot be written to, or the shuffler is stopping: send the same bytes later.",
     (503, "busy"): "There are too many connections: send the same bytes later.",
     (503, "not_ready"): "The shuffler should get no reports now.",
 }
 """Every refusal."""
-EVERYWHERE: Final[tuple[ProblemKind, ...]] = ((400, "invalid_http"), (503, "unavailable"), (503, "busy"))
+EVERYWHERE: Final[tuple[ProblemKind, ...]] = (
+    (400, "invalid_http"), (431, "head_too_large"), (503, "unavailable"), (503, "busy")
+)  # fmt: skip
 _OCTETS: Final = "application/octet-stream"
 _PROBLEM: Final = "application/problem+json"
 TokenHolder = Literal["operator", "analyzer", "forward"]
@@ -81,7 +85,7 @@ OPERATIONS: Final = (
         answer="application/json", schema=ref("Outcomes"), role="forward",
         problems=(
             (400, "invalid_message"), (400, "disconnected"), _UNAUTHORIZED, _NO_TASK, (408, "too_slow"),
-            (413, "invalid_message"), (415, "invalid_message"), (429, "busy"), (429, "too_often"),
+            (413, "invalid_message"), (413, "too_many"), (415, "invalid_message"), (429, "busy"), (429, "too_often"),
         ),
     ),
     Operation(
@@ -182,7 +186,8 @@ def _preflight(operation: Operation) -> dict[str, Any]:
         "parameters": _parameters(operation),
         "responses": {
             "204": {"description": "They may."},
-            "400": _refusal(400, [(400, "invalid_http")]),
+            "400": _refusal(400, EVERYWHERE),
+            "431": _refusal(431, EVERYWHERE),
             "503": _refusal(503, EVERYWHERE),
         },
     }
@@ -333,6 +338,9 @@ _SCHEMAS: Final[dict[str, Any]] = {
             "title": TEXT,
             "status": whole(400, 599),
         },
-        {"wrong": {"type": "array", "items": TEXT, "description": "Of not_ready: why."}},
+        {
+            "wrong": {"type": "array", "items": TEXT, "description": "Of not_ready: why."},
+            "most": whole(1) | {"description": "Of too_many: reports that one upload may have."},
+        },
     ),
 }  # fmt: skip

@@ -16,10 +16,17 @@ _FRESH: Final = 1.0
 
 
 class Readiness:
-    """Asks the store, in the thread that writes to it, to write something; checks its disk and how long uploads wait."""
+    """Asks the store, in the thread that writes to it, to write something; checks its disk, how long and how many uploads wait.
+
+    Args:
+        commits: the uploads that wait.
+        shuffler: which writes them to its store.
+        limits: of the shuffler.
+    """
 
     def __init__(self, commits: Commits, shuffler: Shuffler, limits: Limits) -> None:
         self._commits, self._shuffler, self._limits = commits, shuffler, limits
+        self._length = max(map(shuffler.upload_length, shuffler.tasks), default=1)
         self._checking: asyncio.Task[list[str]] | None = None
         self._until = 0.0
 
@@ -27,6 +34,8 @@ class Readiness:
         """What is wrong now; nothing if all is well."""
         oldest, most = self._commits.oldest(), self._limits.ready_wait
         waits = [f"an upload has waited for {oldest:.0f} s, more than {most:g} s"] if oldest > most else []
+        if self._commits.waiting.crowded(self._length):
+            waits.append("too many reports are waiting to be written")
         if self._checking is None or (self._checking.done() and time.monotonic() >= self._until):
             self._checking = asyncio.create_task(self._check())
         try:
@@ -51,5 +60,5 @@ class Readiness:
         least = self._limits.ready_free_bytes
         short = free is not None and free < least
         if short:
-            LOG.error("not ready: the disk of the store has %d bytes free, fewer than %d", free, least)
-        return ["the disk of the store has too little room"] if short else []
+            LOG.error("not ready: the store has room for %d more bytes, fewer than %d", free, least)
+        return ["the store has too little room"] if short else []

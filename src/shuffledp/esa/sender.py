@@ -26,6 +26,8 @@ _LARGEST: Final = Limits().max_upload_bytes
 _OCTETS: Final = {"Content-Type": "application/octet-stream"}
 _LATER: Final = (408, 429, 502, 503, 504)
 """Statuses of a shuffler that may take the same bytes later."""
+_TOO_MUCH: Final = 413
+"""The status of one that takes fewer bytes, or within a rate limit fewer reports, at once."""
 _AN_OUTCOME: Final = 64
 """Bytes of one outcome in an answer, white space included."""
 _AROUND_A_TASK: Final = 1 << 18
@@ -34,6 +36,10 @@ _AROUND_A_TASK: Final = 1 << 18
 
 class NotDelivered(ShuffledpError):  # noqa: N818 - reads as what it is
     """The shuffler could not be reached in time. The report is kept; sending it again is safe."""
+
+
+class _TooMuch(Exception):  # noqa: N818 - reads as what it is
+    """None of an upload was kept, because it was more than the shuffler takes at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +79,20 @@ class Sender:
 
             async def upload(part: Sequence[bytes]) -> list[Outcome]:
                 async with gate:
-                    return await self._upload(peer, path, part)
+                    return await self._cut(peer, path, part)
 
             longest = max(map(len, records), default=1)
             together = max(1, min(self.together, _LARGEST // longest))
             parts = [records[start : start + together] for start in range(0, len(records), together)]
             return [outcome for outcomes in await asyncio.gather(*map(upload, parts)) for outcome in outcomes]
+
+    async def _cut(self, peer: Peer, path: str, part: Sequence[bytes]) -> list[Outcome]:
+        """An upload, or its halves one after the other if it is more than the shuffler takes at once."""
+        try:
+            return await self._upload(peer, path, part)
+        except _TooMuch:
+            half = len(part) // 2
+            return await self._cut(peer, path, part[:half]) + await self._cut(peer, path, part[half:])
 
     async def _upload(self, peer: Peer, path: str, part: Sequence[bytes]) -> list[Outcome]:
         """Attempts until there is a definite answer, within the patience that there is for all of them."""
@@ -190,6 +204,8 @@ async def _attempt(peer: Peer, path: str, part: Sequence[bytes]) -> list[Outcome
         return outcomes if len(outcomes) == len(part) else None
     if answer.status in _LATER:
         return None
+    if answer.status == _TOO_MUCH and len(part) > 1:
+        raise _TooMuch
     raise InvalidInput(f"the shuffler refused the upload ({answer.reason()}). Check task, address and tokens.")
 
 

@@ -18,6 +18,8 @@ from shuffledp.errors import InvalidInput
 from shuffledp.esa.connection import Connection
 from shuffledp.esa.http import Service
 from shuffledp.esa.limits import Limits
+from shuffledp.esa.places import Places
+from shuffledp.esa.repeated import PERIOD, Repeated, limited
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 _ANSWER, _HANG_UP, _CANCEL = 0.5, 0.6, 0.7
@@ -39,7 +41,7 @@ class Server(uvicorn.Server):
         """`tls` is a certificate chain and its private key."""
         certificate, key = tls or (None, None)
         config = _config(
-            service.app(), limits, limit_concurrency=connections, access_log=access_log,
+            service.app(), limits, connections=connections, access_log=access_log,
             ssl_certfile=certificate, ssl_keyfile=key, timeout_graceful_shutdown=_CANCEL * limits.stop_timeout,
         )  # fmt: skip
         try:
@@ -47,7 +49,7 @@ class Server(uvicorn.Server):
         except OSError:
             raise InvalidInput("cannot use the TLS certificate and key. Give a matching pair of PEM files.") from None
         super().__init__(config)
-        self._service, self._limits = service, limits
+        self._service, self._limits, self._repeated = service, limits, Repeated(limits.log_lines)
 
     def listen(self, public: socket.socket, metrics: socket.socket | None = None) -> None:
         """Serve until a signal arrives."""
@@ -55,11 +57,17 @@ class Server(uvicorn.Server):
             runner.run(self._listen(public, metrics))
 
     async def _listen(self, public: socket.socket, metrics: socket.socket | None) -> None:
-        beside = _Beside(_config(self._service.metrics_app(), self._limits, limit_concurrency=100, lifespan="off"))
+        with limited(self._repeated):
+            await self._serve_both(public, metrics)
+
+    async def _serve_both(self, public: socket.socket, metrics: socket.socket | None) -> None:
+        beside = _Beside(_config(self._service.metrics_app(), self._limits, connections=100, lifespan="off"))
         jobs = [asyncio.create_task(beside.serve(sockets=[metrics]))] if metrics is not None else []
+        summing_up = asyncio.create_task(_sum_up(self._repeated))
         try:
             await self.serve(sockets=[public])
         finally:
+            summing_up.cancel()
             beside.should_exit = True
             await asyncio.gather(*jobs)
 
@@ -77,6 +85,7 @@ class Server(uvicorn.Server):
         self._service.drain()
         loop.call_later(_ANSWER * grace, self._give_up)
         await super().shutdown(sockets)
+        self._repeated.sum_up()  # here, because the signal ends the process as soon as the server is done
 
     def _give_up(self) -> None:
         """Answer all pending requests; a while later, hang up on clients that have not read their answers."""
@@ -89,6 +98,13 @@ class Server(uvicorn.Server):
                 connection.hang_up()
 
 
+async def _sum_up(repeated: Repeated) -> None:
+    """Say now and then what the log did not show."""
+    while True:
+        await asyncio.sleep(PERIOD)
+        repeated.sum_up()
+
+
 class _Beside(uvicorn.Server):
     """A server that leaves signals to another."""
 
@@ -97,8 +113,8 @@ class _Beside(uvicorn.Server):
         yield
 
 
-def _config(app: Any, limits: Limits, **more: Any) -> uvicorn.Config:
-    connection: Any = partial(Connection, limits=limits)
+def _config(app: Any, limits: Limits, *, connections: int, **more: Any) -> uvicorn.Config:
+    connection: Any = partial(Connection, limits=limits, places=Places(connections))
     more["timeout_keep_alive"] = limits.idle_timeout
     return uvicorn.Config(
         app, http=connection, ws="none", log_level="warning", server_header=False, proxy_headers=False, **more
