@@ -92,6 +92,8 @@ LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-ha
 lock: $(UV)
 	$(LOCK) --upgrade $(EXTRAS:%=--extra %) --group dev pyproject.toml --output-file requirements/lock.txt
 	$(LOCK) --upgrade --extra spark --constraint requirements/lock.txt pyproject.toml --output-file requirements/spark.txt
+	$(LOCK) --upgrade --extra service --extra postgres --constraint requirements/lock.txt pyproject.toml --output-file requirements/service.txt
+	$(LOCK) --upgrade --group build --constraint requirements/lock.txt --output-file requirements/build.txt
 
 clean:
 	rm -rf .venv .uv demo build

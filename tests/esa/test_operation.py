@@ -34,6 +34,8 @@ from shuffledp.esa.limits import Limits
 from shuffledp.esa.sender import NotDelivered, Sender
 from shuffledp.esa.task import Task
 
+ROOT = Path(__file__).parents[2]
+
 # TLS, configuration
 
 
@@ -231,7 +233,7 @@ def test_a_backup_taken_while_running_is_restored(folder: Path) -> None:
 
 
 def test_the_unit_and_the_container_start_what_exists(folder: Path) -> None:
-    deploy = Path(__file__).parents[2] / "docs" / "deploy"
+    deploy = ROOT / "docs" / "deploy"
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment, method-assign]
     unit.read(deploy / "shuffledp-shuffler.service")
@@ -243,6 +245,33 @@ def test_the_unit_and_the_container_start_what_exists(folder: Path) -> None:
     line = " ".join(asked).replace("/etc/shuffledp/shuffler.toml", "shuffler.toml")
     with running(folder, line=line) as server:
         assert httpx.get(f"{server.url}/healthz").text == "ok\n"
+
+
+def locked(name: str) -> dict[str, set[str]]:
+    """The hashes of each requirement in a file, by its name and version."""
+    text = (ROOT / "requirements" / name).read_text()
+    found = re.findall(r"^(\S+==[^\s;]+).*\n((?:    --hash.*\n)+)", text, re.MULTILINE)
+    return {package: set(re.findall(r"sha256:\w+", hashes)) for package, hashes in found}
+
+
+def test_the_container_has_what_was_tested_by_hash_on_a_base_that_is_named_by_digest() -> None:
+    container = (ROOT / "docs" / "deploy" / "Containerfile").read_text().replace("\\\n", "")
+    assert re.findall(r"^(?:ARG|FROM) .*$", container, re.MULTILINE) == [
+        "ARG BASE", "FROM ${BASE} AS built", "ARG BASE", "FROM ${BASE}",
+    ]  # fmt: skip
+    assert 'RUN case "${BASE}" in *@sha256:*) ;; *)' in container
+    installed = re.findall(r"pip install (.*?)(?: &&|$)", container, re.MULTILINE)
+    assert len(installed) == 3
+    assert all("--require-hashes" in line or "--no-deps --no-index" in line for line in installed)
+    assert "--no-deps --no-build-isolation" in re.findall(r"pip wheel (.*)$", container, re.MULTILINE)[0]
+    tested = locked("lock.txt")
+    for name in ("service.txt", "build.txt"):
+        assert f"COPY requirements/{name} " in container
+        assert {package: tested[package] for package in locked(name)} == locked(name)
+    pinned = {package.partition("==")[0].partition("[")[0] for package in locked("service.txt")}
+    service = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for one in (*service["dependencies"], *service["optional-dependencies"]["service"]):
+        assert re.split(r"[>=\[;]", one)[0] in pinned
 
 
 # Clients that do not behave
