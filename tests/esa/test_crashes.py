@@ -1,5 +1,6 @@
 """A5: a shuffler killed dead at every named point of accept, close and release loses nothing and counts nothing twice."""
 
+import contextlib
 import json
 import os
 import random
@@ -7,7 +8,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections import Counter
+import threading
+from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +20,7 @@ import pytest
 from oracles.parties import PARTIES
 from oracles.process import command
 from oracles.scale import full
-from oracles.server import Place, in_open_batches
+from oracles.server import Place, in_open_batches, inner_records
 from oracles.tree import python_path
 from shuffledp import plan
 from shuffledp.esa.crypto import seal_message, unseal
@@ -153,3 +155,101 @@ def test_a5_kill_at_every_named_point(tmp_path: Path, scheme: str, place: Place,
     assert set(buckets.values()) == {1}
     assert len(buckets) + held == len(collection.sent)
     assert held < TASK.plan.min_batch
+
+
+# Killed at any moment
+
+
+class Load:
+    """Clients that send new reports all the time, to a shuffler that is killed whenever enough of them were acknowledged."""
+
+    def __init__(self, collection: Collection, chance: random.Random) -> None:
+        self.collection, self.chance = collection, chance
+        self.acknowledged: set[bytes] = set()
+        self.waiting: deque[list[bytes]] = deque()
+        self.sent = 0
+
+    def next_upload(self) -> list[bytes]:
+        """Reports that nobody acknowledged to another client, or new ones."""
+        with contextlib.suppress(IndexError):
+            return self.waiting.popleft()
+        self.sent += 10
+        public = ANALYZER.public(), [SHUFFLER.public()]
+        return [seal_message(self.chance.randrange(4000), TASK, *public) for _ in range(10)]
+
+    def life(self) -> None:
+        """Start a shuffler, send from four clients at once, and kill it."""
+        process, url = self.collection.start()
+        enough = len(self.acknowledged) + self.chance.randint(10, 150)
+        asked = threading.Lock()
+
+        def client() -> None:
+            with httpx.Client() as connection:
+                while process.poll() is None:
+                    upload = self.next_upload()
+                    try:
+                        address = f"{url}/v2/tasks/{TASK.id}/reports"
+                        answer = connection.post(address, content=b"".join(upload), headers={"Content-Type": OCTETS})
+                    except httpx.TransportError:
+                        self.waiting.append(upload)
+                        return
+                    if answer.status_code in (429, 503):  # not now: sent again, as every client does
+                        self.waiting.append(upload)
+                        continue
+                    assert answer.status_code == 200, answer.text
+                    assert set(answer.json()["outcomes"]) <= {"accepted", "report_replayed"}
+                    self.acknowledged.update(upload)
+                    if len(self.acknowledged) >= enough and asked.acquire(blocking=False):
+                        if self.chance.random() < 0.5:  # while it releases
+                            closing = threading.Thread(target=close)
+                            closing.start()
+                        os.kill(process.pid, signal.SIGKILL)
+
+        def close() -> None:
+            with contextlib.suppress(httpx.TransportError):
+                self.collection.close(url)
+
+        try:
+            with ThreadPoolExecutor(4) as pool:
+                for job in [pool.submit(client) for _ in range(4)]:
+                    job.result()
+        finally:
+            process.kill()
+            process.communicate(timeout=60)
+
+    def end(self) -> Counter[bytes]:
+        """What became of every report that was ever sent, by its inner record: how often it is in a release or a batch."""
+        process, url = self.collection.start()
+        try:
+            while self.waiting:
+                upload = self.waiting.popleft()
+                address = f"{url}/v2/tasks/{TASK.id}/reports"
+                answer = httpx.post(address, content=b"".join(upload), headers={"Content-Type": OCTETS})
+                assert set(answer.json()["outcomes"]) <= {"accepted", "report_replayed"}
+                self.acknowledged.update(upload)
+            self.collection.close(url)
+            batches = self.collection.released(url)
+            assert self.collection.released(url) == batches
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+        assert all(len(data) // 71 >= TASK.plan.min_batch for data in batches.values())
+        return Counter(data[start : start + 71] for data in batches.values() for start in range(0, len(data), 71))
+
+
+def test_a5_killed_under_load(tmp_path: Path, scheme: str, place: Place) -> None:
+    """At any moment, with uploads of several clients on their way, and often while a batch is released."""
+    load = Load(Collection(tmp_path, place(tmp_path / "store.db")), random.Random(7))
+    kills = full(2, 60 if scheme == "sqlite" else 20)
+    for _ in range(kills):
+        load.life()
+    found = load.end()
+    inner = {unseal(record, SHUFFLER, TASK.id) for record in load.acknowledged}
+    held = in_open_batches(load.collection.store)
+    duplicated = sum(often > 1 for often in found.values())
+    lost = len(inner) - len(found.keys() & inner) - held
+    print(f"{kills} kills, {len(inner):,} reports acknowledged, {lost} lost, {duplicated} duplicated")  # noqa: T201
+    assert len(inner) == load.sent
+    assert (lost, duplicated) == (0, 0)
+    assert found.keys() <= inner
+    assert inner_records(load.collection.store) == held < TASK.release_size

@@ -17,6 +17,7 @@ import pytest
 from oracles.postgres import PostgresServer
 from oracles.server import Place
 from oracles.store_suite import KEYS, closed, name, released, reports, started
+from oracles.tree import python_path
 from shuffledp import InvalidInput
 from shuffledp.esa.release import release
 from shuffledp.stores.postgres.store import PostgresStore
@@ -27,6 +28,7 @@ from shuffledp.stores.sqlite.store import SQLiteStore
 from shuffledp.stores.store import StoreUnavailable
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": python_path()}
 
 
 @pytest.fixture
@@ -146,7 +148,7 @@ def test_a_store_that_was_renamed_would_not_find_its_log(tmp_path: Path) -> None
         "import os; from oracles.store_suite import *; from shuffledp.stores.registry import open_store; "
         f"store = started(open_store({str(tmp_path / 'store.db')!r})); store.add_reports('t', reports(1), keys=KEYS); os._exit(1)"
     )
-    subprocess.run([sys.executable, "-c", writing], env=with_oracles(), check=False)
+    subprocess.run([sys.executable, "-c", writing], env=ENVIRONMENT, check=False)
     (tmp_path / "store.db").rename(tmp_path / "new.db")
     with pytest.raises(
         InvalidInput, match=r"was called store\.db, .* log of that name\. Give it and its log that name"
@@ -157,10 +159,6 @@ def test_a_store_that_was_renamed_would_not_find_its_log(tmp_path: Path) -> None
     (tmp_path / "new.db").rename(tmp_path / "store.db")
     with closing(SQLiteStore(tmp_path / "store.db")) as again:
         assert again.add_reports("t", reports(1, 2), keys=KEYS) == ["report_replayed", "accepted"]
-
-
-def with_oracles() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
 
 
 def test_places_are_told_apart_by_birth_where_a_number_is_used_again(tmp_path: Path) -> None:
@@ -237,7 +235,7 @@ else:
         script = 'mount --bind "$1" "$2" && exec "$3" -c "$4" "$5"'
         words = ["sh", "-c", script, "sh", mounted, target, sys.executable, opening, folder / "store.db"]
         alone = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-        done = subprocess.run([*alone, *map(str, words)], capture_output=True, text=True, check=False)
+        done = subprocess.run([*alone, *map(str, words)], capture_output=True, text=True, check=False, env=ENVIRONMENT)
         if not done.stdout:
             warnings.warn(f"NOT TESTED: this system does not let tests mount anything ({done.stderr})", stacklevel=1)
             return

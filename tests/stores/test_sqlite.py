@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from oracles.tree import python_path
 from shuffledp import InvalidInput
 from shuffledp.esa import release as releasing
 from shuffledp.esa.release import release
@@ -222,7 +223,7 @@ def test_a_log_that_a_crash_left_is_emptied(tmp_path: Path) -> None:
         f"store = started(open_store({str(tmp_path / 'store.db')!r}, reached=dying_at('release: committed', 1))); "
         "store.add_reports('t', reports(*range(10)), keys=KEYS); release(store, closed(store).id)"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": python_path()}
     assert subprocess.run([sys.executable, "-c", dying], env=environment, check=False).returncode == -signal.SIGKILL
     assert SECRET in (tmp_path / "store.db-wal").read_bytes()
     again = SQLiteStore(tmp_path / "store.db")

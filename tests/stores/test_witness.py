@@ -232,6 +232,23 @@ def test_two_shufflers_that_follow_one_store_do_not_alarm_each_other(witness: Wi
 # Moving
 
 
+def test_a_store_that_is_moved_while_a_batch_is_closed_does_not_release_it(witness: Witness) -> None:
+    """The witness is asked by both at once, and the move has its turn first."""
+
+    class Closing(SQLiteStore):
+        asked = 0
+
+        def instance(self) -> Instance:
+            self.asked += 1
+            if self.asked == 2:
+                with witness.moving(Instance(id=UUID(int=5), generation=0), "new.db"):
+                    pass
+            return Instance(id=UUID(int=5), generation=1)
+
+    with pytest.raises(SetBack, match=r"was moved to new\.db"):
+        witness.follow(Closing(":memory:"))
+
+
 def test_a_store_that_was_moved_is_not_served_beside_the_new_one(
     place: Place, tmp_path: Path, witness: Witness
 ) -> None:

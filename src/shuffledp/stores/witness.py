@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
 
@@ -77,11 +77,17 @@ class Witness:
         try:
             seen = Seen.read(self._file(store.instance()))
             instance = store.instance()  # asked again: another shuffler may have taken both further meanwhile
-            self._check(seen, instance)
+            _check_not_moved(seen)
+            if seen.generation > instance.generation:
+                raise SetBack(
+                    f"this store was set back to an earlier state: {self._folder} remembers batches that were closed since, and "
+                    "may be open in it again. Make a store of it with shuffledp shuffler restore."
+                )
             if instance.generation > seen.generation:
                 with self._alone(instance):
                     seen = Seen.read(self._file(instance))
-                    self._write(instance, replace(seen, generation=max(seen.generation, instance.generation)))
+                    _check_not_moved(seen)  # others may have waited for their turn too
+                    self._write(instance, Seen(generation=max(seen.generation, instance.generation)))
         except InvalidInput as error:
             raise StoreUnavailable(str(error)) from None
 
@@ -106,18 +112,6 @@ class Witness:
                 self._write(instance, seen if seen.known else Seen(generation=instance.generation))
                 raise
 
-    def _check(self, seen: Seen, instance: Instance) -> None:
-        if seen.moved_to is not None:
-            raise SetBack(
-                f"this store was moved to {seen.moved_to}, with all that was open in it. Serve that one, or make a store of this "
-                "one with shuffledp shuffler restore."
-            )
-        if seen.generation > instance.generation:
-            raise SetBack(
-                f"this store was set back to an earlier state: {self._folder} remembers batches that were closed since, and may "
-                "be open in it again. Make a store of it with shuffledp shuffler restore."
-            )
-
     def _file(self, instance: Instance) -> Path:
         return self._folder / f"{instance.id}.json"
 
@@ -141,4 +135,12 @@ class Witness:
     def _unusable(self, error: OSError) -> InvalidInput:
         return InvalidInput(
             f"cannot remember in {self._folder} how far a store has come: {error.strerror}. Choose another folder with --witness."
+        )
+
+
+def _check_not_moved(seen: Seen) -> None:
+    if seen.moved_to is not None:
+        raise SetBack(
+            f"this store was moved to {seen.moved_to}, with all that was open in it. Serve that one, or make a store of this one "
+            "with shuffledp shuffler restore."
         )
