@@ -1,6 +1,7 @@
 """Engines: the same bits however the rows are cut, every row accounted for, files of every kind."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.people import COLOURS, NUMBERS, write
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, Summation, plan, run, run_file
+from shuffledp import InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, Result, Summation, plan, run, run_file
 from shuffledp.accounting.group import group
 from shuffledp.engines import csv_file, person_rows, table
 from shuffledp.engines import tally as tally_module
@@ -19,6 +20,7 @@ from shuffledp.engines.tally import tally_rows
 from shuffledp.engines.values import Values
 
 WORDS = KeyedWords.seeded(1)
+MEAN = plan("mean", n=2, epsilon=6, delta=0.1)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".feather", ".arrow"])
@@ -339,3 +341,32 @@ def test_wrong_types_and_arguments(tmp_path: Path, mean: Plan, histogram: Plan, 
         run_file(mean, tmp_path / "nowhere.csv", column="number")
     with pytest.raises(InvalidInput, match="Give the function"):
         run(query, [1.0] * 1000)
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: run([1, 2], plan("query", n=2, epsilon=1, delta=0.1)), "swapped"),  # type: ignore[arg-type]
+        (lambda: run("plan.json", [1, 2]), r"Plan\.load"),  # type: ignore[arg-type]
+        (lambda: run(Path("plan.json"), [1, 2]), r"Plan\.load"),  # type: ignore[arg-type]
+        (lambda: run({"version": 3}, [1, 2]), "the plan is a dict"),  # type: ignore[arg-type]
+        (lambda: run(MEAN, "people.csv"), "use run_file"),
+        (lambda: run(MEAN, Path("people.csv")), "use run_file"),
+        (lambda: run_file(MEAN, {"v": [1]}), "For a table use run"),  # type: ignore[arg-type]
+        (lambda: run_file("people.csv", MEAN), "swapped"),  # type: ignore[arg-type]
+        (lambda: run(MEAN, [1, 2], policy="skip"), "a policy is made with"),  # type: ignore[arg-type]
+        (lambda: run(MEAN, [1, 2], missing="drop"), "refused or skipped"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_people_swap_or_forget_is_a_sentence(call: Callable[[], Result], why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        call()
+
+
+def test_what_becomes_of_values_is_said_in_words() -> None:
+    made = plan("histogram", n=100, epsilon=1, delta=1e-6, labels=[0, 1])
+    people = [0, 1, None, 2.0] * 60
+    said = run(made, people, missing="skip", other=1, words=KeyedWords.seeded(1))
+    same = run(made, people, policy=Policy(missing="skip", other="1"), words=KeyedWords.seeded(1))
+    assert said.document() == same.document()
+    assert (dict(said.rejected), dict(said.adjusted)) == ({"missing": 60}, {"other": 60})

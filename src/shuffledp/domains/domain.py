@@ -4,13 +4,14 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.document import Document
+from shuffledp.domains.cells import label_of
 from shuffledp.errors import InvalidInput
 
 Mask = NDArray[np.bool_]
@@ -54,6 +55,25 @@ class Policy:
 
 STRICT: Final = Policy()
 """Refuse whatever does not fit."""
+Label = str | int | float
+"""A label, or a number that is one."""
+
+
+def policy_of(policy: Policy, **changes: Any) -> Policy:
+    """The policy with what was said besides; None: as it is.
+
+    >>> policy_of(STRICT, missing="skip", other=None) == Policy(missing="skip")
+    True
+    """
+    if not isinstance(policy, Policy):
+        raise InvalidInput(
+            f"a policy is made with Policy(...); got a {type(policy).__name__}. Say e.g. missing='skip'."
+        )
+    given = {name: value for name, value in changes.items() if value is not None}
+    for name in ("missing_as", "other"):
+        if name in given:
+            given[name] = label_of(given[name]) or given[name]
+    return replace(policy, **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

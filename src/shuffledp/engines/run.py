@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shuffledp.accounting.group import group
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
-from shuffledp.domains.domain import STRICT, Policy
+from shuffledp.domains.domain import STRICT, Label, Policy, policy_of
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.file import File, FrameRows
 from shuffledp.engines.frame import is_frame
@@ -33,6 +33,11 @@ def run(
     max_rows_per_user: int | None = None,
     row_id: str | None = None,
     policy: Policy = STRICT,
+    missing: Literal["refuse", "skip"] | None = None,
+    missing_as: Label | None = None,
+    outside: Literal["refuse", "clamp"] | None = None,
+    other: Label | None = None,
+    match: Literal["exactly", "loosely"] | None = None,
     truth: bool = False,
     words: WordSource | None = None,
     engine: str | Engine | None = None,
@@ -46,13 +51,20 @@ def run(
     wherever it stands. A DataFrame of Spark is read by Spark, and needs `row_id`. A plan that takes any text is asked about
     `candidates`.
 
+    `missing`, `missing_as`, `outside`, `other` and `match` say what becomes of values that do not fit, as `Policy` does, which
+    holds all of them.
+
     >>> from shuffledp import plan
     >>> ages = [20, 30, 40, 70] * 500
     >>> result = run(plan("query", n=2000, epsilon=1.0, delta=1e-6), ages, query=lambda age: age >= 65)
     >>> bool(abs(result.estimate.value[0] - 0.25) < 0.1)
     True
     """
+    _check_plan(plan, values)
+    policy = policy_of(policy, missing=missing, missing_as=missing_as, outside=outside, other=other, match=match)
     source: Source
+    if isinstance(values, str | Path):
+        raise InvalidInput("values are in memory, and this is a text. For a file use run_file.")
     if is_frame(values):
         if callable(query):
             raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a text.")
@@ -76,6 +88,11 @@ def run_file(
     column: str | None = None,
     query: str | None = None,
     policy: Policy = STRICT,
+    missing: Literal["refuse", "skip"] | None = None,
+    missing_as: Label | None = None,
+    outside: Literal["refuse", "clamp"] | None = None,
+    other: Label | None = None,
+    match: Literal["exactly", "loosely"] | None = None,
     user: str | None = None,
     max_rows_per_user: int | None = None,
     row_id: str | None = None,
@@ -91,14 +108,31 @@ def run_file(
     """The plan's answer for a CSV, Parquet or Arrow file with one report per row, or for several that are alike.
 
     The value of a row is a column, or an SQL expression of the row's columns. A CSV file may have another separator than a
-    comma, and a comma before decimals.
+    comma, and a comma before decimals. What becomes of values that do not fit is said as for `run`.
     """
+    _check_plan(plan, path)
+    if is_frame(path):
+        raise InvalidInput("this is a table in memory and not the path of a file. For a table use run.")
+    policy = policy_of(policy, missing=missing, missing_as=missing_as, outside=outside, other=other, match=match)
     source = File(
         path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id,
         multiline=multiline, separator=separator, decimal=decimal,
     )  # fmt: skip
     return run_source(
         plan, source, policy=policy, truth=truth, words=words, engine=engine, progress=progress, candidates=candidates
+    )
+
+
+def _check_plan(plan: object, data: object) -> None:
+    """What people swap or forget to load, in a sentence."""
+    if isinstance(plan, Plan):
+        return
+    if isinstance(data, Plan):
+        raise InvalidInput("the plan and the data are swapped. Give the plan first.")
+    if isinstance(plan, str | Path):
+        raise InvalidInput("the plan is a text. Read its file with Plan.load(path), or make one with plan(...).")
+    raise InvalidInput(
+        f"the plan is a {type(plan).__name__}. Make one with plan(...), or read it with Plan.load(path)."
     )
 
 

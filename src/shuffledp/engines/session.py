@@ -60,6 +60,10 @@ class Session:
         return run_file(plan, path, **options)
 
     def _book(self, plan: Plan, options: dict[str, Any]) -> None:
+        if not isinstance(plan, Plan):
+            raise InvalidInput(
+                f"the plan is a {type(plan).__name__}. Make one with plan(...), or read it with Plan.load(path)."
+            )
         if not self._open:
             raise InvalidInput("this session has ended. Begin a new one with the budget that is left.")
         if options.get("max_rows_per_user") is not None:
@@ -77,11 +81,14 @@ class Session:
                 )
             self._spends.append(more)
 
+    def __str__(self) -> str:
+        many = "1 answer" if len(self._spends) == 1 else f"{len(self._spends)} answers"
+        return f"{many}: epsilon = {rounded_up(self.spent)} of {rounded_up(self.epsilon)} at delta = {rounded_up(self.delta)}"
+
+    def __repr__(self) -> str:
+        return f"<Session: {self}>"
+
     def _repr_html_(self) -> str:
         from shuffledp.core.display import paragraphs
 
-        many = "1 answer" if len(self._spends) == 1 else f"{len(self._spends)} answers"
-        return paragraphs(
-            f"{many}: epsilon = {rounded_up(self.spent)} of {rounded_up(self.epsilon)} "
-            f"at delta = {rounded_up(self.delta)}"
-        )
+        return paragraphs(str(self))
