@@ -176,3 +176,15 @@ def test_numbers_in_either_order_of_bytes_are_the_same_numbers(kind: str) -> Non
     ]
     for frame in frames:
         assert (run(few, frame, column="number", words=WORDS).counts.values == expected).all()
+
+
+def test_a_misspelt_column_gets_a_hint_that_shows_no_value(histogram: Plan, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"no column 'color' among its 3\. Did you mean 'colour'\?"):
+        run(histogram, TABLE, column="color")
+    parquet.write_table(TABLE, tmp_path / "people.parquet")
+    with pytest.raises(InvalidInput, match="Did you mean 'colour'"):
+        run_file(histogram, tmp_path / "people.parquet", column="color")
+    (tmp_path / "people.csv").write_text("secret31337,x\n" * 50)  # no header: its names are somebody's values
+    with pytest.raises(InvalidInput, match="nearly that name") as refused:
+        run_file(histogram, tmp_path / "people.csv", column="secret3133")
+    assert "secret31337" not in str(refused.value)

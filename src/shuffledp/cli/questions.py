@@ -5,10 +5,11 @@ from typing import Any, Final
 
 import click
 
+from shuffledp.cli.flags import as_flags
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.survey_file import read_survey
-from shuffledp.errors import InvalidInput, hint
+from shuffledp.errors import InvalidInput
 from shuffledp.protocols import registry
 from shuffledp.protocols.written import groups, several
 
@@ -27,8 +28,7 @@ class _Question(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Refuse a question that no family answers."""
         if value not in registry.questions():
-            known = registry.questions()
-            self.fail(f"{value!r} is not one of {', '.join(known)}. {hint(str(value), known)}".rstrip(), param, ctx)
+            self.fail(as_flags(str(registry.no_question(str(value)))), param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002

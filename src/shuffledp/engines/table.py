@@ -115,9 +115,12 @@ class Table(Tabular):
                 yield batch, share
             row += batch.num_rows
 
-    def hint(self) -> str:
-        """Which separator to try if a column is not there."""
-        return self._csv().separator_hint() if self.format == "csv" else ""
+    def hint(self, name: str) -> str:
+        """Which separator to try if a column is not there; names that are no part of the data are shown."""
+        if self.format != "csv":
+            return Tabular.hint(self, name)
+        nearly = "A column has nearly that name: compare it with the header." if Tabular.hint(self, name) else ""
+        return self._csv().separator_hint() or nearly
 
     def _csv(self) -> CsvFile:
         return CsvFile(path=self.path, multiline=self.multiline, labels=self.labels, dialect=self.dialect)

@@ -57,9 +57,9 @@ class Tables(Tabular):
         """Names of the columns."""
         return self._columns
 
-    def hint(self) -> str:
+    def hint(self, name: str) -> str:
         """As for the first."""
-        return self._tables[0].hint()
+        return self._tables[0].hint(name)
 
     def batches(
         self, columns: Sequence[str], *, numbers: Collection[str] = ()

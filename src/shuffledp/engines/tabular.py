@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shuffledp.errors import InvalidInput
+from shuffledp.errors import hint as near
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,9 +44,9 @@ class Tabular(ABC):
     ) -> "Iterator[tuple[pa.RecordBatch, float]]":
         """Batches with these columns, each with the share of the table read so far; some are columns of numbers."""
 
-    def hint(self) -> str:
+    def hint(self, name: str) -> str:
         """What to try if a column is not there, if anything stands out."""
-        return ""
+        return near(name, self.columns())
 
     def parts(self, columns: Sequence[str]) -> "list[TablePart] | None":  # noqa: ARG002
         """All rows in parts that can be read at once; None if they can only be read in their order."""
@@ -54,14 +55,14 @@ class Tabular(ABC):
     def column(self, name: str, *, any_case: bool = False) -> str:
         """The one column of that name, as the table spells it.
 
-        Errors show no other name: in a file without a header they are somebody's values.
+        Errors show no other name of a CSV file: without a header they are somebody's values.
         """
         present = Counter(self.columns())
         same = [other for other in present if other == name] or [
             other for other in present if any_case and other.lower() == name.lower()
         ]
         if not same:
-            remedy = self.hint() or "Check the name, and that there is a header."
+            remedy = self.hint(name) or "Check the name, and that there is a header."
             raise InvalidInput(f"{self.name} has no column {name!r} among its {len(present)}. {remedy}")
         if len(same) > 1 or present[same[0]] > 1:
             raise InvalidInput(f"{self.name} has several columns called {name!r}. Rename them.")

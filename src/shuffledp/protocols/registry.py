@@ -4,6 +4,8 @@ A new protocol is one file with a class of `Deployable`, usually of `OneMessage`
 list here.
 """
 
+from typing import Final
+
 from shuffledp.errors import InvalidInput, unknown
 from shuffledp.protocols.baselines.central import Curator, CuratorHistogram, LaplaceSum, NoisySum
 from shuffledp.protocols.baselines.dbitflip import DBitFlip, DBitFlips
@@ -129,12 +131,53 @@ def options() -> tuple[Option, ...]:
     return tuple(found.values())
 
 
+_MEANT: Final = {
+    **dict.fromkeys(
+        ("median", "quantile", "quantiles", "percentile", "percentiles", "range", "cdf"),
+        "A distribution has the median, quantiles and ranges.",
+    ),
+    **dict.fromkeys(
+        ("count", "counts", "frequency", "frequencies", "shares", "proportions", "categories", "bins"),
+        "A histogram counts how many people hold each value, and has their shares.",
+    ),
+    **dict.fromkeys(
+        ("table", "crosstab", "contingency", "pivot", "group", "groups", "groupby"),
+        "A histogram, mean, sum or query by groups is a table: add `by`.",
+    ),
+    **dict.fromkeys(("average", "avg", "number"), "That is a mean."),
+    **dict.fromkeys(("total",), "That is a sum."),
+    **dict.fromkeys(
+        ("proportion", "share", "yes-no", "boolean", "bool"), "That is a query, or a histogram of two labels."
+    ),
+    **dict.fromkeys(
+        ("words", "urls", "domains", "strings"), "Use texts if you can list them, and heavy-hitters if not."
+    ),
+    **dict.fromkeys(("top", "topk", "top-k", "popular", "heavyhitters", "most-common"), "That is heavy-hitters."),
+    **dict.fromkeys(("questions", "questionnaire", "form", "poll"), "That is a survey."),
+}
+"""What people call a question, and which one answers it."""
+
+
 def families(question: str) -> list[Family]:
     """Those that answer a question; refused if there is none."""
     found = [family for family in FAMILIES if question in family.questions]
     if not found:
-        raise unknown("question", question, questions())
+        raise no_question(question)
     return found
+
+
+def no_question(name: str) -> InvalidInput:
+    """There is no question of this name; which one was probably meant.
+
+    >>> print(no_question("median"))
+    there is no question 'median'. A distribution has the median, quantiles and ranges.
+    """
+    meant = _MEANT.get(name.lower().replace("_", "-"))
+    return (
+        unknown("question", name, questions())
+        if meant is None
+        else InvalidInput(f"there is no question {name!r}. {meant}")
+    )
 
 
 def planned(question: str) -> list[PlannedFamily]:
