@@ -46,7 +46,7 @@ class Tabular(ABC):
 
     def hint(self, name: str) -> str:
         """What to try if a column is not there, if anything stands out."""
-        return near(name, self.columns())
+        return near(name, self.columns()).rstrip()
 
     def parts(self, columns: Sequence[str]) -> "list[TablePart] | None":  # noqa: ARG002
         """All rows in parts that can be read at once; None if they can only be read in their order."""
