@@ -6,7 +6,8 @@ ShuffledpError
 ├── Contradiction     a proven lower end is above a proven upper end: a bug of ours, never shown as a number (exit code 2)
 └── NotDefined        the object has no such quantity, e.g. the density of "some" randomizer (exit code 2)
 
-PlanWarning, a UserWarning, is about plans that keep their promises and are probably not what was meant.
+Two UserWarnings: PlanWarning is about plans that keep their promises and are probably not what was meant, DataWarning about data
+of which many values did not fit.
 
 A message is one sentence of fact and one of remedy. Parameters are between backquotes, as in `missing='skip'`; the command line
 shows them as its options. No message ever contains a user's value.
@@ -23,6 +24,10 @@ class ShuffledpError(Exception):
 
 class PlanWarning(UserWarning):
     """A plan that keeps its promise, and is probably not what was meant."""
+
+
+class DataWarning(UserWarning):
+    """Data that a plan takes, though many values did not fit."""
 
 
 class InvalidInput(ShuffledpError, ValueError):  # noqa: N818 - reads as what it is

@@ -29,6 +29,7 @@ from shuffledp.results.history import NOT_REMEMBERED, History
 def export_command(
     plan: Path, data: Path | None, files: str | None, column: str | None, query: str | None, missing: Literal["refuse", "skip"],
     missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
+    match: Literal["exactly", "loosely"],
     max_rows_per_user: int | None, row_id: str | None, separator: str, decimal: str, multiline: bool, engine: str,
     master: str | None, remote: str | None, table: str | None, out: Path, as_json: bool,
 ) -> None:  # fmt: skip
@@ -47,7 +48,7 @@ def export_command(
     with rows as (paths, source, how), progress(1000, "Randomizing") as bar:
         found = tally_source(
             chosen, source, KeyedWords.fresh(), engine=how,
-            policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
+            policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other, match=match),
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     n = found.rows - found.rejected.total()

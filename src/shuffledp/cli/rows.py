@@ -37,7 +37,8 @@ _OPTIONS: Final = [
         type=Choice(["refuse", "skip"]),
         default="refuse",
         show_default=True,
-        help="What to do with missing values.",
+        help="What to do with missing values. In a CSV file these are empty cells and NA, N/A, NaN, nan, null, NULL, None without "
+        "quotation marks, unless the plan has such a label.",
     ),
     click.option("--missing-as", metavar="VALUE", help="Count missing values as this bin or number."),
     click.option(
@@ -46,6 +47,13 @@ _OPTIONS: Final = [
         default="refuse",
         show_default=True,
         help="What to do with numbers outside the plan's range.",
+    ),
+    click.option(
+        "--match",
+        type=Choice(["exactly", "loosely"]),
+        default="exactly",
+        show_default=True,
+        help="How labels are compared: letter by letter, or whatever their case, blanks around them, and .0.",
     ),
     click.option("--other", metavar="LABEL", help="Count labels that the plan does not list as this one."),
     click.option(

@@ -63,6 +63,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 def run_command(
     plan: Path, data: Path | None, files: str | None, column: str | None, query: str | None, candidates: Path | None,
     missing: Literal["refuse", "skip"], missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None,
+    match: Literal["exactly", "loosely"],
     user: str | None, max_rows_per_user: int | None, row_id: str | None, confidence: float, simultaneous: bool, project: bool,
     frequencies: bool, cdf: bool, quantile: tuple[float, ...] | None, top: int | None, false_positives: float | None,
     ranges: tuple[str, ...], separator: str, decimal: str, multiline: bool, engine: str, master: str | None,
@@ -85,7 +86,7 @@ def run_command(
     with rows as (paths, source, how), progress(1000, "Randomizing") as bar:
         result = run_source(
             chosen, source, truth=truth, engine=how, candidates=asked,
-            policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other),
+            policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other, match=match),
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     document = result.document(confidence=confidence, simultaneous=simultaneous)
@@ -98,8 +99,8 @@ def run_command(
     notes = [NOT_REMEMBERED]
     if paths:
         notes = History(state_folder() / "releases.jsonl").book(result, paths)  # before anything is shown
-    for note in notes:
-        click.echo(f"shuffledp: warning: {note}", err=True)
+    for warning in (*notes, *([] if result.misfits is None else [result.misfits])):
+        click.echo(f"shuffledp: warning: {warning}", err=True)
     document["notes"] += notes
     text = json.dumps(document, indent=2, allow_nan=False)
     click.echo(text if as_json else _words(result, document))  # first: the budget is booked, so it must not get lost

@@ -1,5 +1,6 @@
 """Carry a plan out: on values in memory, or on a file of any size."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from shuffledp.engines.source import Source
 from shuffledp.engines.spark_rows import SparkRows, is_spark_table
 from shuffledp.engines.tally import Tally
 from shuffledp.engines.values import Values
-from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.errors import DataWarning, InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
 from shuffledp.results.result import Result
 from shuffledp.results.unit import unit_of_rows
@@ -78,7 +79,9 @@ def run(
             raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
         source = Values(values, query=query)
     engine = engine or ("spark" if is_spark_table(values) else "memory")
-    return run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, candidates=candidates)
+    return _warned(
+        run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, candidates=candidates)
+    )
 
 
 def run_file(
@@ -118,9 +121,24 @@ def run_file(
         path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id,
         multiline=multiline, separator=separator, decimal=decimal,
     )  # fmt: skip
-    return run_source(
-        plan, source, policy=policy, truth=truth, words=words, engine=engine, progress=progress, candidates=candidates
+    return _warned(
+        run_source(
+            plan,
+            source,
+            policy=policy,
+            truth=truth,
+            words=words,
+            engine=engine,
+            progress=progress,
+            candidates=candidates,
+        )
     )
+
+
+def _warned(result: Result) -> Result:
+    if result.misfits is not None:
+        warnings.warn(result.misfits, DataWarning, stacklevel=3)
+    return result
 
 
 def _check_plan(plan: object, data: object) -> None:

@@ -162,6 +162,17 @@ class Result:
             raise unknown("entry", str(name), self.names)
         return found[self.names.index(name)]
 
+    @property
+    def misfits(self) -> str | None:
+        """A sentence about rows that were left out or changed, if that is more than a tenth of all."""
+        strange = sum(self.rejected.values()) + sum(self.adjusted.values())
+        if 10 * strange <= self.received:
+            return None
+        return (
+            f"{strange:,} of {self.received:,} rows did not fit the plan and were left out or changed. Check the column and the "
+            "plan's labels or range."
+        )
+
     def to_dict(self, *, confidence: float = 0.95, simultaneous: bool = False) -> dict[str, dict[str, float]]:
         """The entries by name: estimate, standard error and interval."""
         found = self.estimate.entries(confidence, simultaneous=simultaneous)
