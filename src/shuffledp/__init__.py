@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from shuffledp.domains.domain import Policy
     from shuffledp.engines.run import run, run_file
     from shuffledp.engines.session import Session
-    from shuffledp.errors import Contradiction, InvalidInput, NoClaim, NotDefined, PlanWarning, ShuffledpError
+    from shuffledp.errors import (
+        Contradiction,
+        DataWarning,
+        InvalidInput,
+        NoClaim,
+        NotDefined,
+        PlanWarning,
+        ShuffledpError,
+    )
     from shuffledp.planning.compare import Comparison, compare
     from shuffledp.planning.inverse import epsilon_possible, users_needed
     from shuffledp.planning.plan import Plan
@@ -46,6 +54,7 @@ _HOME = {
     "Collection": "accounting.composition",
     "Comparison": "planning.compare",
     "Contradiction": "errors",
+    "DataWarning": "errors",
     "Finding": "auditing.finding",
     "Gaussian": "randomizers.gaussian",
     "Generic": "randomizers.generic",
@@ -95,6 +104,7 @@ __all__ = [
     "Collection",
     "Comparison",
     "Contradiction",
+    "DataWarning",
     "Finding",
     "Gaussian",
     "Generic",

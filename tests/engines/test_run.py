@@ -1,6 +1,7 @@
 """Engines: the same bits however the rows are cut, every row accounted for, files of every kind."""
 
 import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.people import COLOURS, NUMBERS, write
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, Result, Summation, plan, run, run_file
+from shuffledp import (
+    DataWarning,
+    InvalidInput,
+    KeyedWords,
+    Plan,
+    Policy,
+    RandomizedResponse,
+    Result,
+    Summation,
+    plan,
+    run,
+    run_file,
+)
 from shuffledp.accounting.group import group
 from shuffledp.engines import csv_file, person_rows, table
 from shuffledp.engines import tally as tally_module
@@ -370,3 +383,14 @@ def test_what_becomes_of_values_is_said_in_words() -> None:
     same = run(made, people, policy=Policy(missing="skip", other="1"), words=KeyedWords.seeded(1))
     assert said.document() == same.document()
     assert (dict(said.rejected), dict(said.adjusted)) == ({"missing": 60}, {"other": 60})
+
+
+def test_data_of_which_many_values_do_not_fit_warn() -> None:
+    made = plan("histogram", n=90, epsilon=1, delta=1e-6, labels=[0, 1])
+    people = [0, 1] * 45
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(made, [*people, *[None] * 10], missing="skip")
+    with pytest.warns(DataWarning, match=r"11 of 101 rows .* left out or changed") as heard:
+        run(made, [*people, *[None] * 5, *[2] * 6], missing="skip", other=1)
+    assert heard[0].filename == __file__

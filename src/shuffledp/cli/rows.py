@@ -37,8 +37,8 @@ _OPTIONS: Final = [
         type=Choice(["refuse", "skip"]),
         default="refuse",
         show_default=True,
-        help="What to do with missing values. In a CSV file these are empty cells and NA, N/A, NaN, nan, null, NULL, None without "
-        "quotation marks, unless the plan has such a label.",
+        help="What to do with missing values. In a CSV file these are empty cells and NA, N/A, NaN, nan, null, NULL, None "
+        "without quotation marks, unless the plan has such a label.",
     ),
     click.option("--missing-as", metavar="VALUE", help="Count missing values as this bin or number."),
     click.option(
