@@ -103,7 +103,7 @@ def test_what_is_planned_is_loaded_verified_and_run(seed: int) -> None:
     assert answer.guarantee == made.guarantee
     assert np.isfinite(answer.estimate.value).all() or answer.estimate.refused
     stated = json.loads(json.dumps(answer.document()))
-    assert verify(stated, plans={made.sha256: document}).confirmed
+    assert verify(stated, beside=[document]).confirmed
 
 
 def test_most_of_them_are_plans() -> None:

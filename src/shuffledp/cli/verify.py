@@ -4,14 +4,13 @@ import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import click
 
 from shuffledp.cli.exits import NO_CLAIM
-from shuffledp.cli.output import json_option, show
+from shuffledp.cli.output import json_option, printable, show
 from shuffledp.cli.progress import working
-from shuffledp.core.digits import counted
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.files import read_json
 from shuffledp.verification.verify import Verification, verify
 
@@ -24,24 +23,19 @@ from shuffledp.verification.verify import Verification, verify
 def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
     """Prove what documents promise again, in ball arithmetic, with none of the code that found it.
 
-    Each FILE is a certificate (`shuffledp account --certificate`), a plan, a task or a result. A result is compared with its
-    plan if that is among the files.
+    Each FILE is a certificate (`shuffledp account --certificate`), a plan, a task or a result. Give the plan or the task of a
+    result as well: then they are compared.
     """
     documents = [(file, read_json(file, "a certificate, plan, task or result", "Give one of these.")) for file in files]
-    plans = {plan["sha256"]: plan for _, plan in documents if _is_plan(plan)}
-    found = []
+    beside, found = [document for _, document in documents], []
     for file, document in documents:
-        with working(f"Verifying {file.name}") as say:
-            found.append((file, verify(document, _counter(say), plans=plans)))
+        with working(f"Verifying {printable(file.name)}") as say:
+            found.append((file, verify(document, _counter(say), beside=beside)))
     words = "\n".join(_words(file, verification) for file, verification in found)
     result = {"results": [{"file": str(file)} | verification.document() for file, verification in found]}
     show(result, words, as_json=as_json)
     if not all(verification.confirmed for _, verification in found):
         sys.exit(NO_CLAIM)
-
-
-def _is_plan(document: Any) -> bool:
-    return isinstance(document, dict) and "protocol" in document and isinstance(document.get("sha256"), str)
 
 
 def _counter(say: Callable[[str], None]) -> Callable[[], None]:
@@ -52,9 +46,8 @@ def _counter(say: Callable[[str], None]) -> Callable[[], None]:
 
 def _words(file: Path, found: Verification) -> str:
     lines = [f"{file}: {found.verdict}: {found.reason}"]
-    lines += [f"  {'proved' if found.confirmed else 'claim'}: {claim}" for claim in found.claims]
-    if found.confirmed:
-        lines += [f"  not proved: {what}" for what in found.unproved]
+    lines += [f"  proved: {claim}" for claim in found.proved]
+    lines += [f"  not proved: {what}" for what in found.not_proved]
     if found.reached is not None:
-        lines.append(f"  proved at this epsilon: delta <= {found.reached:.6g}")
-    return "\n".join(lines)
+        lines.append(f"  proved at this epsilon: delta <= {rounded_up(found.reached)}")
+    return "\n".join(map(printable, lines))

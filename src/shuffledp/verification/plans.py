@@ -2,15 +2,21 @@
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.verification.promise import EDITED, Claim, Promise
 
-_PRECISION = 1e-6
+_PRECISION: Final = 1e-6
 """Within which two machines compute the same forecast."""
+_MADE_OTHERWISE: Final = "It was edited, or a version with other formulas made it."
+_WORDS: Final = "what its title, question and unit say"
+_PARTIES: Final = (
+    "who runs the shufflers and the analyzer, that they do not collude, and how many of their users are honest"
+)
+_ONE_PARTY: Final = "anything against whoever runs more than one part, but what holds before messages are shuffled"
 
 
 def promise_of_plan(document: dict[str, Any]) -> Promise:
@@ -22,9 +28,8 @@ def promise_of_plan(document: dict[str, Any]) -> Promise:
     ):
         raise InvalidInput(f"the certificate in this plan is not about what its protocol runs. {EDITED}")
     if "forecast" in document and not _alike(document["forecast"], plan.document()["forecast"]):
-        raise InvalidInput(f"the forecast in this plan is not what its protocol gives. {EDITED}")
-    unproved = [] if plan.wording.document() == {} else ["what its title, question and unit say"]
-    return Promise(_claims(plan), unproved)
+        raise InvalidInput(f"the forecast in this plan is not what its protocol gives. {_MADE_OTHERWISE}")
+    return Promise(_claims(plan), _words(plan))
 
 
 def promise_of_task(document: dict[str, Any]) -> Promise:
@@ -32,8 +37,12 @@ def promise_of_task(document: dict[str, Any]) -> Promise:
     from shuffledp.esa.task import Task
 
     task = Task.from_document(document)
-    unproved = ["who runs the shufflers and the analyzer, and that they do not collude"]
-    return Promise(_claims(task.plan), unproved)
+    unproved = [_ONE_PARTY] if task.same_operator else []
+    return Promise(_claims(task.plan), [*unproved, _PARTIES, *_words(task.plan)])
+
+
+def _words(plan: Plan) -> list[str]:
+    return [_WORDS] if plan.wording.document() else []
 
 
 def _claims(plan: Plan) -> list[Claim]:

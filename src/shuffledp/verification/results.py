@@ -1,110 +1,205 @@
 """What a result promises: as its plan did, with the reports that came, and without a shuffler."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from shuffledp.certificates.certificate import ADJACENCY, Certificate
 from shuffledp.certificates.unverifiable import Unverifiable
 from shuffledp.core import checks
-from shuffledp.core.document import Document, members, number, text, whole
+from shuffledp.core.canonical import digest
+from shuffledp.core.document import Document, members, number, several, text, whole
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.results.unit import CLIENT, ONE_EACH, REPORT
+from shuffledp.planning.spend import Spend
+from shuffledp.results.unit import CLIENT, REPORT, rows_of_unit
+from shuffledp.verification.beside import Beside
 from shuffledp.verification.promise import EDITED, Claim, Promise
 
-_FIELDS: Final = {
-    "question", "measure", "measures", "wording", "estimate", "also", "guarantee", "certificate", "n", "received",
-    "rejected", "adjusted", "truth", "max_shift_per_false_report", "plan", "spend", "task", "batch", "trust", "ledger",
-    "notes",
-}  # fmt: skip
-_ADDED: Final = {"derived"}
-"""What the command line adds if it is asked for."""
-_UNPROVED: Final = ("the estimates and their errors", "the notes")
+if TYPE_CHECKING:
+    from shuffledp.esa.task import Task
 
 
-def promise_of_result(document: Document, plans: Mapping[str, Document]) -> Promise:
-    """What the result promises; refused if its numbers do not belong together, or to its plan if that is known by its hash."""
-    unknown = document.keys() - _FIELDS - _ADDED
-    missing = _FIELDS - document.keys()
-    if unknown or missing:
-        name = sorted(unknown or missing)[0]
-        raise InvalidInput(f"a result {'has no' if unknown else 'needs the'} field {str(name)!r}. {EDITED}")
-    if document["guarantee"] is None:
+def promise_of_result(document: Document, beside: Beside) -> Promise:
+    """What the result promises; refused if its numbers do not belong together, or to its plan or task, if these are at hand."""
+    result = _result(document)
+    if result["guarantee"] is None:
         raise Unverifiable("a result that promises nothing: its randomness was not secret")
-    if document["certificate"] is None:
-        raise Unverifiable("a result that promises something else than its plan, such as to people with several rows")
-    certificate = Certificate.from_document(document["certificate"])
-    promised = _guarantee(document["guarantee"])
-    _check_promise(promised, certificate, document["spend"])
-    crowd = _crowd(document, promised, certificate)
-    plan = plans.get(document["plan"]) if isinstance(document["plan"], str) else None
+    promised = _guarantee(result["guarantee"])
+    task = beside.task(result["task"])
+    plan = task.plan if task is not None else beside.plan(result["plan"])
+    if task is not None:
+        _check_task(result, promised, task)
     if plan is not None:
-        _check_plan(document, certificate, plan)
-    return Promise(_claims(certificate, promised, crowd), [*_UNPROVED, *_besides(document, plan is not None)])
+        _check_plan(result, plan)
+    rows = rows_of_unit(promised["unit"])
+    claims = _claims_of_group(result, promised, plan, rows) if rows > 1 else _claims(result, promised, plan)
+    return Promise(claims, _unproved(result, promised, plan, task))
 
 
-def _check_plan(document: Document, certificate: Certificate, given: Document) -> None:
-    """The result promises what its plan does, and is an answer to the same question."""
-    plan = Plan.from_document(given)
-    said = {name: value for name, value in document["wording"].items() if value is not None}
-    same = (plan.sha256, plan.question, plan.wording.document()) == (document["plan"], document["question"], said)
-    if not same or plan.certificate().document()["claim"] != certificate.document()["claim"]:
-        raise InvalidInput(f"the result is not an answer to its plan, which was given. {EDITED}")
+def _result(document: Document) -> Document:
+    """Its fields, those that a proof is about read strictly."""
+    others = ("measures", "estimate", "also", "guarantee", "certificate", "truth", "spend", "ledger")
+    return members(
+        {"derived": None} | document, "a result", question=text, measure=text, wording=_wording, n=whole, received=whole,
+        rejected=_tally, adjusted=_tally, max_shift_per_false_report=number, plan=_hash, task=_or_none(_hash),
+        batch=_or_none(_hash), trust=_or_none(text), notes=several(text), derived=_anything,
+        **dict.fromkeys(others, _anything),
+    )  # fmt: skip
 
 
-def _guarantee(document: object) -> dict[str, Any]:
+def _guarantee(document: object) -> Document:
     found = members(
         document, "the guarantee of a result", epsilon=number, delta=number, n=whole, bound=text, adjacency=text, unit=text,
-        realised_epsilon=number, realised_honest=whole,
-        epsilon_if_shuffler_and_analyzer_collude=lambda value: None if value is None else number(value),
+        realised_epsilon=number, realised_honest=whole, epsilon_if_shuffler_and_analyzer_collude=_or_none(number),
     )  # fmt: skip
-    for name in ("realised_epsilon", "epsilon_if_shuffler_and_analyzer_collude"):
-        if found[name] is not None:
-            checks.epsilon(found[name], name)
+    checks.epsilon(found["epsilon"])
+    checks.epsilon(found["realised_epsilon"], "realised_epsilon")
+    checks.probability(found["delta"], "delta")
+    checks.users(found["n"])
+    if found["epsilon_if_shuffler_and_analyzer_collude"] is not None:
+        checks.epsilon(found["epsilon_if_shuffler_and_analyzer_collude"])
     return found
 
 
-def _check_promise(promised: Document, certificate: Certificate, spend: object) -> None:
-    """The guarantee, its certificate and what is booked for it are about the same claim."""
-    stated = promised["epsilon"], promised["delta"], promised["n"], promised["bound"]
-    if stated != (certificate.epsilon, certificate.delta, certificate.honest, certificate.bound):
+# What belongs together
+
+
+def _check_task(result: Document, promised: Document, task: "Task") -> None:
+    """Which plan the task has, and who must be trusted for what."""
+    unit = CLIENT if task.hops == 1 else REPORT
+    if (result["plan"], result["trust"], promised["unit"]) != (task.plan.sha256, task.trust, unit):
+        raise InvalidInput(f"the result does not say what its task does, which is at hand. {EDITED}")
+
+
+def _check_plan(result: Document, plan: Plan) -> None:
+    """The answer is one to the same question, and as uncertain at least."""
+    said = {name: value for name, value in result["wording"].items() if value is not None}
+    same = (
+        result["plan"] == plan.sha256
+        and (result["question"], result["measure"]) == (plan.question, plan.protocol.measure)
+        and digest(result["measures"]) == digest(plan.protocol.measures)
+        and said == plan.wording.document()
+    )
+    if not same:
+        raise InvalidInput(f"the result is not an answer to its plan, which is at hand. {EDITED}")
+
+
+def _claims(result: Document, promised: Document, plan: Plan | None) -> Sequence[Claim]:
+    """As the plan promised, with all reports that came, and by each report itself: of people with one report each."""
+    if result["certificate"] is None:
+        raise InvalidInput(f"the result has a guarantee and no certificate of it. {EDITED}")
+    certificate = Certificate.from_document(result["certificate"])
+    if plan is not None and plan.certificate().document()["claim"] != certificate.document()["claim"]:
+        raise InvalidInput(f"the result does not promise what its plan does, which is at hand. {EDITED}")
+    stated = promised["epsilon"], promised["delta"], promised["n"], promised["bound"], 1
+    if stated != (
+        certificate.epsilon, certificate.delta, certificate.honest, certificate.bound, certificate.rounds,
+    ):  # fmt: skip
         raise InvalidInput(f"the certificate is not about the guarantee in this document. {EDITED}")
-    if certificate.rounds != 1:
-        raise InvalidInput(f"a result is of one round, and its certificate of {certificate.rounds:,}. {EDITED}")
     if promised["adjacency"] != ADJACENCY:
         raise InvalidInput(f"what is proved is about {ADJACENCY} neighbours, and the result names others. {EDITED}")
-    if promised["unit"] not in ONE_EACH:
-        raise InvalidInput(
-            f"what is proved is about one report of a person, and the result names another unit. {EDITED}"
-        )
-    booked = members(spend, "the spend of a result", randomizer=lambda value: value, n=whole, bound=text)
-    if booked != {"randomizer": certificate.randomizer, "n": certificate.honest, "bound": certificate.bound}:
+    booked = Spend.from_document(result["spend"])
+    if booked != Spend(randomizer=certificate.randomizer, n=certificate.honest, bound=certificate.bound):
         raise InvalidInput(f"what is booked for the result is not what its certificate is about. {EDITED}")
-
-
-def _crowd(document: Document, promised: Document, certificate: Certificate) -> int:
-    """How many reports the realised guarantee is about; refused if the numbers of reports cannot be those of a release."""
-    counts = members(
-        {name: document[name] for name in ("n", "received", "rejected")},
-        "a result",
-        n=whole,
-        received=whole,
-        rejected=_tally,
+    crowd = _crowd(result, promised, certificate)
+    realised = replace(
+        certificate, epsilon=promised["realised_epsilon"], honest=promised["realised_honest"], reports=crowd
     )
-    served, honest = document["task"] is not None, promised["realised_honest"]
-    if served != (promised["unit"] in (CLIENT, REPORT)):
-        raise InvalidInput(f"the result names a unit of the service without a task, or a task without one. {EDITED}")
-    shuffled, relied = (counts["received"], certificate.honest) if served else (counts["n"], certificate.reports)
-    if shuffled < certificate.reports or counts["n"] < relied:
+    return [
+        Claim.of(certificate),
+        *([] if realised == certificate else [Claim.of(realised)]),
+        *_local(promised, certificate),
+    ]
+
+
+def _claims_of_group(result: Document, promised: Document, plan: Plan | None, rows: int) -> Sequence[Claim]:
+    """The same for people with several rows: which randomizer ran is only known from the plan."""
+    if result["certificate"] is not None or result["spend"] is not None:
+        raise InvalidInput(f"a promise to people with several rows has no certificate, and none is booked. {EDITED}")
+    if plan is None:
+        raise Unverifiable("a promise to people with several rows alone: give the plan of the result as well")
+    one, honest = plan.certificate(), plan.honest_of(result["n"])
+    expected = {
+        "delta": one.delta, "n": honest, "bound": f"{one.bound}, group of {rows}",
+        "adjacency": f"replace one person's rows, at most {rows}", "realised_epsilon": promised["epsilon"],
+        "realised_honest": honest,
+    }  # fmt: skip
+    if any(promised[name] != value for name, value in expected.items()):
+        raise InvalidInput(f"the guarantee is not one to people with at most {rows:,} rows by its plan. {EDITED}")
+    crowd = _crowd(result, promised, one)
+    together = replace(one, epsilon=promised["epsilon"], honest=honest, reports=crowd)
+    return [Claim.of_group(together, rows), *_local(promised, one, rows)]
+
+
+def _local(promised: Document, certificate: Certificate, rows: int = 1) -> list[Claim]:
+    epsilon = promised["epsilon_if_shuffler_and_analyzer_collude"]
+    return [] if epsilon is None else [Claim.local(certificate, epsilon, rows=rows)]
+
+
+def _crowd(result: Document, promised: Document, certificate: Certificate) -> int:
+    """How many reports were shuffled; refused if the numbers of reports cannot be those of a release."""
+    served, valid, received = result["task"] is not None, result["n"], result["received"]
+    alike = {name: result[name] is not None for name in ("task", "batch", "trust")}
+    if len(set(alike.values())) > 1 or served != (promised["unit"] in (CLIENT, REPORT)):
+        raise InvalidInput(f"the result says of itself that it is of the service, and that it is not. {EDITED}")
+    if valid + sum(result["rejected"].values()) != received:
+        raise InvalidInput(f"the valid and the rejected reports of the result are not those received. {EDITED}")
+    shuffled, relied = (received, certificate.honest) if served else (valid, certificate.reports)
+    if shuffled < certificate.reports or valid < relied:
         raise InvalidInput(
-            f"the result states {counts['n']:,} valid reports of {counts['received']:,}, fewer than its guarantee needs. {EDITED}"
+            f"the result states {valid:,} valid reports of {received:,}, fewer than its guarantee needs. {EDITED}"
         )
-    if not served and counts["n"] + sum(counts["rejected"].values()) != counts["received"]:
-        raise InvalidInput(f"the valid and the rejected rows of the result are not those received. {EDITED}")
-    if not 1 <= honest <= min(counts["n"], shuffled * certificate.honest // certificate.reports):
+    most = min(valid, shuffled * certificate.honest // certificate.reports)
+    if not 1 <= promised["realised_honest"] <= most:
         raise InvalidInput(f"the result relies on more honest reports than its plan does among so many. {EDITED}")
     return int(shuffled)
+
+
+# What is said besides
+
+
+def _unproved(result: Document, promised: Document, plan: Plan | None, task: "Task | None") -> list[str]:
+    served, unit, rounds = result["task"] is not None, promised["unit"], plan is not None and plan.over_time is not None
+    said = [
+        (True, "the estimates, their errors, what a false report changes, and the notes"),
+        (result["derived"] is not None, "what is derived from the estimates"),
+        (not served, f"that whose row is whose is as it says ({unit})"),
+        (served, f"that who reports how often is as it says ({unit})"),
+        (plan is None, "that it is an answer to the question and the plan it names: give the plan as well"),
+        (rounds, "what all rounds of its plan guarantee together: verify the plan"),
+        (served and task is None, "that it is of the task it names, and whom to trust: give the task as well"),
+        (served, "that its batch was released, and that shufflers and analyzer do not collude"),
+        (result["ledger"] is not None, "what its ledger says of the budget"),
+        (result["truth"] is not None, "that its exact answer is private: it is not"),
+        (bool(result["rejected"] or result["adjusted"]), "that its exact numbers of rejected and adjusted values are private"),
+    ]  # fmt: skip
+    return [what for is_said, what in said if is_said]
+
+
+# Fields
+
+
+_HEXADECIMAL: Final = re.compile("[0-9a-f]{64}")
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+def _or_none(read: Any) -> Any:
+    return lambda value: None if value is None else read(value)
+
+
+def _hash(value: Any) -> str:
+    if not isinstance(value, str) or not _HEXADECIMAL.fullmatch(value):
+        raise ValueError("64 hexadecimal digits")
+    return value
+
+
+def _wording(value: Any) -> Document:
+    return members(value, "the wording of a result", **dict.fromkeys(("title", "question", "unit"), _or_none(text)))
 
 
 def _tally(value: Any) -> dict[str, int]:
@@ -113,26 +208,4 @@ def _tally(value: Any) -> dict[str, int]:
     found = {str(name): whole(often) for name, often in value.items()}
     if any(often < 0 for often in found.values()):
         raise ValueError("numbers by reason")
-    return found
-
-
-def _claims(certificate: Certificate, promised: Document, crowd: int) -> Sequence[Claim]:
-    realised = replace(
-        certificate, epsilon=promised["realised_epsilon"], honest=promised["realised_honest"], reports=crowd
-    )
-    local = promised["epsilon_if_shuffler_and_analyzer_collude"]
-    return [
-        Claim.of(certificate),
-        Claim.of(realised),
-        *([] if local is None else [Claim.local(certificate, local)]),
-    ]
-
-
-def _besides(document: Document, plan_known: bool) -> list[str]:
-    """What else the result says, if it does."""
-    found = []
-    if not plan_known:
-        found.append("that this is an answer to the plan it names (give the plan beside it)")
-    if document["task"] is not None:
-        found.append("its task, batch, trust and ledger")
     return found

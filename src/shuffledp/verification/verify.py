@@ -1,17 +1,19 @@
 """Checking a document: its whole promise is proved anew, by other means than those it was found by."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 from shuffledp.certificates.certificate import KIND, Certificate
 from shuffledp.certificates.proof import METHODS
 from shuffledp.certificates.prove import prove_certificate
 from shuffledp.certificates.unverifiable import Unverifiable
+from shuffledp.core.parsing import plain
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.verification.promise import Claim, Promise
 
 Verdict = Literal["confirmed", "refused", "cannot be verified"]
+_NOT_PROVED: Final = "the claim could not be proved: at this epsilon, delta is not shown to be that small."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +24,9 @@ class Verification:
         verdict: in a few words.
         reason: by which methods it was confirmed, or why not.
         claims: what was claimed, in words; empty if it cannot be read.
-        proved: those of them that were proved.
+        proved: those of them that were proved, though another one may not be.
         unproved: what the document says besides, which no proof here is about.
-        certificate: the first claim; None if it cannot be read.
+        certificate: of the first claim, or of the first that is not proved; None if there is none.
         reached: if it was refused, a delta that is proved at the claimed epsilon, rounded up; None if there is none.
     """
 
@@ -41,45 +43,49 @@ class Verification:
         """Whether everything that is claimed is proved."""
         return self.verdict == "confirmed"
 
+    @property
+    def not_proved(self) -> list[str]:
+        """What the document claims or says and is not shown here to be true."""
+        return [*(claim for claim in self.claims if claim not in self.proved), *self.unproved]
+
     def document(self) -> dict[str, Any]:
         """As JSON data."""
         return {
             "verdict": self.verdict,
             "reason": self.reason,
-            "statement": None if self.certificate is None else self.certificate.statement,
+            "statement": self.claims[0] if self.claims else None,
             "claims": list(self.claims),
             "proved": list(self.proved),
-            "not_proved": list(self.unproved),
+            "not_proved": self.not_proved,
             "delta_proved": self.reached,
         }
 
 
-def verify(
-    document: object, tick: Callable[[], None] = lambda: None, *, plans: Mapping[str, dict[str, Any]] | None = None
-) -> Verification:
+def verify(document: object, tick: Callable[[], None] = lambda: None, *, beside: Iterable[object] = ()) -> Verification:
     """Prove all that a certificate, plan, task or result promises, in ball arithmetic, with none of the code that found it.
 
     Nothing is raised: any other document, or one that was edited so that its parts say different things, is refused. A result
-    is compared with its plan if that is among `plans`, by their hashes. `tick` is called now and then, for a progress bar.
+    is compared with its plan and its task if these documents are `beside` it. `tick` is called now and then, for a progress bar.
 
     >>> verify({"kind": "something else"}).verdict
     'refused'
     """
-    promise = None
     try:
-        promise = _promise(document, plans or {})
-        return _proved(promise, tick)
+        promise = _promise(document, beside)
     except Unverifiable as unverifiable:
-        reason = f"there is no method here for {unverifiable}."
-        return _unconfirmed("cannot be verified", reason, promise)
+        return Verification(verdict="cannot be verified", reason=_no_method(unverifiable))
     except (InvalidInput, NoClaim) as error:
-        return _unconfirmed("refused", str(error), promise)
+        return Verification(verdict="refused", reason=str(error))
     except RecursionError:
-        return _unconfirmed("refused", "the document is nested too deeply. Give one that shuffledp wrote.", promise)
+        return Verification(
+            verdict="refused", reason="the document is nested too deeply. Give one that shuffledp wrote."
+        )
+    return _judged(promise, tick)
 
 
-def _promise(document: object, plans: Mapping[str, dict[str, Any]]) -> Promise:
+def _promise(document: object, beside: Iterable[object]) -> Promise:
     """What is promised. A certificate alone is read without the code that plans and runs: that is loaded if it is needed."""
+    document = plain(document)
     if isinstance(document, dict) and "protocol" in document:
         from shuffledp.verification.plans import promise_of_plan
 
@@ -89,46 +95,45 @@ def _promise(document: object, plans: Mapping[str, dict[str, Any]]) -> Promise:
 
         return promise_of_task(document)
     if isinstance(document, dict) and "estimate" in document:
+        from shuffledp.verification.beside import Beside
         from shuffledp.verification.results import promise_of_result
 
-        return promise_of_result(document, plans)
+        return promise_of_result(document, Beside(tuple(beside)))
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise InvalidInput("this is no certificate, plan, task or result. Give one that shuffledp wrote.")
     return Promise([Claim.of(Certificate.from_document(document))])
 
 
-def _proved(promise: Promise, tick: Callable[[], None]) -> Verification:
-    """The first claim that is not proved decides; if there is none, all are."""
-    methods = list[str]()
+def _judged(promise: Promise, tick: Callable[[], None]) -> Verification:
+    """Every claim is tried; the first that is not proved decides, and if there is none the whole promise is confirmed."""
+    claims = [claim.statement for claim in promise.claims]
+    proved, methods, failures = list[str](), list[str](), list[Verification]()
     for claim in promise.claims:
-        found = prove_certificate(claim.certificate, tick)
-        if found.method is None:
-            return Verification(
-                verdict="refused",
-                reason="the claim could not be proved: at this epsilon, delta is not shown to be that small.",
-                claims=[claim.statement],
-                unproved=promise.unproved,
-                certificate=claim.certificate,
-                reached=found.reached,
-            )
-        methods.append(METHODS[found.method])
-    statements = [claim.statement for claim in promise.claims]
-    return Verification(
-        verdict="confirmed",
-        reason="; ".join(dict.fromkeys(methods)),
-        claims=statements,
-        proved=statements,
-        unproved=promise.unproved,
-        certificate=promise.claims[0].certificate,
-    )
+        found = _tried(claim, tick)
+        if isinstance(found, Verification):
+            failures.append(found)
+        else:
+            proved.append(claim.statement)
+            methods.append(METHODS[found])
+    verdict = failures[0] if failures else Verification(
+        verdict="confirmed", reason="; ".join(dict.fromkeys(methods)), certificate=promise.claims[0].certificate
+    )  # fmt: skip
+    return replace(verdict, claims=claims, proved=proved, unproved=promise.unproved)
 
 
-def _unconfirmed(verdict: Verdict, reason: str, promise: Promise | None) -> Verification:
-    claims = [] if promise is None else promise.claims
-    return Verification(
-        verdict=verdict,
-        reason=reason,
-        claims=[claim.statement for claim in claims],
-        unproved=() if promise is None else promise.unproved,
-        certificate=claims[0].certificate if claims else None,
-    )
+def _tried(claim: Claim, tick: Callable[[], None]) -> str | Verification:
+    """By which method a claim is proved, or why it is not."""
+    certificate = claim.certificate
+    try:
+        found = prove_certificate(certificate, tick)
+    except Unverifiable as unverifiable:
+        return Verification(verdict="cannot be verified", reason=_no_method(unverifiable), certificate=certificate)
+    except InvalidInput as error:
+        return Verification(verdict="refused", reason=str(error), certificate=certificate)
+    if found.method is not None:
+        return found.method
+    return Verification(verdict="refused", reason=_NOT_PROVED, certificate=certificate, reached=found.reached)
+
+
+def _no_method(unverifiable: Unverifiable) -> str:
+    return f"there is no method here for {unverifiable}."
