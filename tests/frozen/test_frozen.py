@@ -75,7 +75,7 @@ def test_a_plan_and_its_result_are_verified(folder: Path, name: str) -> None:
     document, result = read(folder, f"plan-{name}"), read(folder, f"result-{name}")
     found = verify(document)
     assert found.confirmed, found
-    answered = verify(result, plans={document["sha256"]: document})
+    answered = verify(result, beside=[document])
     assert answered.confirmed, answered
 
 
@@ -109,7 +109,7 @@ def test_a_service_goes_on(copied: Path) -> None:
     assert found["estimate"] == near(before["estimate"])
     assert found["ledger"] == near(before["ledger"])
     assert (spent.releases, spent.head) == (1, before["ledger"]["head"])
-    assert verify(before, plans={task.plan.sha256: task.plan.document()}).confirmed
+    assert verify(before, beside=[task.document()]).confirmed
     store = open_store(f"sqlite:///{copied}/store.db")
     try:
         shuffler = Shuffler(store=store, ring=rings["shuffler"], clock=lambda: 0.0)

@@ -8,11 +8,6 @@ import click
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def printable(text: str) -> str:
-    """A line that may hold what somebody sent or wrote into a file: whatever would steer the terminal is written out."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
-
-
 def show(result: dict[str, Any], words: str, *, as_json: bool) -> None:
     """Print a result."""
     click.echo(json.dumps(result, indent=2, allow_nan=False) if as_json else words)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from shuffledp.cli.output import printable
 from shuffledp.cli.tables import aligned
 from shuffledp.core.digits import counted, fixed, rounded_up
 from shuffledp.core.document import Document
+from shuffledp.core.visible import visible
 from shuffledp.figures.entries import USERS, entries, largest, listed, parts, places_of, quantiles, written
 from shuffledp.protocols.counting import MANY
 from shuffledp.results.promise import selection
@@ -18,7 +18,7 @@ _LINES: Final = 50
 def estimates(result: Document) -> str:
     """The answer as tables: the quantiles of a distribution and what is below its edges, if wanted; or else all entries."""
     found, wording = result.get("derived", {}), result["wording"]
-    above = [printable(text) for text in (wording["title"], wording["question"]) if text]
+    above = [visible(text) for text in (wording["title"], wording["question"]) if text]
     if "curve" in found:
         tables = [_quantiles(result), *(_answer(result) if "cumulative" in found else [])]
     else:
@@ -45,7 +45,7 @@ def read_off(result: Document) -> list[str]:
     ]
     if "quantiles" in found and not curve:
         level = f"{100 * result['estimate']['confidence']:g} % from"
-        lines = [[f"{one['share']:g}", *map(printable, (one["bin"], *one["interval"]))] for one in found["quantiles"]]
+        lines = [[f"{one['share']:g}", *map(visible, (one["bin"], *one["interval"]))] for one in found["quantiles"]]
         tables.append(aligned(["quantile", "bin", level, "to"], lines))
     if "ranges" in found:
         columns = {key: [one[key] for one in found["ranges"]] for key in ("value", "standard_error", "interval")}
@@ -57,12 +57,12 @@ def read_off(result: Document) -> list[str]:
 def _answer(result: Document) -> list[str]:
     """A line per entry: its estimate, its error and its interval, and the truth if it was asked for; then what else is said."""
     unit = result["wording"]["unit"]
-    what = f"{result['question']} ({printable(unit)})" if unit and result["measure"] == USERS else result["question"]
+    what = f"{result['question']} ({visible(unit)})" if unit and result["measure"] == USERS else result["question"]
     found, estimate = result.get("derived", {}), result["estimate"]
     lines = [_table(result, what, estimate, _places(result), result["truth"])]
     if "threshold" in found:
         lines.append(_reached(result, found["threshold"]))
-    lines += [f"{printable(name)}: {why}" for name, why in estimate["refused"].items()]
+    lines += [f"{visible(name)}: {why}" for name, why in estimate["refused"].items()]
     plain = result | {"measure": USERS}  # what is said besides is not in the values' unit
     also = [_table(plain, name, one, _most(one)) for name, one in result["also"].items()]
     return ["\n".join(lines), *also]
@@ -92,14 +92,14 @@ def _table(
     together = " (all at once)" if how["simultaneous"] else ""
     header = [
         what,
-        f"estimate ({printable(unit)})" if unit and result["measure"] != USERS else "estimate",
+        f"estimate ({visible(unit)})" if unit and result["measure"] != USERS else "estimate",
         f"standard error{', at most' if columns.get('standard_error_is_a_bound') else ''}",
         f"{100 * how['confidence']:g} % from",
         f"to{together}",
         *([] if truth is None else ["truth (not private)"]),
     ]
     rows = [
-        [printable(names[j]), *(cell for cell in row[1:] if cell is not None)]
+        [visible(names[j]), *(cell for cell in row[1:] if cell is not None)]
         for j, row in zip(shown, written(listed(columns, truth, shown)), strict=True)
     ]
     return aligned(header, rows) + _rest(result, len(names) - len(rows))
@@ -117,7 +117,7 @@ def _plain(result: Document, what: str, values: Sequence[float]) -> str:
     """A number for each name, with as many decimals as the estimates."""
     names, shown = result["estimate"]["names"], _places(result)
     places = places_of(entries(result, shown))
-    rows = [[printable(names[j]), fixed(values[j], places)] for j in shown]
+    rows = [[visible(names[j]), fixed(values[j], places)] for j in shown]
     return aligned([what, "users"], rows) + _rest(result, len(names) - len(rows))
 
 
@@ -134,7 +134,7 @@ def _quantiles(result: Document) -> str:
     """A line per quantile: where it is, and its limits."""
     estimate, rows, unit = result["estimate"], result["derived"]["quantiles"], result["wording"]["unit"]
     together = " (all at once)" if estimate["simultaneous"] else ""
-    what = f"estimate ({printable(unit)})" if unit else "estimate"
+    what = f"estimate ({visible(unit)})" if unit else "estimate"
     header = ["quantile", what, f"{100 * estimate['confidence']:g} % from", f"to{together}"]
     lines = [list(cells) for cells in quantiles(rows)]
     if result["truth"] is not None:

@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from shuffledp.cli.exits import NO_CLAIM
-from shuffledp.cli.output import json_option, printable, show
+from shuffledp.cli.output import json_option, show
 from shuffledp.cli.progress import working
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.files import read_json
+from shuffledp.core.visible import visible
 from shuffledp.verification.verify import Verification, verify
 
 
@@ -29,7 +30,7 @@ def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
     documents = [(file, read_json(file, "a certificate, plan, task or result", "Give one of these.")) for file in files]
     beside, found = [document for _, document in documents], []
     for file, document in documents:
-        with working(f"Verifying {printable(file.name)}") as say:
+        with working(f"Verifying {visible(file.name)}") as say:
             found.append((file, verify(document, _counter(say), beside=beside)))
     words = "\n".join(_words(file, verification) for file, verification in found)
     result = {"results": [{"file": str(file)} | verification.document() for file, verification in found]}
@@ -50,4 +51,4 @@ def _words(file: Path, found: Verification) -> str:
     lines += [f"  not proved: {what}" for what in found.not_proved]
     if found.reached is not None:
         lines.append(f"  proved at this epsilon: delta <= {rounded_up(found.reached)}")
-    return "\n".join(map(printable, lines))
+    return "\n".join(map(visible, lines))
