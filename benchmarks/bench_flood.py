@@ -99,9 +99,9 @@ async def asked(port: int, address: str, request: bytes) -> tuple[int, float, by
 # Honest people
 
 
-async def honest(port: int, number: int, report: bytes, seen: Seen) -> None:
+async def honest(port: int, address: str, report: bytes, seen: Seen) -> None:
     """One person with one report, who tries again as told until it is accepted or five seconds are over."""
-    address, begin = f"127.1.{number // 250}.{1 + number % 250}", time.monotonic()
+    begin = time.monotonic()
     request = f"{HEAD}Content-Length: {LENGTH}\r\nConnection: close\r\n\r\n".encode() + report
     while (left := begin + PATIENCE - time.monotonic()) > 0:
         status, again, body = await asked(port, address, request)
@@ -113,8 +113,9 @@ async def honest(port: int, number: int, report: bytes, seen: Seen) -> None:
     seen.waits.append(None)
 
 
-async def people(port: int, every: float, until: float, seen: Seen) -> None:
-    """One person after the other, each with an address of their own."""
+async def people(port: int, trial: "Trial", until: float, seen: Seen) -> None:
+    """One person after the other, each with an address of their own unless there is a proxy."""
+    every = trial.every
     count = int((until - time.monotonic()) / every)
     reports = sealed(count)
     begin = time.monotonic()
@@ -122,7 +123,8 @@ async def people(port: int, every: float, until: float, seen: Seen) -> None:
         for number in range(count):
             await asyncio.sleep(max(0.0, begin + number * every - time.monotonic()))
             report = reports[number * LENGTH : (number + 1) * LENGTH]
-            group.create_task(honest(port, number, report, seen))
+            address = HOSTILE if trial.proxy else f"127.1.{number // 250}.{1 + number % 250}"
+            group.create_task(honest(port, address, report, seen))
 
 
 async def watch(port: int, until: float, seen: Seen) -> None:
@@ -223,17 +225,36 @@ def silent(address: str, connections: int) -> Flood:
     return flood
 
 
-MANY = [f"127.0.3.{j}" for j in range(1, 67)]
-FLOODS: dict[str, tuple[str, Flood, float, str]] = {
-    "slow": ("66 slow uploads from one address", slow([HOSTILE] * 66), 0.1, ""),
-    "slow-many": ("66 slow uploads from 66 addresses", slow(MANY), 0.1, ""),
-    "garbage": ("8 connections with 8,322 garbage reports each", fast([HOSTILE] * 8, bytes(LARGEST)), 0.1, ""),
-    "rate": ("one sender of single reports, --rate 5", fresh([HOSTILE] * 32, 1, 4000), 0.5, "--rate 5"),
-    "rate-large": ("one sender of 50 reports at once, --rate 5", fresh([HOSTILE] * 8, 50, 200), 0.5, "--rate 5"),
-    "once": ("8,300 reports at once, --rate-per-address 1", fresh([HOSTILE], 8300, 1), 0.5, "--rate-per-address 1"),
-    "silent": ("4,500 silent connections from one address", silent(HOSTILE, 4500), 0.1, ""),
-}
-"""By name: what it is, the flood, seconds between honest people, and options of the shuffler."""
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A flood, seconds between honest people, options of the shuffler, and whether all have one address, as behind a proxy."""
+
+    what: str
+    flood: Flood
+    every: float = 0.1
+    options: str = ""
+    proxy: bool = False
+
+
+TRIALS = {
+    "slow": Trial(what="66 slow uploads from one address", flood=slow([HOSTILE] * 66)),
+    "slow-many": Trial(what="66 slow uploads from 66 addresses", flood=slow([f"127.0.3.{j}" for j in range(1, 67)])),
+    "slow-proxy": Trial(what="66 slow uploads from everybody's address", flood=slow([HOSTILE] * 66), proxy=True),
+    "garbage": Trial(
+        what="8 connections with 8,322 garbage reports each", flood=fast([HOSTILE] * 8, bytes(LARGEST))
+    ),
+    "rate": Trial(
+        what="one sender of single reports, --rate 5", flood=fresh([HOSTILE] * 32, 1, 4000), every=0.5, options="--rate 5"
+    ),
+    "rate-large": Trial(
+        what="one sender of 50 reports at once, --rate 5", flood=fresh([HOSTILE] * 8, 50, 200), every=0.5, options="--rate 5"
+    ),
+    "once": Trial(
+        what="8,300 reports at once, --rate-per-address 1", flood=fresh([HOSTILE], 8300, 1), every=0.5,
+        options="--rate-per-address 1",
+    ),
+    "silent": Trial(what="4,500 silent connections from one address", flood=silent(HOSTILE, 4500)),
+}  # fmt: skip
 
 
 # Measuring
@@ -265,28 +286,28 @@ def served(folder: Path, options: str) -> Iterator[tuple[int, "subprocess.Popen[
         process.wait(60)
 
 
-async def flooded(port: int, flood: Flood, every: float) -> Seen:
+async def flooded(port: int, trial: Trial) -> Seen:
     """Everything at once, until the time is over."""
     seen = Seen()
     assert (await asked(port, "127.2.0.1", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"))[0] == 200
     until = time.monotonic() + SECONDS
-    hostile = asyncio.create_task(flood(port, until, seen))
-    await asyncio.gather(hostile, people(port, every, until, seen), watch(port, until, seen))
+    hostile = asyncio.create_task(trial.flood(port, until, seen))
+    await asyncio.gather(hostile, people(port, trial, until, seen), watch(port, until, seen))
     return seen
 
 
 def measured(name: str) -> bool:
     """Print what came of a flood: whether nine in ten honest people were accepted in time."""
-    what, flood, every, options = FLOODS[name]
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder), options) as (port, process):
-        seen = asyncio.run(flooded(port, flood, every))
+    trial = TRIALS[name]
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder), trial.options) as (port, process):
+        seen = asyncio.run(flooded(port, trial))
         most = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
         lines = (Path(folder) / "log").read_bytes().count(b"\n")
     waits = sorted(wait for wait in seen.waits if wait is not None)
     share = len(waits) / max(1, len(seen.waits))
     late = f"{waits[int(0.95 * len(waits))]:.2f} s" if waits else "never"
     print(
-        f"{name}: {what}: {len(waits)} of {len(seen.waits)} honest people accepted within {PATIENCE:g} s ({share:.0%}), "
+        f"{name}: {trial.what}: {len(waits)} of {len(seen.waits)} honest people accepted within {PATIENCE:g} s ({share:.0%}), "
         f"95 % of them after {late}; answers to them {dict(seen.honest)}; to the flood {dict(seen.hostile)}, "
         f"{seen.accepted:,} reports of it accepted; /readyz {dict(seen.ready)}; "
         f"{int(most[1]) / 1e3 if most else 0:.0f} MB, {lines:,} lines of log",
@@ -299,8 +320,9 @@ def main() -> None:
     """All floods, or those that are named."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 20_000)), hard))
-    for name in sys.argv[1:] or FLOODS:
-        measured(name)
+    starved = [name for name in sys.argv[1:] or TRIALS if not measured(name)]
+    if starved:
+        sys.exit(f"fewer than nine in ten honest people were accepted in time: {', '.join(starved)}")
 
 
 if __name__ == "__main__":
