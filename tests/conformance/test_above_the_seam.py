@@ -158,6 +158,7 @@ def test_several_rows_of_a_person_are_as_many_local_guarantees(tmp_path: Path, s
     assert local is not None
     stated = result.document()["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"]
     assert stated == result.local_epsilon
+    assert 3 * Fraction(local) <= Fraction(stated) <= 3 * Fraction(local) * (1 + Fraction(1, 10**12))
     for rows in range(1, 60):  # exactly: the nearest double would be too small for some of them
         several = replace(result, rows_per_person=rows).local_epsilon
         assert several is not None

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from shuffledp import (
     RandomizedResponse,
     Result,
     Summation,
+    account,
     plan,
     run,
     run_file,
@@ -121,6 +123,83 @@ def test_several_rows_per_person_rely_on_honest_reports_only(tmp_path: Path) -> 
     assert found.realised_epsilon == found.guarantee.epsilon
     assert found.guarantee.epsilon > group(half.protocol.randomizer, n=2000, delta=1e-6, rows=rows).epsilon
     assert found.realised_honest == 1000
+
+
+@pytest.mark.parametrize("honest_fraction", [1.0, 0.7])
+@pytest.mark.parametrize(
+    "asked",
+    [{"delta": 1e-9}, {"delta": 1e-4, "paper": True}, {"delta": 1e-4}],
+    ids=["a small delta", "another bound", "a large delta"],
+)
+def test_several_rows_are_promised_at_the_plans_delta_by_its_bound(
+    asked: dict[str, Any], honest_fraction: float
+) -> None:
+    """Whichever these are, and whatever the plan promises of one row."""
+    made = plan("histogram", n=1000, epsilon=1.0, size=4, honest_fraction=honest_fraction, **asked)
+    table = {"who": np.arange(2000) // 2, "x": np.arange(2000) % 4}
+    found = run(made, table, column="x", user="who", max_rows_per_user=2)
+    honest, bound = 2000 * made.guarantee.n // 1000, made.guarantee.bound
+    expected = group(made.protocol.randomizer, n=honest, delta=asked["delta"], rows=2, bound=bound)
+    assert found.guarantee == expected
+    assert found.guarantee.bound.startswith(bound)
+    assert (found.realised_epsilon, found.realised_honest) == (expected.epsilon, honest)
+    assert (found.spend, found.certificate) == (None, None)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_no_seed_carries_a_guarantee_however_many_rows_a_person_has(rows: int, histogram: Plan) -> None:
+    table = {"who": np.arange(2000) // rows, "colour": COLOURS}
+    found = run(histogram, table, column="colour", user="who", max_rows_per_user=rows, words=WORDS)
+    assert (found.guarantee, found.realised_epsilon, found.realised_honest) == (None, None, None)
+    assert (found.spend, found.certificate, found.estimate.guarantee) == (None, None, None)
+    assert "simulation" in found.notes[0]
+
+
+@pytest.mark.parametrize("honest_fraction", [1.0, 0.35])
+@pytest.mark.parametrize("n", [1000, 1001, 1999])
+def test_what_more_reports_realise_relies_on_the_honest_share_of_them(n: int, honest_fraction: float) -> None:
+    """Rounded down; and what is promised stays what was planned."""
+    made = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=4, honest_fraction=honest_fraction)
+    found = run(made, np.arange(n) % 4)
+    honest = math.floor(n * Fraction(str(honest_fraction)))
+    assert found.realised_honest == honest
+    assert found.realised_epsilon == account(made.protocol.randomizer, n=honest, delta=1e-6).epsilon
+    assert found.guarantee == made.guarantee
+    assert found.guarantee is not None
+    assert found.guarantee.n == math.floor(1000 * honest_fraction)
+
+
+@pytest.mark.parametrize("skipped", [0, 1])
+def test_rows_that_are_rejected_do_not_count_towards_the_minimum(histogram: Plan, skipped: int) -> None:
+    """One row too few is too few, also if there are others that took no part: of values that are missing, or of people."""
+    least, kind = histogram.min_batch, Policy(missing="skip")
+    missing: list[Any] = [None] * 500 + COLOURS[: least - skipped].tolist()
+    people = {"who": [*[0] * 500, *range(1, least - skipped)], "colour": COLOURS[: least - skipped + 499]}
+    if skipped:
+        with pytest.raises(InvalidInput, match="fewer than the plan's"):
+            run(histogram, missing, policy=kind)
+        with pytest.raises(InvalidInput, match="fewer than the plan's"):
+            run(histogram, people, column="colour", user="who", max_rows_per_user=1)
+    else:
+        for found in (
+            run(histogram, missing, policy=kind),
+            run(histogram, people, column="colour", user="who", max_rows_per_user=1),
+        ):
+            assert (found.n, found.realised_honest) == (least, histogram.guarantee.n)
+            assert found.realised_epsilon == pytest.approx(histogram.guarantee.epsilon, rel=1e-3)
+    counted = tally_rows(histogram.protocol, missing, KeyedWords.fresh(), kind)
+    assert counted.rows == least + 500 - skipped
+    if skipped:
+        with pytest.raises(InvalidInput, match="fewer than the plan's"):
+            result_of(histogram, counted, rows=1, checked=False, private=True)
+
+
+@pytest.mark.parametrize("user", [None, "who"])
+def test_whose_rows_are_whose_is_said_to_be_checked_only_if_it_was(histogram: Plan, user: str | None) -> None:
+    table = {"who": np.arange(2000), "colour": COLOURS}
+    assert run(histogram, table, column="colour", user=user).unit == (
+        "one row = one person" if user is None else "one row = one person (checked)"
+    )
 
 
 def test_numeric_bins_and_whole_numbers(tmp_path: Path) -> None:

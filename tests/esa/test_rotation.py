@@ -13,7 +13,7 @@ from shuffledp.core.outcome import Outcome
 from shuffledp.esa.analyzer import analyze, open_batch
 from shuffledp.esa.crypto import seal_inner, seal_message, wrap, wrap_once
 from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.shuffler import Shuffler
+from shuffledp.esa.shuffler import PERSISTENCE, Shuffler
 from shuffledp.esa.wire import Header
 from shuffledp.stores.batch import Batch
 from shuffledp.stores.sqlite.store import SQLiteStore
@@ -58,6 +58,33 @@ def test_a25_after_any_rotation_a_batch_has_one_key_and_nothing_is_lost(tmp_path
     assert sum(batch.count for batch in batches) + shuffler.store.open_batch(TASK.id).count == acknowledged
 
 
+@pytest.mark.parametrize("reports_before", [0, 49, 50])
+def test_a_key_is_known_by_its_fingerprint_not_by_its_number(tmp_path: Path, clock: Clock, reports_before: int) -> None:
+    """Another key of the same number, as after a new ring: it ends the window, and no batch mixes the two."""
+    shuffler, other = made(tmp_path / "store.db", clock, steady=clock), KeyRing.fresh("analyzer")
+    assert other.public().active.key_id == ANALYZER.public().active.key_id
+    former = [seal_message(j % 64, TASK, ANALYZER.public(), [RING.public()]) for j in range(reports_before)]
+    assert shuffler.accept(TASK.id, former) == ["accepted"] * reports_before
+    before = shuffler.store.open_batch(TASK.id)
+    shuffler.seal_to(TASK.id, other.public())
+    assert shuffler.announced(before) is None
+    late = [seal_message(1, TASK, ANALYZER.public(), [RING.public()])]
+    assert shuffler.accept(TASK.id, late) == ["outdated_key"]
+    ended = shuffler.tick()
+    assert [(batch.state, batch.count, batch.key) for batch in ended] == [("RELEASED", 50, before.key)] * (
+        reports_before == 50
+    )
+    clock.now += PERSISTENCE + 1
+    shuffler.tick()
+    clock.now += PERSISTENCE + 1
+    shuffler.tick()
+    batch = shuffler.current(TASK.id)
+    assert batch is not None
+    assert batch.key.fingerprint == other.public().fingerprint(other.public().active)
+    assert batch.count == 0
+    assert shuffler.accept(TASK.id, [seal_message(1, TASK, other.public(), [RING.public()])]) == ["accepted"]
+
+
 def test_rotation_ends_the_window(tmp_path: Path, clock: Clock) -> None:
     """An empty batch takes the new key at once, one that is large enough is released, one that is not goes on under its key."""
     shuffler, rotated = made(tmp_path / "store.db", clock), ANALYZER.rotated()
@@ -86,7 +113,7 @@ def test_rotation_ends_the_window(tmp_path: Path, clock: Clock) -> None:
 
 def test_a_list_with_another_key_under_the_same_id_takes_nothing_into_a_batch(tmp_path: Path, clock: Clock) -> None:
     """The shuffler cannot see which key a record is for, so it pins the fingerprint that was announced for the batch."""
-    shuffler, other = made(tmp_path / "store.db", clock), KeyRing.fresh("analyzer")
+    shuffler, other = made(tmp_path / "store.db", clock, steady=clock), KeyRing.fresh("analyzer")
     assert shuffler.accept(TASK.id, reports(10)) == ["accepted"] * 10
     shuffler.seal_to(TASK.id, other.public())
     assert shuffler.announced(shuffler.store.open_batch(TASK.id)) is None

@@ -265,6 +265,27 @@ def test_old_small_batches_roll_over_or_are_destroyed(tmp_path: Path, clock: Clo
         assert shuffler.fetch(ended.id) is None
 
 
+@pytest.mark.parametrize("expiry", ["roll-over", "destroy"])
+@pytest.mark.parametrize("count", [49, 50, 59, 60])
+def test_a_batch_within_the_margin_is_too_small_too(tmp_path: Path, clock: Clock, expiry: Any, count: int) -> None:
+    """It has the reports that the plan needs, not those that the task wants: it is never released, and it ends like a smaller one."""
+    task = replace(TASK, on_expiry=expiry, release_margin=10)
+    shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock, steady=clock)
+    shuffler.serve(task, ANALYZER.public())
+    shuffler.accept(task.id, [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(count)])
+    clock.now += 60
+    assert [batch.state for batch in shuffler.tick()] == ["RELEASED"] * (count == 60)
+    assert shuffler.close(task.id, whatever_the_window=True) == "batch_too_small"
+    clock.now += 540
+    assert shuffler.tick() == [] or expiry == "roll-over"
+    clock.now += 60
+    ended = [
+        batch for batch in shuffler.store.batches(task.id) + shuffler.tick() if batch.state not in ("OPEN", "RELEASED")
+    ]
+    expected = {"roll-over": "ROLLED_OVER", "destroy": "DESTROYED"}[expiry]
+    assert {(batch.state, batch.count) for batch in ended} == ({(expected, count)} if count < 60 else set())
+
+
 def test_a_quiet_time_makes_no_first_report_old(tmp_path: Path, clock: Clock) -> None:
     """An empty batch begins anew with each window, so what comes after a long quiet is not destroyed at once."""
     task = replace(TASK, on_expiry="destroy")

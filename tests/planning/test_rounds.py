@@ -11,7 +11,7 @@ import pytest
 
 from oracles.parties import ANALYZER, PARTIES, announced, serving
 from oracles.process import called
-from shuffledp import InvalidInput, NoClaim, Plan, account
+from shuffledp import Channel, Guarantee, InvalidInput, NoClaim, Plan, account
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core.population import Population
@@ -169,6 +169,16 @@ def test_one_round_proves_rounds_only_at_its_own_delta(daily: Plan) -> None:
         after = replace(alone, delta=delta).epsilon_after(1, randomizer, one)
         least = account(randomizer, n=one.n, delta=delta).epsilon
         assert 0.998 * least <= after <= 1.01 * least
+
+
+def test_rounds_are_composed_and_not_only_their_epsilons_added_up() -> None:
+    """What gives a person away once in 10,000 rounds does so twice in two, at whatever epsilon."""
+    bare = Channel([[0.9899, 0.01, 0.0001], [0.01, 0.99, 0.0]])
+    one = Guarantee(epsilon=20.0, delta=1.001e-4, n=100, bound="numeric", reference="")
+    total = OverTime(rounds=2, per_person=2, epsilon=40.0, delta=2.002e-4)
+    assert total.holds(bare, one)
+    assert not replace(total, delta=one.delta).holds(bare, one)
+    assert replace(total, per_person=1, delta=one.delta).holds(bare, one)
 
 
 def test_rounds_that_are_not_proved_are_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from oracles.chance import SIGNIFICANCE
-from shuffledp import InvalidInput, KeyedWords, plan, run
+from shuffledp import InvalidInput, KeyedWords, RandomizedResponse, plan, run
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.ratio import Ratios
 from shuffledp.domains.cross_table import CrossTable
+from shuffledp.domains.grouped_reals import GroupedReals
+from shuffledp.domains.labels import Labels
+from shuffledp.domains.reals import RealRange
 from shuffledp.figures.report import page
 from shuffledp.planning.compare import compare
 from shuffledp.planning.inverse import epsilon_possible, users_needed
@@ -111,6 +114,81 @@ def test_intervals_that_forget_the_covariance_are_found_out() -> None:
     above, across, below = found.variances
     with pytest.raises(AssertionError):
         check_intervals(dataclasses.replace(found, variances=(above, 0 * across, below)), truth)
+
+
+RANGES = [(0.0, 1.0), (-2.0, 3.0), (2.0, 2.5), (-7.0, -4.0), (10.0, 30.0)]
+
+
+@pytest.mark.parametrize(("low", "high"), RANGES)
+def test_sums_by_group_err_as_they_say_wherever_their_range_begins(low: float, high: float) -> None:
+    """By the covariance matrix of the messages of all users: a sum is low times the users of a group, and more."""
+    protocol = grouped("sum", low, high)
+    r, g, size, span = protocol.precision, protocol.gamma, protocol.randomizer.size, high - low
+    at = low + span * np.array([0.1, 0.55, 1.0, 0.3])
+    values = list(zip([0, 0, 1, 2], at.tolist(), strict=True))
+    population = Population(values=np.array(values, dtype=protocol.domain.dtype), users=np.array([50, 20, 25, 5]))
+    points = low + span * np.arange(r + 1) / r
+    weights = np.zeros((3, size))
+    for group in range(3):
+        weights[group, group * (r + 1) : (group + 1) * (r + 1)] = points
+    variance = np.zeros(3)
+    for (group, value), users in zip(values, population.users, strict=True):
+        scaled = (value - low) / span * r
+        floor = min(math.floor(scaled), r - 1)
+        law = np.full(size, g / size)
+        law[group * (r + 1) + floor] += (1 - g) * (1 - (scaled - floor))
+        law[group * (r + 1) + floor + 1] += (1 - g) * (scaled - floor)
+        variance += users * (weights**2 @ law - (weights @ law) ** 2) / (1 - g) ** 2
+    assert protocol.read_error(population) == pytest.approx(variance, rel=1e-9)
+    truth = protocol.read_exactly(protocol.expected(population))
+    assert truth == pytest.approx([50 * at[0] + 20 * at[1], 25 * at[2], 5 * at[3]])
+    exact = protocol.read(Estimate(value=protocol.expected(population), standard_error=np.zeros(size), n=100))
+    assert exact.value == pytest.approx(truth)
+    assert (exact.standard_error**2 >= variance * (1 - 1e-9)).all()  # at the most rounding
+    most_rounding = np.array([70, 25, 5]) * span**2 / (4 * r * r)
+    assert (exact.standard_error**2 <= variance + most_rounding / (1 - g)).all()
+
+
+@pytest.mark.parametrize(("low", "high"), RANGES)
+@pytest.mark.parametrize("total", ["mean", "sum"])
+def test_no_data_exceed_the_forecast_of_a_group_wherever_its_range_begins(total: str, low: float, high: float) -> None:
+    """Whatever a tenth of the users hold; and some data nearly reach it."""
+    protocol = grouped(total, low, high)
+    most, reached = protocol.group_variance(0.1, 1000), 0.0
+    for share in np.linspace(0, 1, 41):
+        values = np.array([(0, low), (1, low + share * (high - low))], dtype=protocol.domain.dtype)
+        error = protocol.read_error(Population(values=values, users=np.array([900, 100])))[1]
+        assert error <= most * (1 + 1e-9)
+        reached = max(reached, error)
+    assert reached >= 0.9 * most
+
+
+@pytest.mark.parametrize(("low", "high"), RANGES)
+def test_one_false_report_shifts_a_sum_by_group_by_no_more_than_is_stated(low: float, high: float) -> None:
+    """Whatever is sent in place of whatever: the largest shift of all is the one that is stated."""
+    protocol = grouped("sum", low, high)
+    size = protocol.randomizer.size
+    counts = np.full(size, 10, dtype=np.int64)
+
+    def read(counts: NDArray[np.int64]) -> Estimate:
+        n = int(counts.sum())
+        return protocol.read(Estimate(value=protocol.debias(counts, n), standard_error=np.zeros(size), n=n))
+
+    before, shifts = read(counts), []
+    for true, false in product(range(size), repeat=2):
+        other = counts.copy()
+        other[true] -= 1
+        other[false] += 1
+        shifts.append(float(np.abs(read(other).value - before.value).max()))
+    stated = protocol.read_shift(
+        Estimate(value=protocol.debias(counts, 10 * size), standard_error=np.zeros(size), n=10 * size)
+    )
+    assert max(shifts) == pytest.approx(stated, rel=1e-9)
+
+
+def grouped(total: Any, low: float, high: float) -> GroupedSummation:
+    domain = GroupedReals((("g", Labels(("a", "b", "c"))),), RealRange(low, high))
+    return GroupedSummation(randomizer=RandomizedResponse(size=15, gamma=0.2).as_run(), domain=domain, total=total)
 
 
 def test_shares_within_groups_err_as_forecast_and_their_intervals_hold() -> None:
