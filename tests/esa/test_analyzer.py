@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from collections import Counter
+from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from oracles.parties import PARTIES
-from shuffledp import InvalidInput, NoClaim, plan
+from shuffledp import InvalidInput, NoClaim, account, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
 from shuffledp.esa.analyzer import NO_BUDGET, Opened, analyze, open_batch, result_of
@@ -25,6 +26,7 @@ from shuffledp.esa.opened import OpenedBefore
 from shuffledp.esa.opening import Openers
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import Header, encode_message
+from shuffledp.results.unit import CLIENT, REPORT
 
 RING = KeyRing.fresh("analyzer")
 TASK = Task(
@@ -69,6 +71,33 @@ def test_a7_bad_records_are_isolated_and_counted() -> None:
     assert result["ledger"] is None
     assert result["notes"] == [NO_BUDGET]
     json.dumps(result, allow_nan=False)
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_whom_a_result_protects_depends_on_who_knows_the_senders(hops: int) -> None:
+    """Clients report once a batch to one shuffler; the last of several sees reports, not whose they are."""
+    task = replace(TASK, shufflers=("Alpha", "Gamma", "Delta")[:hops])
+    key = RING.public().active
+    data = b"".join(seal(encode_message(j % 3), key, "analyzer", task.id) for j in range(1000))
+    unit = analyze(data, task, RING).document()["guarantee"]["unit"]
+    assert unit == (CLIENT if hops == 1 else REPORT)
+
+
+@pytest.mark.parametrize("valid", [1000, 1001, 1400, 1999])
+@pytest.mark.parametrize("honest_fraction", [1.0, 0.6])
+def test_what_is_realised_relies_on_the_honest_share_of_what_came_and_on_no_more_than_is_valid(
+    valid: int, honest_fraction: float
+) -> None:
+    """Of 2,000 reports that were shuffled, some cannot be opened: whoever lies may be among the others."""
+    made = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["a", "b", "c"], honest_fraction=honest_fraction)
+    task = replace(TASK, plan=made, honest_fraction=honest_fraction)
+    counts = Counts(np.array([valid - 5, 3, 2]))
+    opened = Opened(received=2000, counts=counts, rejected={"decrypt_error": 2000 - valid})
+    result = result_of(opened, task, digest="d" * 64)
+    honest = min(valid, 2000 * made.guarantee.n // 1000)
+    assert (result.n, result.received, result.realised_honest) == (valid, 2000, honest)
+    assert result.realised_epsilon == account(made.protocol.randomizer, n=honest, delta=1e-6).epsilon
+    assert result.guarantee == made.guarantee
 
 
 def test_a_helper_killed_while_it_opens_loses_and_doubles_nothing() -> None:

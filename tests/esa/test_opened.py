@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock, Timeout
 
 from shuffledp import InvalidInput
 from shuffledp.esa.opened import OpenedBefore, first_of_each
@@ -73,6 +74,18 @@ def test_a_damaged_memory_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "task" / "batch.ids").write_bytes(content)
     with OpenedBefore(tmp_path).of("task") as remembered, pytest.raises(InvalidInput, match="was altered"):
         remembered.among(ids([b"a" * 16]), "another")
+
+
+def test_only_one_analysis_of_a_task_has_its_turn_until_it_is_done(tmp_path: Path) -> None:
+    """Until then another one of the same task waits, and those of other tasks do not."""
+    memory = OpenedBefore(tmp_path)
+    with memory.of("task"):
+        with pytest.raises(Timeout), FileLock(tmp_path / "task" / "lock", timeout=0):
+            pytest.fail("two have the turn")
+        with OpenedBefore(tmp_path).of("other"):
+            pass
+    with FileLock(tmp_path / "task" / "lock", timeout=0):
+        pass
 
 
 def test_where_no_turn_can_be_taken_nothing_is_opened(tmp_path: Path) -> None:

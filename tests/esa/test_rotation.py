@@ -85,6 +85,28 @@ def test_a_key_is_known_by_its_fingerprint_not_by_its_number(tmp_path: Path, clo
     assert shuffler.accept(TASK.id, [seal_message(1, TASK, other.public(), [RING.public()])]) == ["accepted"]
 
 
+def test_of_two_open_batches_the_newest_is_announced(tmp_path: Path, clock: Clock) -> None:
+    """A key was left out of the list for a while and came back: whoever reports now does so for the key that is in use."""
+    shuffler, rotated = made(tmp_path / "store.db", clock, steady=clock), ANALYZER.rotated().public()
+    former, latest = rotated.keys
+    assert shuffler.accept(TASK.id, reports(10)) == ["accepted"] * 10
+    old = shuffler.store.open_batch(TASK.id)
+    shuffler.seal_to(TASK.id, replace(rotated, keys=(latest,)))
+    for _ in range(3):
+        shuffler.tick()
+        clock.now += PERSISTENCE
+    shuffler.seal_to(TASK.id, rotated)
+    batches = shuffler.store.batches(TASK.id, "OPEN")
+    assert [batch.key.id for batch in batches] == [former.key_id, latest.key_id]
+    assert all(shuffler.announced(batch) == batch.key for batch in batches)
+    current = shuffler.current(TASK.id)
+    assert current is not None
+    assert current.key.id == latest.key_id
+    assert shuffler.accept(TASK.id, reports(1), old.window) == ["batch_collected"]
+    sent = [seal_message(1, TASK, rotated, [RING.public()])]
+    assert shuffler.accept(TASK.id, sent, current.window) == ["accepted"]
+
+
 def test_rotation_ends_the_window(tmp_path: Path, clock: Clock) -> None:
     """An empty batch takes the new key at once, one that is large enough is released, one that is not goes on under its key."""
     shuffler, rotated = made(tmp_path / "store.db", clock), ANALYZER.rotated()

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from oracles.server import Place
 from oracles.shuffling import ANALYZER, RING, TASK, Clock, made, messages, reports
 from shuffledp import InvalidInput
+from shuffledp.esa.admission import OneTimeTokens
 from shuffledp.esa.crypto import seal_inner, seal_message, unseal, wrap
 from shuffledp.esa.release import release
 from shuffledp.esa.shuffler import PERSISTENCE, Shuffler
@@ -104,6 +105,77 @@ def test_the_store_is_asked_for_the_whole_minimum(
     shuffler.accept(TASK.id, reports(50))
     assert isinstance(shuffler.close(TASK.id, whatever_the_window=True), Batch)
     assert asked == [TASK.release_size] == [50]
+
+
+def test_each_batch_is_permuted_by_a_secret_of_its_own(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All 32 bytes of it, as they were drawn, and no more than once."""
+    drawn, used = [bytes([k]) * 16 + bytes([k + 1]) * 16 for k in range(3)], list[bytes]()
+    left = iter(drawn)
+    shuffler = made(tmp_path / "store.db", clock, secrets=lambda: next(left))
+    close: Any = type(shuffler.store).start_closing
+
+    def spy(store: Store, batch_id: int, *, secret: bytes, **rest: Any) -> Any:
+        used.append(secret)
+        return close(store, batch_id, secret=secret, **rest)
+
+    monkeypatch.setattr(type(shuffler.store), "start_closing", spy)
+    for turn in range(3):
+        shuffler.accept(TASK.id, reports(50, turn * 50))
+        assert isinstance(shuffler.close(TASK.id, whatever_the_window=True), Batch)
+    assert used == drawn
+
+
+def test_every_report_of_an_upload_spends_the_token_that_it_came_with(tmp_path: Path, clock: Clock) -> None:
+    """Also beside reports that are not admitted, or that cannot be opened: and none of another."""
+    admission = OneTimeTokens(b"k" * 32)
+    shuffler = made(tmp_path / "store.db", clock, admission=admission)
+    tokens = [admission.issue(TASK.id) for _ in range(4)]
+    forged, sent = OneTimeTokens(b"x" * 32).issue(TASK.id), reports(12)
+    bad = sent[1][:-1] + bytes([sent[1][-1] ^ 1])
+    upload = [forged + sent[0], tokens[0] + bad, tokens[1] + sent[2], tokens[2] + sent[3]]
+    assert shuffler.accept(TASK.id, upload) == ["not_admitted", "decrypt_error", "accepted", "accepted"]
+    again = [token + report for token, report in zip(tokens, sent[4:], strict=False)]
+    assert shuffler.accept(TASK.id, again) == ["accepted", "not_admitted", "not_admitted", "accepted"]
+    assert shuffler.store.open_batch(TASK.id).count == 4
+
+
+def test_a_clock_that_stepped_back_when_a_batch_was_closed_shortens_no_window(tmp_path: Path, clock: Clock) -> None:
+    """An operator closes whatever the window: the next one begins no earlier than this one did."""
+    shuffler = made(tmp_path / "store.db", clock)
+    shuffler.accept(TASK.id, reports(50))
+    before = shuffler.store.open_batch(TASK.id).opened
+    clock.now -= 500
+    assert isinstance(shuffler.close(TASK.id, whatever_the_window=True), Batch)
+    assert shuffler.store.open_batch(TASK.id).opened == before
+    shuffler.accept(TASK.id, reports(50))
+    clock.now += 500 + TASK.window - 1
+    assert shuffler.close(TASK.id) == "batch_too_young"
+    clock.now += 1
+    assert isinstance(shuffler.close(TASK.id), Batch)
+
+
+def test_a_report_that_arrives_while_a_tick_looks_makes_the_batch_no_younger(tmp_path: Path, clock: Clock) -> None:
+    """Another process takes it after this one has seen an empty batch: the window that it belongs to goes on."""
+    shuffler, other = made(tmp_path / "store.db", clock), made(tmp_path / "store.db", clock)
+    opened = shuffler.store.open_batch(TASK.id).opened
+    clock.now += TASK.window
+    seen: Any = type(shuffler.store).batches
+
+    def late(store: Store, task_id: str, state: Any = None) -> list[Batch]:
+        found: list[Batch] = seen(store, task_id, state)
+        other.accept(TASK.id, reports(1))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(shuffler.store), "batches", late)
+        assert shuffler.tick() == []
+    batch = shuffler.store.open_batch(TASK.id)
+    assert (batch.count, batch.opened) == (1, opened)
+    clock.now += TASK.window
+    assert shuffler.tick() == []
+    assert shuffler.store.open_batch(TASK.id).opened == opened
 
 
 def test_a_key_that_is_not_in_use_yet_is_never_announced(tmp_path: Path, clock: Clock) -> None:
@@ -268,7 +340,7 @@ def test_old_small_batches_roll_over_or_are_destroyed(tmp_path: Path, clock: Clo
 @pytest.mark.parametrize("expiry", ["roll-over", "destroy"])
 @pytest.mark.parametrize("count", [49, 50, 59, 60])
 def test_a_batch_within_the_margin_is_too_small_too(tmp_path: Path, clock: Clock, expiry: Any, count: int) -> None:
-    """It has the reports that the plan needs, not those that the task wants: it is never released, and it ends like a smaller one."""
+    """It has what the plan needs, not what the task wants: it is never released, and ends like a smaller one."""
     task = replace(TASK, on_expiry=expiry, release_margin=10)
     shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock, steady=clock)
     shuffler.serve(task, ANALYZER.public())
