@@ -123,6 +123,17 @@ def parses(tree: ast.Module) -> Iterator[ast.AST]:
     yield from (node for node, module, what, _ in imported(tree) if module in ("json", "tomllib") and what)
 
 
+def prints(tree: ast.Module) -> Iterator[ast.AST]:
+    """Words sent to a terminal: one place shows whatever they quote letter by letter."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            echoed = node.func.attr in ("echo", "secho", "echo_via_pager")
+            if echoed or (node.func.attr == "write" and ast.unparse(node.func.value) in ("sys.stdout", "sys.stderr")):
+                yield node
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "echo"):
+            yield node
+
+
 RULES: dict[Rule, tuple[str, ...]] = {
     compares_kinds: ("protocols/", "planning/"),
     asks_for_classes: ("protocols/", "planning/"),
@@ -131,6 +142,7 @@ RULES: dict[Rule, tuple[str, ...]] = {
     encodes: ("protocols/one_message.py",),
     asks_a_domain: ("domains/", "protocols/randomized.py"),
     parses: ("core/parsing.py", "engines/expression.py"),
+    prints: ("cli/output.py", "cli/progress.py"),
 }
 """Each rule, and where it does not hold."""
 
@@ -186,6 +198,9 @@ def test_there_is_something_to_find_where_the_rules_do_not_hold() -> None:
         (parses, "tomllib.loads(text)"),
         (parses, "answer.json()"),
         (parses, "from json import loads"),
+        (prints, "click.echo(words)"),
+        (prints, "print(words)"),
+        (prints, "sys.stderr.write(words)"),
     ],
 )
 def test_a_breach_is_noticed(rule: Rule, code: str) -> None:
@@ -201,6 +216,7 @@ def test_a_breach_is_noticed(rule: Rule, code: str) -> None:
         (computes, "import pyarrow as pa\npa.array([1])"),
         (encodes, 'name.encode("utf-8")'),
         (parses, "import json\njson.dumps({})"),
+        (prints, "print_lines(words)\nfile.write(words)"),
     ],
 )
 def test_what_is_allowed_is_let_be(rule: Rule, code: str) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import secrets
 import struct
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ TASK = {
     "version", "plan", "window", "max_age", "on_expiry", "release_margin", "honest_fraction", "shufflers", "analyzer",
     "allow_same_operator",
 }  # fmt: skip
+HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of characters that end a line, steer what shows it, or are not seen; no name here has a joiner."""
 PLAN = {"version", "protocol", "guarantee", "min_batch", "sha256"}
 
 
@@ -84,6 +87,10 @@ def checked(task: dict[str, Any], task_id: str) -> dict[str, Any]:
     plan = task.get("plan", {})
     if set(task) != TASK or set(plan) != PLAN or task["version"] != 2 or plan["version"] != 3:
         raise Refused("another version, or other fields")
+    if any(
+        unicodedata.category(letter) in HIDDEN for name in (*task["shufflers"], task["analyzer"]) for letter in name
+    ):
+        raise Refused("a name that is not one line")
     body = {name: value for name, value in plan.items() if name != "sha256"}
     if digest(task).hex() != task_id or digest(body).hex() != plan["sha256"]:
         raise Refused("another task")

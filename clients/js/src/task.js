@@ -22,6 +22,8 @@ const FIELDS = [
 ];
 const PLAN_FIELDS = ["version", "protocol", "guarantee", "min_batch", "sha256"];
 const WORDING_FIELDS = ["title", "question", "unit"];
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u; // steers a terminal, reorders a line, ends it or is not seen
+const JOINERS = /[\u200c\u200d]/g; // but these are how some languages are written
 
 /** The name of a task document: SHA-256 of its canonical form, in hexadecimal. */
 export async function taskId(document) {
@@ -50,7 +52,7 @@ export async function verifyTask(document, id) {
     !worded(plan.wording) ||
     !whole(window, 1, A_YEAR) ||
     !whole(oldest, window, A_YEAR) ||
-    !names.every((name) => typeof name === "string" && name)
+    !names.every(isOneLine)
   ) {
     throw invalid("this is not a task. Make one with shuffledp task new.");
   }
@@ -61,6 +63,11 @@ export async function verifyTask(document, id) {
   return { id, document, protocol: readProtocol(plan.protocol), window, hops: shufflers.length };
 }
 
+/** Whether a text can be shown to people: one line, in which every letter is where it seems to be. */
+function isOneLine(name) {
+  return typeof name === "string" && /[^\s\p{C}\p{Mn}]/u.test(name) && !HIDDEN.test(name.replace(JOINERS, ""));
+}
+
 /** Texts for people, if the plan has some. */
 function worded(wording) {
   if (wording === undefined) return true;
@@ -68,7 +75,7 @@ function worded(wording) {
   const names = Object.keys(wording);
   return (
     names.length > 0 &&
-    names.every((name) => WORDING_FIELDS.includes(name) && typeof wording[name] === "string" && wording[name])
+    names.every((name) => WORDING_FIELDS.includes(name) && isOneLine(wording[name]))
   );
 }
 

@@ -249,6 +249,10 @@ test("another task, another version or an edited plan is refused", async () => {
     { plan: { ...served.plan, min_batch: 1 } }, // the hash of the plan is not its own
     { surprise: 1 },
     { shufflers: [] },
+    { analyzer: "Beta\nepsilon = 0.01" },
+    { analyzer: "Beta\u202e" },
+    { shufflers: ["Al\u001b[2Jpha"] },
+    { shufflers: ["\u200d"] },
     { window: 0.5 },
   ]) {
     shuffler.document = { ...served, ...change };

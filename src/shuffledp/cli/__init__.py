@@ -12,7 +12,9 @@ from shuffledp import __version__
 from shuffledp.cli.examples import with_examples
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM, UNEXPECTED
 from shuffledp.cli.flags import as_flags
+from shuffledp.cli.output import print_error
 from shuffledp.core.dumps import forbid_core_dumps
+from shuffledp.core.visible import visible
 from shuffledp.errors import NoClaim, ShuffledpError
 
 _COMMANDS: Final = {
@@ -98,6 +100,15 @@ class _Commands(click.Group):
             forbid_core_dumps()
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; click's own refusals of what was typed, which may name files, are one safe line too."""
+        try:
+            return super().invoke(ctx)
+        except click.MissingParameter:
+            raise
+        except click.BadParameter as refusal:
+            raise click.UsageError(visible(refusal.format_message()), ctx=refusal.ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """By what they are for; none is loaded for this."""
         for topic, commands in _TOPICS.items():
@@ -120,17 +131,14 @@ def main() -> None:
     try:
         cli(prog_name="shuffledp")
     except NoClaim as error:
-        click.echo(f"shuffledp: {as_flags(str(error))}", err=True)
+        print_error(as_flags(str(error)))
         sys.exit(NO_CLAIM)
     except ShuffledpError as error:
-        click.echo(f"shuffledp: {as_flags(str(error))}", err=True)
+        print_error(as_flags(str(error)))
         sys.exit(BAD_INPUT)
     except Exception as error:  # its message could show a value
         if os.environ.get("SHUFFLEDP_DEBUG"):
             raise
         kind = type(error).__name__
-        click.echo(
-            f"shuffledp: something unexpected went wrong ({kind}). Please report it; SHUFFLEDP_DEBUG=1 shows where.",
-            err=True,
-        )
+        print_error(f"something unexpected went wrong ({kind}). Please report it; SHUFFLEDP_DEBUG=1 shows where.")
         sys.exit(UNEXPECTED)

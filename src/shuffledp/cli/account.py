@@ -20,6 +20,7 @@ from shuffledp.cli.choice import Choice
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.files import check_place, write_text
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
+from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import working
 from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import aligned, comma_separated
@@ -141,15 +142,15 @@ def account(
     if request.rounds > 1:
         inputs["rounds"] = request.rounds
     if as_json:
-        click.echo(_json(unknown, inputs, request.sweep, runs))
+        print_lines(_json(unknown, inputs, request.sweep, runs))
     elif as_csv:
-        click.echo(_csv(unknown, request.sweep, runs))
+        print_lines(_csv(unknown, request.sweep, runs))
     else:
-        click.echo(_table(unknown, inputs, request.sweep, runs) + _limit(request, runs))
+        print_lines(_table(unknown, inputs, request.sweep, runs) + _limit(request, runs))
     solutions = [solution for _, results in runs for solution in results]
     if all(solution.value is None and solution.lower is None for solution in solutions):
         for solution in solutions if as_csv else ():
-            click.echo(f"shuffledp: {solution.bound}: {solution.regime}", err=True)
+            print_error(f"{solution.bound}: {solution.regime}")
         sys.exit(NO_CLAIM)
 
 

@@ -12,6 +12,7 @@ from shuffledp.cli.candidates import candidates_option, false_positives_option, 
 from shuffledp.cli.download import max_batch_option
 from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.output import one_line_each, print_error, print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates, read_off
 from shuffledp.cli.secrets import read_secret
@@ -99,13 +100,13 @@ def run_analyzer(
         if extra:
             result["derived"] = extra
     except InvalidInput as refusal:  # the budget is booked, so the answer must not get lost
-        click.echo(f"shuffledp: warning: {refusal}", err=True)
+        print_error(f"warning: {refusal}")
     text = json.dumps(result, indent=2, allow_nan=False)
     if out is not None:
         write_text(out, text + "\n")
     for path in reports:
         write_bytes(path, rendered(result, path))
-    click.echo(text if as_json else _words(result))
+    print_lines(text if as_json else _words(result))
 
 
 @analyzer_group.command("read")
@@ -129,9 +130,10 @@ def read_table(
     extra = derived(answer, confidence=confidence, top=top, false_positives=false_positives)
     if extra:
         document["derived"] = extra
-    lines = [estimates(document), "", f"{counted(answer.n, 'report')}, {answer.unit}", f"guarantee: {answer.guarantee}"]
+    lines = [f"{counted(answer.n, 'report')}, {answer.unit}", f"guarantee: {answer.guarantee}"]
     lines += [f"note: {note}" for note in answer.notes]
-    click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else "\n".join(lines))
+    words = f"{estimates(document)}\n\n{one_line_each(lines)}"
+    print_lines(json.dumps(document, indent=2, allow_nan=False) if as_json else words)
 
 
 @click.group("ledger")
@@ -150,7 +152,7 @@ def show(ledger: Path, expect_head: str | None, as_json: bool) -> None:
     if not ledger.is_file():
         raise InvalidInput(f"there is no ledger {ledger}. The first release creates one.")
     balance = asdict(Ledger(ledger, expect_head=expect_head).balance())
-    click.echo(json.dumps(balance, indent=2) if as_json else _spent(balance))
+    print_lines(json.dumps(balance, indent=2) if as_json else _spent(balance))
 
 
 def _ledger(path: Path | None, epsilon: float | None, delta: float | None, expect_head: str | None) -> Ledger | None:
@@ -173,11 +175,11 @@ def _spent(balance: dict[str, Any]) -> str:
 def _words(result: Document) -> str:
     """The result for people."""
     promised, received, _ = stated(result)
-    tables = [line for table in (estimates(result), *read_off(result)) for line in (table, "")]
-    lines = [*tables, f"{result['n']:,} valid of {counted(result['received'], 'report')}"]
+    tables = [estimates(result), *read_off(result)]
+    lines = [f"{result['n']:,} valid of {counted(result['received'], 'report')}"]
     lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
     lines += [f"epsilon = {one.epsilon} at delta = {one.delta} {one.when}" for one in (promised, received)]
     lines += [shift(result), result["trust"], *result["notes"]]
     if result["ledger"]:
-        lines.append(_spent(result["ledger"]))
-    return "\n".join(lines)
+        lines += _spent(result["ledger"]).splitlines()
+    return "\n\n".join([*tables, one_line_each(lines)])

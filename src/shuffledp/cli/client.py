@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.output import show
+from shuffledp.cli.output import print_lines, show
 from shuffledp.cli.progress import progress
 from shuffledp.cli.separators import separator_options
 from shuffledp.cli.task import fingerprints, read_task
@@ -77,7 +77,7 @@ def submit_command(
         _EARLIER if done.earlier else "the report has arrived",
         as_json=as_json,
     )
-    click.echo(fingerprints(analyzer), err=True)
+    print_lines(fingerprints(analyzer), err=True)
 
 
 @click.command("simulate-clients")

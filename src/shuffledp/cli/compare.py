@@ -10,6 +10,7 @@ import click
 
 from shuffledp.cli.flags import as_flags
 from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.tables import aligned
@@ -53,9 +54,9 @@ def compare_command(question: str, simulate: bool, plot: Path | None, as_json: b
         document = {
             "question": question, **given, "runs": RUNS if simulate else 0, "candidates": [asdict(row) for row in rows]
         }  # fmt: skip
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        print_lines(json.dumps(document, indent=2, allow_nan=False))
     else:
-        click.echo(_table(rows, simulate))
+        print_lines(_table(rows, simulate))
 
 
 def _table(rows: Sequence[Candidate], simulate: bool) -> str:

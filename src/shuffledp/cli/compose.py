@@ -11,6 +11,7 @@ from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.cli.numbers import Real
 from shuffledp.cli.numbers import given as said
+from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
 from shuffledp.cli.randomizer import read_channel
 from shuffledp.core.blanket import RandomizerFamily
@@ -64,13 +65,13 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
             "caveats": together.caveats,
             "results": [{"bound": "composition", "value": value, "lower": least, "upper": value, "regime": None}],
         }
-        click.echo(json.dumps(result, indent=2, allow_nan=False))
+        print_lines(json.dumps(result, indent=2, allow_nan=False))
     else:
-        click.echo(f"{counted(total, 'round')} in {counted(len(parts), 'collection')}, {SETTING}")
+        print_lines(f"{counted(total, 'round')} in {counted(len(parts), 'collection')}, {SETTING}")
         at_least = "" if least is None else f", and at least {rounded_down(least)}"
-        click.echo(f"{given} = {said(known)}: {solved} = {rounded_up(value)}{at_least}")
+        print_lines(f"{given} = {said(known)}: {solved} = {rounded_up(value)}{at_least}")
         for caveat in together.caveats:
-            click.echo(f"note: one of the bounds {caveat}")
+            print_lines(f"note: one of the bounds {caveat}")
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from shuffledp.accounting.curve import privacy_curve
 from shuffledp.cli.bounds import bound_option, chosen_bounds
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import comma_separated
@@ -61,9 +62,9 @@ def curve_command(
     if as_json:
         inputs = {"randomizer": randomizer, "n": n, **values}
         document = {"inputs": inputs, "adjacency": ADJACENCY, "n_is_public": True, "curve": rows}
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        print_lines(json.dumps(document, indent=2, allow_nan=False))
     else:
-        click.echo(
+        print_lines(
             comma_separated(["epsilon", "bound", "lower", "upper", "caveat"], [list(row.values()) for row in rows])
         )
     if all(point.lower is None and point.upper is None for point in curve):

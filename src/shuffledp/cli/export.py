@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from shuffledp.cli.files import check_place, read_plan
-from shuffledp.cli.output import json_option, show
+from shuffledp.cli.output import json_option, print_error, show
 from shuffledp.cli.progress import progress
 from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
@@ -55,7 +55,7 @@ def export_command(
     promise = promised(chosen, n, source.rows_per_person)
     history = History(state_folder() / "releases.jsonl")
     for note in history.note(chosen, promise, paths) if paths else [NOT_REMEMBERED]:  # before anything is written
-        click.echo(f"shuffledp: warning: {note}", err=True)
+        print_error(f"warning: {note}")
     export(chosen, found, source, out)
     changed: dict[str, dict[str, int]] = {"rejected": dict(found.rejected), "adjusted": dict(found.adjusted)}
     lines = [f"{counted(n, 'report')} in {out}", f"guarantee: {promise}"]

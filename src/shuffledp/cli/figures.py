@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from shuffledp.cli.choice import Choice
+from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
 from shuffledp.errors import InvalidInput
 
@@ -43,4 +44,4 @@ def figures(out: Path, only: tuple[str, ...], as_json: bool) -> None:
             except OSError as error:
                 raise InvalidInput(f"cannot write to {out}: {error.strerror}. Choose another folder.") from None
     files = [str(path) for path in paths]
-    click.echo(json.dumps({"files": files}, indent=2) if as_json else "\n".join(files))
+    print_lines(json.dumps({"files": files}, indent=2) if as_json else "\n".join(files))

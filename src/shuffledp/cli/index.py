@@ -9,6 +9,7 @@ import click
 from shuffledp.accounting.index import ShuffleIndex, index_of
 from shuffledp.cli.account import Request
 from shuffledp.cli.numbers import given
+from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
 from shuffledp.cli.randomizer import randomizer_options, read_channel
 from shuffledp.cli.tables import aligned
@@ -42,10 +43,10 @@ def index_command(randomizer: str, matrix: Path | None, as_json: bool, **options
     if as_json:
         results = [_document(index) for _, index in found]
         inputs = {"randomizer": randomizer, **{name: v if len(v) > 1 else v[0] for name, v in values.items()}}
-        click.echo(json.dumps({"inputs": inputs, "results": results}, indent=2, allow_nan=False))
+        print_lines(json.dumps({"inputs": inputs, "results": results}, indent=2, allow_nan=False))
         return
     rows = [[label, rounded_up(i.upper, 7), rounded_down(i.lower, 7), rounded_up(i.blanket, 7)] for label, i in found]
-    click.echo(aligned([request.sweep or "randomizer", "index", "lower bound", "blanket's"], rows))
+    print_lines(aligned([request.sweep or "randomizer", "index", "lower bound", "blanket's"], rows))
 
 
 def _document(index: ShuffleIndex) -> dict[str, float | bool | None]:

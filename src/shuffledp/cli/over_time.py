@@ -5,10 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-
 from shuffledp.cli.files import write_new
 from shuffledp.cli.flags import as_flags
+from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress, working
 from shuffledp.cli.tables import aligned
 from shuffledp.cli.warned import warn
@@ -43,9 +42,9 @@ def plan_over_time(
     if out is not None:
         write_new(out, text + "\n", replace=force)
     if as_json:
-        click.echo(text)
+        print_lines(text)
     else:
-        click.echo(found.explain())
+        print_lines(found.explain())
     if as_json and plot is None:
         return
     total = given.get("rounds_per_person", given["rounds"])
@@ -58,7 +57,7 @@ def plan_over_time(
         rest = {name: value for name, value in given.items() if name not in _REST}
         beside = choices(found, question, **rest)
     if not as_json:
-        click.echo(f"\n{_costs(costs)}\n\n{_table(beside, total, found.protocol.averages)}")
+        print_lines(f"\n{_costs(costs)}\n\n{_table(beside, total, found.protocol.averages)}")
     if plot is not None:
         from shuffledp.figures.over_time import draw_rounds
 

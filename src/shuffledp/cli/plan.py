@@ -9,6 +9,7 @@ import click
 
 from shuffledp.cli.files import check_place, write_new
 from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.output import print_lines
 from shuffledp.cli.over_time import plan_over_time
 from shuffledp.cli.progress import working
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
@@ -98,22 +99,22 @@ def plan_command(
     if out is not None:
         write_new(out, text + "\n", replace=force)
     if as_json:
-        click.echo(text)
+        print_lines(text)
         return
     with working("Explaining"):
         explained = found.explain()
-    click.echo(explained)
+    print_lines(explained)
     if side_by_side:
-        click.echo(f"\n{ways_table(side_by_side)}")
+        print_lines(f"\n{ways_table(side_by_side)}")
     elif found.protocol.messages_per_user > 1:
         options = {option.name for option in registry.options()} | {"honest_fraction"}
         with working("Comparing"):
             gain = bought(found, question, **{name: value for name, value in asked.items() if name in options})
-        click.echo(gain)
+        print_lines(gain)
     elif asked.get("messages_per_user", 1) > 1:
-        click.echo("so few messages more than one per user would not make the error smaller")
+        print_lines("so few messages more than one per user would not make the error smaller")
     dropout = given.get("dropout")
     if dropout is not None:
-        click.echo(
+        print_lines(
             f"for this, ask {people_to_ask(found.min_batch, dropout):,} people: {100 * dropout:g} % of them may not answer"
         )

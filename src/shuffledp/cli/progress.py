@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import click
 
+from shuffledp.core.visible import visible
+
 _PATIENCE: Final = 1.0
 """Seconds in which nothing need be said, and between two signs."""
 
@@ -24,6 +26,7 @@ def working(label: str, patience: float = _PATIENCE) -> Iterator[Callable[[str],
     if not sys.stderr.isatty():
         yield lambda _: None
         return
+    label = visible(label)
     done, said, start = Event(), [""], time.monotonic()
 
     def tell() -> None:

@@ -9,6 +9,7 @@ import click
 from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
 from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals
+from shuffledp.cli.output import one_line_each, print_error, print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.results import estimates, read_off
 from shuffledp.cli.rows import chosen_rows, row_options
@@ -100,10 +101,10 @@ def run_command(
     if paths:
         notes = History(state_folder() / "releases.jsonl").book(result, paths)  # before anything is shown
     for warning in (*notes, *([] if result.misfits is None else [result.misfits])):
-        click.echo(f"shuffledp: warning: {warning}", err=True)
+        print_error(f"warning: {warning}")
     document["notes"] += notes
     text = json.dumps(document, indent=2, allow_nan=False)
-    click.echo(text if as_json else _words(result, document))  # first: the budget is booked, so it must not get lost
+    print_lines(text if as_json else _words(result, document))  # first: the budget is booked, so it must not get lost
     if out is not None:
         write_text(out, text + "\n")
     for path in (*reports, *([] if plot is None else [plot])):
@@ -112,8 +113,8 @@ def run_command(
 
 def _words(result: Result, document: dict[str, Any]) -> str:
     """The result for people."""
-    tables = [line for table in (estimates(document), *read_off(document)) for line in (table, "")]
-    lines = [*tables, f"{counted(result.n, 'report')}, {result.unit}"]
+    tables = [estimates(document), *read_off(document)]
+    lines = [f"{counted(result.n, 'report')}, {result.unit}"]
     for what, tally in (("rejected", result.rejected), ("adjusted", result.adjusted)):
         lines += [f"{what}: {count:,} {reason}" for reason, count in tally.items()]
     if result.guarantee is not None:
@@ -124,4 +125,4 @@ def _words(result: Result, document: dict[str, Any]) -> str:
             )
         if document["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None:
             lines.append(NOTHING_LOCAL)
-    return "\n".join([*lines, *(f"note: {note}" for note in result.notes)])
+    return "\n\n".join([*tables, one_line_each([*lines, *(f"note: {note}" for note in result.notes)])])

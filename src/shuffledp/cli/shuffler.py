@@ -18,7 +18,7 @@ import click
 
 from shuffledp.cli.config import STORE, config_option
 from shuffledp.cli.download import max_batch_option
-from shuffledp.cli.output import json_option, show
+from shuffledp.cli.output import OneLine, json_option, print_error, print_lines, show
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.spark import chosen_openers, opener_option, spark_options
 from shuffledp.cli.state import state_folder
@@ -152,10 +152,9 @@ def serve(
     kept = open_store(store, reached=passing)
     watching = _witness(witness)
     if kept.instance().generation and not watching.knows(kept.instance()):
-        click.echo(
-            "shuffledp: note: the witness does not know this store yet, so it cannot tell whether the store was set back to an "
-            "earlier state.",
-            err=True,
+        print_error(
+            "note: the witness does not know this store yet, so it cannot tell whether the store was set back to an "
+            "earlier state."
         )
     shuffler = Shuffler(
         store=kept, ring=ring, clock=time.time, opener=openers, admission=admission, witness=watching, reached=passing
@@ -172,24 +171,24 @@ def serve(
         tls=None if tls_cert is None or tls_key is None else (tls_cert, tls_key),
     )  # fmt: skip
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(message)s"))
     logging.getLogger("shuffledp.shuffler").addHandler(handler)
     logging.getLogger("shuffledp.shuffler").setLevel(logging.INFO)
     metrics = None if metrics_port is None else _listening(metrics_host, metrics_port)
     public = _listening(host, port)
     for task, listed in zip(agreed, lists, strict=True):
-        click.echo(f"serving task {task.id}")
-        click.echo(fingerprints(listed))
+        print_lines(f"serving task {task.id}")
+        print_lines(fingerprints(listed))
     if metrics is not None:
-        click.echo(f"metrics on port {metrics.getsockname()[1]}")
-    click.echo(f"listening on port {public.getsockname()[1]}")
+        print_lines(f"metrics on port {metrics.getsockname()[1]}")
+    print_lines(f"listening on port {public.getsockname()[1]}")
     server.listen(public, metrics)
 
 
 @shuffler_group.command("sample-config")
 def sample_config() -> None:
     """Print a commented configuration file for `serve --config`."""
-    click.echo((resources.files("shuffledp.cli") / "shuffler.toml").read_text(encoding="utf-8"), nl=False)
+    print_lines((resources.files("shuffledp.cli") / "shuffler.toml").read_text(encoding="utf-8").rstrip("\n"))
 
 
 @shuffler_group.command("openapi")
@@ -197,7 +196,7 @@ def openapi() -> None:
     """Print the OpenAPI 3.1 document of the shuffler's endpoints, as JSON."""
     from shuffledp.esa.openapi import document
 
-    click.echo(json.dumps(document(), indent=2))
+    print_lines(json.dumps(document(), indent=2))
 
 
 @shuffler_group.command("close")
@@ -240,10 +239,7 @@ def forward(
     words = f"{arrived:,} of {counted(reports, 'report')} are at the next shuffler"
     show({"reports": reports, "arrived": arrived, "refused": refused}, words, as_json=as_json)
     if refused:
-        click.echo(
-            f"the others were refused: {', '.join(sorted(refused))}",
-            err=True,
-        )
+        print_lines(f"the others were refused: {', '.join(sorted(refused))}", err=True)
         sys.exit(1)
 
 

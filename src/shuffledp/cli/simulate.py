@@ -9,6 +9,7 @@ import numpy as np
 from shuffledp.cli.candidates import candidates_option
 from shuffledp.cli.files import read_plan
 from shuffledp.cli.numbers import Whole
+from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.separators import separator_options
 from shuffledp.core.digits import about, counted
@@ -57,21 +58,21 @@ def simulate_command(
             whole = rehearse(chosen, population, runs=whole_runs, seed=seed, progress=bar.update)
     if as_json:
         runs = {} if whole is None else {"whole_runs": whole.document()}
-        click.echo(json.dumps(found.document() | runs, indent=2, allow_nan=False))
+        print_lines(json.dumps(found.document() | runs, indent=2, allow_nan=False))
         return
-    click.echo(f"{counted(found.n, 'user')}, {counted(found.trials, 'simulated run')} of {spoken(found.question)}")
+    print_lines(f"{counted(found.n, 'user')}, {counted(found.trials, 'simulated run')} of {spoken(found.question)}")
     several = f" ({len(found.bias):,} entries together)" if len(found.bias) > 1 else ""
-    click.echo(
+    print_lines(
         f"root mean squared error{several}: {about(found.rmse)} (forecast for these data: {about(found.expected_rmse)})"
     )
     if found.refused:
-        click.echo(f"entries without a number, because of too few users: {100 * found.refused:.2f} %")
-    click.echo(f"95 % intervals that hold the truth: {100 * found.coverage:.2f} %")
+        print_lines(f"entries without a number, because of too few users: {100 * found.refused:.2f} %")
+    print_lines(f"95 % intervals that hold the truth: {100 * found.coverage:.2f} %")
     if whole is not None:
         share = "" if whole.found is None else f", {100 * whole.found:.2f} % of them found"
-        click.echo(
+        print_lines(
             f"{counted(whole.runs, 'whole run')}: {whole.frequent:,} frequent enough to be found almost surely{share}"
         )
-        click.echo(
+        print_lines(
             f"found that nobody holds: {whole.false_positives:.2f} a run (stated: {whole.stated_false_positives:.2f})"
         )

@@ -8,12 +8,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from shuffledp.core.digits import NOTHING
+from shuffledp.core.visible import visible
 
 _NUMBER: Final = re.compile(r"[-±]?[\d,]+(\.\d+)?(e[-+]?\d+)?( ?%)?|inf|infinite")
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns padded to their widest cell, two spaces apart; numbers, but for the names of rows, have their points in a line."""
+    """Columns padded to their widest cell, two spaces apart; numbers, but for the names of rows, have their points in a line.
+
+    A cell may be a text of others: each is one line, which steers no terminal.
+    """
+    header, rows = [visible(name) for name in header], [[visible(cell) for cell in row] for row in rows]
     columns = [_column(j, cells) for j, cells in enumerate(zip(*rows, strict=True))] or [[] for _ in header]
     widths = [max(map(_width, (name, *cells))) for name, cells in zip(header, columns, strict=True)]
     right = [j > 0 and _are_numbers(cells) for j, cells in enumerate(columns)]

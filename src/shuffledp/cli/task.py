@@ -9,7 +9,7 @@ import click
 from shuffledp.cli.choice import Choice
 from shuffledp.cli.files import read_plan, write_text
 from shuffledp.cli.numbers import Whole
-from shuffledp.cli.output import json_option, show
+from shuffledp.cli.output import json_option, one_line_each, print_lines, show
 from shuffledp.core.files import read_json
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.keys import ROLES, KeyList, KeyRing, Role
@@ -52,7 +52,7 @@ def keygen(role: Role, out: Path, introduce: bool, rotate: bool, destroy: int | 
     text = json.dumps(ring.public().document(), indent=2)
     write_text(published, text + "\n")
     show({"file": str(out), "published": str(published), **_marked(ring.public())}, text, as_json=as_json)
-    click.echo(fingerprints(ring.public()), err=True)
+    print_lines(fingerprints(ring.public()), err=True)
 
 
 def _marked(keys: KeyList) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def new(
     """Make a task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
     agreed = read_plan(plan)
     if agreed.guarantee.n == agreed.min_batch:
-        click.echo(
+        print_lines(
             "shuffledp: warning: the plan relies on every report being honest, and anybody can send one. Plan with "
             "--honest-fraction, e.g. 0.9.",
             err=True,
@@ -143,7 +143,11 @@ def new(
         allow_same_operator=allow_same_operator,
     )
     write_text(out, json.dumps(task.document(), indent=2, allow_nan=False) + "\n")
-    show({"task": task.id, "trust": task.trust, "file": str(out)}, f"task {task.id}\n{task.trust}", as_json=as_json)
+    show(
+        {"task": task.id, "trust": task.trust, "file": str(out)},
+        one_line_each([f"task {task.id}", task.trust]),
+        as_json=as_json,
+    )
 
 
 @task_group.command("show")
@@ -157,12 +161,13 @@ def show_task(task: Path, keys: tuple[Path, ...], as_json: bool) -> None:
     several = (
         [f"a report has 1 to {most} messages, whatever the value, and {found.report_bytes:,} bytes"] if most > 1 else []
     )
-    lines = [f"task {found.id}", f"guarantee: {found.plan.guarantee}", *several, found.trust, *map(fingerprints, lists)]
+    shown = [line for listed in lists for line in fingerprints(listed).splitlines()]
+    lines = [f"task {found.id}", f"guarantee: {found.plan.guarantee}", *several, found.trust, *shown]
     result = {
         "task": found.id, "document": found.document(), "most_messages": most, "report_bytes": found.report_bytes,
         "trust": found.trust, "keys": [*map(_marked, lists)],
     }  # fmt: skip
-    show(result, "\n".join(lines), as_json=as_json)
+    show(result, one_line_each(lines), as_json=as_json)
 
 
 def read_task(path: Path) -> Task:

@@ -8,11 +8,10 @@ from pathlib import Path
 import click
 
 from shuffledp.cli.exits import NO_CLAIM
-from shuffledp.cli.output import json_option, show
+from shuffledp.cli.output import json_option, one_line_each, show
 from shuffledp.cli.progress import working
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.files import read_json
-from shuffledp.core.visible import visible
 from shuffledp.verification.verify import Verification, verify
 
 
@@ -51,4 +50,4 @@ def _words(file: Path, found: Verification) -> str:
     lines += [f"  not proved: {what}" for what in found.not_proved]
     if found.reached is not None:
         lines.append(f"  proved at this epsilon: delta <= {rounded_up(found.reached)}")
-    return "\n".join(map(visible, lines))
+    return one_line_each(lines)

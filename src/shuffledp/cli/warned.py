@@ -1,7 +1,6 @@
 """Warnings on standard error, a line each."""
 
-import click
-
+from shuffledp.cli.output import print_error
 from shuffledp.planning.concerns import concerns
 from shuffledp.planning.plan import Plan
 
@@ -9,4 +8,4 @@ from shuffledp.planning.plan import Plan
 def warn(plan: Plan) -> None:
     """What a careful colleague would ask about this plan."""
     for concern in concerns(plan):
-        click.echo(f"shuffledp: warning: {concern}", err=True)
+        print_error(f"warning: {concern}")

@@ -7,6 +7,7 @@ import webbrowser
 import click
 
 from shuffledp.cli.numbers import Whole
+from shuffledp.cli.output import print_lines
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.address import is_loopback
 
@@ -46,7 +47,7 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
     listening = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listening.getsockname()[1]}"
-    click.echo(f"the planner is at {url} (Ctrl-C ends it)")
+    print_lines(f"the planner is at {url} (Ctrl-C ends it)")
     if opened:
         webbrowser.open(url)
     config = uvicorn.Config(

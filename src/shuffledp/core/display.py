@@ -8,12 +8,13 @@ from typing import Any, Final
 
 MOST: Final = 30
 """Entries that are shown; the others are in the object."""
-_NOT_IN_XML: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_NOT_IN_PAGES: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""What neither HTML nor SVG can hold, and what makes a browser show letters in another order than they are in."""
 
 
 def printable(text: str) -> str:
-    """A text without what neither HTML nor SVG can hold."""
-    return _NOT_IN_XML.sub("\ufffd", text)
+    """A text that a page or picture can hold, letters in their order."""
+    return _NOT_IN_PAGES.sub("\ufffd", text)
 
 
 def escaped(text: str) -> str:

@@ -5,7 +5,6 @@ Keys are not part of a task: they rotate, and a key of one's own would be a way 
 """
 
 import math
-import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -14,6 +13,7 @@ from shuffledp.core.digits import rounded_up
 from shuffledp.core.honest import honest_reports
 from shuffledp.core.parsing import plain
 from shuffledp.errors import InvalidInput
+from shuffledp.esa.operators import cautions, checked_operator, comparable
 from shuffledp.esa.wire import record_length
 from shuffledp.planning.plan import Plan
 
@@ -64,8 +64,7 @@ class Task:
         if type(self.shufflers) is not tuple or not 1 <= len(self.shufflers) <= _MOST_HOPS:
             raise InvalidInput(f"a task has 1 to {_MOST_HOPS} shufflers. Name who runs each, from the analyzer out.")
         for name, operator in (*(("shuffler", one) for one in self.shufflers), ("analyzer", self.analyzer)):
-            if type(operator) is not str or not 1 <= len(_plain(operator)) <= 200:
-                raise InvalidInput(f"{name} must be the name of who runs it. Use up to 200 characters.")
+            checked_operator(name, operator)
         self._check_reliance()
         if self.on_expiry not in ("roll-over", "destroy"):
             raise InvalidInput(f"on_expiry must be roll-over or destroy; got {self.on_expiry!r}.")
@@ -151,7 +150,15 @@ class Task:
 
     @property
     def trust(self) -> str:
-        """Who must be trusted for what, in words."""
+        """Who must be trusted for what, in words, and what to look at in their names."""
+        return " ".join([self._reliance, *cautions(self._operators)])
+
+    @property
+    def _operators(self) -> tuple[str, ...]:
+        return (*self.shufflers, self.analyzer)
+
+    @property
+    def _reliance(self) -> str:
         local = self._local
         share = f"{100 * self.plan.guarantee.n / self.plan.min_batch:.6g} %"
         crowd = (
@@ -196,7 +203,7 @@ class Task:
     @property
     def same_operator(self) -> bool:
         """Whether one party runs two parts."""
-        names = [_plain(name) for name in (*self.shufflers, self.analyzer)]
+        names = [comparable(name) for name in self._operators]
         return len(set(names)) < len(names)
 
 
@@ -205,12 +212,6 @@ class _Local(NamedTuple):
 
     against: str
     remains: str
-
-
-def _plain(operator: str) -> str:
-    """A name without the differences that are not seen."""
-    seen = "".join(letter for letter in unicodedata.normalize("NFKC", operator) if unicodedata.category(letter) != "Cf")
-    return " ".join(seen.casefold().split())
 
 
 def _listed(names: tuple[str, ...]) -> str:
