@@ -36,6 +36,8 @@ class Asked:
         asked = self.paths = list[str]()
         released = self.released = {
             "batch": 1,
+            "task": TASK.id,
+            "state": "RELEASED",
             "reports": len(batch) // 71,
             "sha256": hashlib.sha256(batch).hexdigest(),
         }
