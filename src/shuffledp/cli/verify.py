@@ -29,7 +29,7 @@ def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
     documents = [(file, read_json(file, "a certificate, plan, task or result", "Give one of these.")) for file in files]
     beside, found = [document for _, document in documents], []
     for file, document in documents:
-        with working(f"Verifying {visible(file.name)}") as say:
+        with working(f"Verifying {file.name}") as say:
             found.append((file, verify(document, _counter(say), beside=beside)))
     words = "\n".join(_words(file, verification) for file, verification in found)
     result = {"results": [{"file": str(file)} | verification.document() for file, verification in found]}
