@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock, Timeout
 
-from oracles.parties import ANALYZER, EIGHT, LABELS, SHUFFLER, announced, serving
+from oracles.parties import ANALYZER, EIGHT, LABELS, PARTIES, SHUFFLER, announced, serving
 from oracles.server import Place
 from shuffledp import InvalidInput, KeyedWords
 from shuffledp.core.outcome import Outcome
+from shuffledp.core.words import NoWords
 from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.crypto import unseal
 from shuffledp.esa.keys import KeyRing
@@ -22,6 +24,7 @@ from shuffledp.esa.sender import Sender, Submitted, submit
 from shuffledp.esa.shuffler import Shuffler
 from shuffledp.esa.task import Task
 from shuffledp.esa.wire import decode_message
+from shuffledp.planning.rounds import plan_rounds
 
 TASK = EIGHT
 
@@ -307,3 +310,94 @@ def test_a12_with_two_hops_each_shuffler_knows_a_rewrapped_report_again(tmp_path
     assert first is not None
     assert first != second
     assert unseal(first, rotated, task.id, hop=2) == unseal(second, rotated, task.id, hop=2)
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_a_report_that_moves_is_sealed_to_the_key_that_is_announced_then(tmp_path: Path, hops: int) -> None:
+    """The same messages under every layer, and only that key opens the next one; where it is the same, the same bytes."""
+    task = replace(TASK, shufflers=("Alpha", "Gamma", "Delta")[:hops])
+    inner = [KeyRing.fresh("shuffler") for _ in range(hops - 1)]
+    before = [ANALYZER, *inner]
+    after = [*before[:-1], before[-1].rotated()]
+    assert [key.state for key in after[-1].public().keys] == ["EXPIRED", "ACTIVE"]
+    me = Client(
+        task=task, analyzer=after[0].public(), inner_shufflers=[ring.public() for ring in after[1:]], folder=tmp_path
+    )  # fmt: skip
+    said = Announcement(window=1, keys=SHUFFLER.public(), key_id=0, next_keys=before[-1].public())
+    first = me.report("c", said)
+    assert me.moved(replace(said, window=2), window=1) == first
+    moved = me.moved(replace(said, window=3, key_id=1, next_keys=after[-1].public()), window=2)
+    found = list[int | None]()
+    for record, last in ((first, 0), (moved, 1)):
+        data, keys = record or b"", [SHUFFLER, *reversed(after)]
+        for hop, ring in zip(range(hops, 0, -1), keys, strict=False):
+            opened = unseal(data, ring, task.id, hop=hop)
+            assert isinstance(opened, bytes)
+            data = opened
+            if hop == hops:
+                assert data[0] == last
+        payload = unseal(data, ANALYZER if hops > 1 else after[0], task.id)
+        assert isinstance(payload, bytes)
+        found.append(decode_message(payload, 8))
+    assert found[0] == found[1] is not None
+    assert me.reports == 1
+
+
+def test_a_window_that_is_dropped_is_a_report_all_the_same(tmp_path: Path) -> None:
+    """A late report that another one has overtaken is never sent; it was drawn, and counts towards what a person may report."""
+    made = plan_rounds("histogram", n=500, epsilon=2.0, delta=1e-3, labels=LABELS, rounds=10, rounds_per_person=3)
+    task, clock = Task(plan=made, window=60, max_age=600, **PARTIES), Clock()
+    said = announced(serving(task), task)
+    me = Client(task=task, analyzer=ANALYZER.public(), folder=tmp_path, clock=clock)
+    for window in (1, 2):
+        assert me.report("c", replace(said, window=window)) is not None
+        clock.now += 60
+    assert me.moved(replace(said, window=2), window=1) == me.again(2)
+    assert (me.waiting, me.reports) == ([2], 2)
+    assert me.report("c", replace(said, window=3)) is not None
+    assert (me.waiting, me.reports) == ([2, 3], 3)
+    clock.now += 60
+    with pytest.raises(InvalidInput, match="at most 3 reports of one person"):
+        me.report("c", replace(said, window=4))
+
+
+def test_nothing_is_drawn_for_a_key_that_is_refused(tmp_path: Path) -> None:
+    """Nor for a list that says it is of another party: neither a random word nor a file."""
+    me, said = replace(client(tmp_path), words=NoWords()), announced(serving(TASK), TASK)
+    claimed = replace(ANALYZER.public(), role="shuffler")
+    for wrong in (replace(said, next_keys=claimed), replace(said, next_keys=KeyRing.fresh("analyzer").public())):
+        with pytest.raises(InvalidInput, match="not in your list"):
+            me.report("c", wrong)
+    assert list(tmp_path.glob("*.json")) == []
+    with pytest.raises(InvalidInput, match="depends on chance"):  # as it would have been
+        me.report("c", said)
+
+
+def test_whatever_is_written_down_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new report, one for new keys, one that moves, one that arrived, a new token: a turn for reading and writing."""
+    me, said, kept, read = client(tmp_path), announced(serving(TASK), TASK), Client._keep, Client._kept
+    turns = list[str]()
+
+    def seen(name: str, method: Any) -> Any:
+        def watched(self: Client, *rest: Any) -> Any:
+            with contextlib.suppress(Timeout), FileLock(self._file.with_suffix(".lock"), timeout=0):
+                pytest.fail(f"it is nobody's turn to {name}")
+            turns.append(name)
+            return method(self, *rest)
+
+        return watched
+
+    changes: list[Any] = [
+        lambda: me.report("c", said),
+        lambda: me.report("c", said, credential=b"token"),
+        lambda: me.rewrapped(said, window=said.window),
+        lambda: me.moved(replace(said, window=7), window=said.window),
+        lambda: me.arrived(window=7),
+    ]
+    for change in changes:
+        turns.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(Client, "_kept", seen("read", read))
+            patch.setattr(Client, "_keep", seen("write", kept))
+            change()
+        assert turns == ["read", "write"]
