@@ -196,7 +196,7 @@ def test_only_what_waits_can_be_wrapped_again_or_move(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"fresh": 0}, {"fresh": 1.0}, {"fresh": True}, {"first": None}, {"first": "1"}, {"first": True}, {"period": 0.5},
+        {"fresh": 0}, {"fresh": 1.5}, {"fresh": True}, {"first": None}, {"first": "1"}, {"first": True}, {"period": 0.5},
             {"period": None},
         {"windows": []}, {"windows": {"x": {"sent": True}}},
     ],
@@ -218,7 +218,7 @@ def test_a_damaged_memory_of_a_client_is_refused(tmp_path: Path, wrong: dict[str
     [
         {"sent": None}, {"sent": 0}, {"sent": 1}, {"inner": ""}, {"sealed": ""}, {"inner": "*"}, {"sealed": "a"},
             {"credential": "?"},
-        {"messages": []}, {"messages": [1.0]}, {"messages": [True]}, {"messages": [1, "2"]}, {"key": None}, {"key": 5},
+        {"messages": []}, {"messages": [1.5]}, {"messages": [True]}, {"messages": [1, "2"]}, {"key": None}, {"key": 5},
     ],
 )  # fmt: skip
 def test_a_damaged_report_of_a_client_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:

@@ -313,7 +313,7 @@ def refused() -> list[dict[str, Any]]:
     cases: list[tuple[Plan, list[Any]]] = [
         (labels, ["YES", "", " yes", 1, None, "toString", "0"]), (made("histogram", 16, 0.1), [-1, 16, 1.5, None, "x"]),
         (made("histogram", 4, 0.2, low=-1.0, high=1.0), [1.0000000000000002, -2, "x", []]),
-        (of_texts(5, 2, 0.1), [1, None, [], "\ud800"]), (on_plane(5, 2, 0.1, WholeNumbers(20)), [-1, 20, 24, 1.5, "x"]),
+        (of_texts(5, 2, 0.1), [[1], None, [], "\ud800"]), (on_plane(5, 2, 0.1, WholeNumbers(20)), [-1, 20, 24, 1.5, "x"]),
         (made("mean", 8, 0.1, low=0.0, high=10.0), [-1e-300, 10.000000000000002, "x", {}]),
     ]  # fmt: skip
     found = []
