@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from oracles.process import called
-from shuffledp import InvalidInput, Plan, plan, run_file
+from shuffledp import InvalidInput, Plan, Policy, plan, run_file
 from shuffledp.core.words import KeyedWords
 from shuffledp.engines import csv_file
 from shuffledp.engines.dialect import Dialect
@@ -172,12 +172,18 @@ def test_a_bad_row_is_named_by_its_number(
     assert refused.value.__context__ is None
 
 
-def test_a_query_that_fails_names_the_row(tmp_path: Path, mean: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_that_fails_names_the_row_only_to_its_owner(
+    tmp_path: Path, mean: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(csv_file, "_BLOCK", 64)
     (tmp_path / "people.csv").write_text("who,number\n" + "a,1\n" * 77 + "a,31337x\n" + "a,1\n" * 9 + "a,31337x\n")
-    with pytest.raises(InvalidInput, match="fails on a row, data row 78") as refused:
-        run_file(mean, tmp_path / "people.csv", query="number::DOUBLE / 2")
+    asked: dict[str, Any] = {"query": "number::DOUBLE / 2"}
+    with pytest.raises(InvalidInput, match=r"in data row 78 the value is missing\. The query fails there") as refused:
+        run_file(mean, tmp_path / "people.csv", policy=Policy(explain_errors=True), **asked)
     assert "31337" not in str(refused.value)
+    with pytest.raises(InvalidInput, match="has no answer for some row") as refused:
+        run_file(mean, tmp_path / "people.csv", **asked)
+    assert "78" not in str(refused.value)
 
 
 def test_a_row_of_nobody_is_named(tmp_path: Path, mean: Plan) -> None:

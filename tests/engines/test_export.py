@@ -15,12 +15,10 @@ from pyarrow import parquet
 from oracles.people import COLOURS, NUMBERS, write
 from oracles.process import called
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run
-from shuffledp.engines.export import export, read_export
+from shuffledp.engines import export
+from shuffledp.engines.export import message_table, read_export
 from shuffledp.engines.file import FrameRows
-from shuffledp.engines.run import tally_source
 from shuffledp.engines.values import Values
-
-WORDS = KeyedWords.seeded(4)
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +27,8 @@ def survey() -> Plan:
     return plan("survey", n=1000, epsilon=2.0, delta=1e-6, questions=asked, way="all")
 
 
-def exported(asked: Plan, values: list[Any], path: Path) -> Path:
-    source = Values(values)
-    export(asked, tally_source(asked, source, WORDS), source, path)
+def exported(asked: Plan, values: list[Any], path: Path, words: KeyedWords | None = None) -> Path:
+    message_table(asked, Values(values), words=words).write(path)
     return path
 
 
@@ -49,8 +46,9 @@ def test_a_table_gives_the_answer_of_its_messages(
         ),
         "survey": (survey, [{"a": "yes", "b": "no"}, {"a": "no", "b": "no"}] * 700),
     }[question]
-    found = read_export(exported(asked, values, tmp_path / "table.parquet"))
-    expected = run(asked, values, words=WORDS)
+    words = KeyedWords.fresh()
+    found = read_export(exported(asked, values, tmp_path / "table.parquet", words))
+    expected = run(asked, values, words=words.replayed())
     assert (found.counts.values == expected.counts.values).all()
     assert (found.estimate.value == expected.estimate.value).all()
     assert found.guarantee == asked.guarantee
@@ -64,17 +62,18 @@ def test_a_table_remembers_whether_it_was_checked_whose_row_is_whose(
 ) -> None:
     frame = pd.DataFrame({"colour": list(COLOURS), "who": range(len(COLOURS))})
     source = FrameRows(frame, column="colour", user=user)
-    export(histogram, tally_source(histogram, source, WORDS), source, tmp_path / "table.parquet")
+    message_table(histogram, source).write(tmp_path / "table.parquet")
     found = read_export(tmp_path / "table.parquet")
     assert found.unit == ("one row = one person" if user is None else "one row = one person (checked)")
 
 
 def test_the_order_is_secret_and_does_not_depend_on_the_rows(tmp_path: Path, histogram: Plan) -> None:
     values = sorted(COLOURS)
-    tables = [
-        parquet.read_table(exported(histogram, values, tmp_path / f"{j}.parquet"))["message"].to_numpy()
-        for j in range(2)
-    ]
+    once = message_table(histogram, Values(values))
+    tables = []
+    for j in range(2):
+        once.write(tmp_path / f"{j}.parquet")
+        tables.append(parquet.read_table(tmp_path / f"{j}.parquet")["message"].to_numpy())
     assert Counter(tables[0].tolist()) == Counter(tables[1].tolist())
     assert (tables[0] != tables[1]).any()
     # of people sorted by their value, the first third is in the table like everybody else
@@ -86,13 +85,53 @@ def test_the_order_is_secret_and_does_not_depend_on_the_rows(tmp_path: Path, his
 
 def test_a_table_says_nothing_of_rejected_or_adjusted_values(tmp_path: Path, mean: Plan) -> None:
     source = Values([*NUMBERS.tolist(), None, 77.0, None])
-    found = tally_source(mean, source, WORDS, policy=Policy(missing="skip", outside="clamp"))
-    export(mean, found, source, tmp_path / "table.parquet")
+    found = message_table(mean, source, policy=Policy(missing_as="5", outside="clamp"))
+    assert found.tally.adjusted == {"missing": 2, "clamped": 1}
+    found.write(tmp_path / "table.parquet")
     stated = json.loads(parquet.read_schema(tmp_path / "table.parquet").metadata[b"shuffledp"])
     assert set(stated) == {"version", "plan", "guarantee", "users", "rows_per_person", "people_checked", "sha256"}
-    assert stated["users"] == len(NUMBERS) + 1
+    assert stated["users"] == len(NUMBERS) + 3
     assert set(stated["guarantee"]) == {"epsilon", "delta", "n", "bound", "reference", "adjacency"}  # as ever
-    assert read_export(tmp_path / "table.parquet").rejected == {}
+    read = read_export(tmp_path / "table.parquet")
+    assert (read.rejected, read.adjusted, read.notes) == ({}, {}, ())
+
+
+def test_nobody_is_left_out_of_a_table_for_want_of_a_value(tmp_path: Path, mean: Plan) -> None:
+    """Not even where all have one: that it was refused would tell."""
+    for values in ([*NUMBERS.tolist(), None], NUMBERS.tolist()):
+        with pytest.raises(InvalidInput, match="tells whoever gets it exactly how many are left"):
+            message_table(mean, Values(values), policy=Policy(missing="skip"))
+    (tmp_path / "plan.json").write_text(json.dumps(mean.document()))
+    write(tmp_path / "people.csv", {"number": NUMBERS})
+    found = called("export plan.json people.csv --column number --missing skip -o table.parquet", cwd=tmp_path)
+    assert found.returncode == 2
+    assert "Count missing values as something with --missing-as" in found.stderr
+    assert not (tmp_path / "table.parquet").exists()
+
+
+def test_a_table_has_no_guarantee_that_its_words_do_not_give(mean: Plan) -> None:
+    words = KeyedWords.fresh()
+    for seeded in (KeyedWords.seeded(1), words.replayed()):
+        with pytest.raises(InvalidInput, match="a table states a guarantee, which these words do not give"):
+            message_table(mean, Values(NUMBERS), words=seeded)
+    message_table(mean, Values(NUMBERS), words=words)
+    with pytest.raises(InvalidInput, match="these words were used before"):
+        message_table(mean, Values(NUMBERS), words=words)
+
+
+def test_a_table_of_the_former_version_says_what_it_may_leave_out(tmp_path: Path, histogram: Plan) -> None:
+    path = exported(histogram, list(COLOURS), tmp_path / "table.parquet")
+    table = parquet.read_table(path)
+    stated = json.loads(table.schema.metadata[b"shuffledp"])
+    assert stated.pop("sha256") == export._digest(stated, table["message"].to_numpy())
+    assert stated["version"] == 2
+    stated["version"] = 1
+    stated["sha256"] = export._digest(stated, table["message"].to_numpy())
+    parquet.write_table(table.replace_schema_metadata({"shuffledp": json.dumps(stated)}), path)
+    (note,) = read_export(path).notes
+    assert "how many reports it has is exact and not covered by the guarantee" in note
+    assert f"note: {note}" in called("analyzer read table.parquet", cwd=tmp_path).stdout
+    assert note in json.loads(called("analyzer read table.parquet --json", cwd=tmp_path).stdout)["notes"]
 
 
 def change(path: Path, stated: Callable[[dict[str, Any]], object] | None = None, message: int | None = None) -> None:

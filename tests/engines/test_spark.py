@@ -148,7 +148,11 @@ def test_queries_people_and_policies_are_those_of_the_other_engines(spark: Any) 
     options = {"query": "age % 3 = 0", "row_id": "id"}
     expected = tally_source(asked, FrameRows(people, **options), WORDS)
     assert same(tally_source(asked, SparkRows(table, **options), WORDS, engine="spark"), expected)
-    refused(asked, table, "the query fails on a row. Test", column=None, query="CAST(x AS DOUBLE)")
+    refused(asked, table, "the query has no answer for some row", column=None, query="CAST(x AS DOUBLE)")
+    settled, options = Policy(missing_as="1", outside="clamp"), {"query": "CAST(x AS DOUBLE) + age", "row_id": "id"}
+    expected = tally_source(asked, FrameRows(people, **options), WORDS, policy=settled)
+    assert same(tally_source(asked, SparkRows(table, **options), WORDS, policy=settled, engine="spark"), expected)
+    assert (expected.rows, expected.rejected, expected.adjusted) == (1500, {}, {})
     refused(asked, table, "the query does not work", column=None, query="upper(age, id)")
     refused(asked, table, "a user appears again", column="age", user="who")
     nobody = people.set_column(3, "who", pa.array([None, *range(1499)]))

@@ -13,8 +13,7 @@ from typing import Any
 
 from shuffledp import KeyedWords, Laplace, Plan, RandomizedResponse, account, run
 from shuffledp.certificates.certificate import Certificate
-from shuffledp.engines.export import export
-from shuffledp.engines.run import tally_source
+from shuffledp.engines.export import message_table
 from shuffledp.engines.values import Values
 from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.crypto import seal_message
@@ -135,8 +134,7 @@ def main(folder: Path) -> None:
         promise = account(randomizer, n=1000, delta=1e-6, bound="numeric")
         _write(folder, f"certificate-{name}", Certificate.of(randomizer, promise, reports=1200).document())
     made = plans()["labels"]
-    source = Values(values_of(made))
-    export(made, tally_source(made, source, words_of("export")), source, folder / "export.parquet")
+    message_table(made, Values(values_of(made)), words=words_of("export")).write(folder / "export.parquet")
     service(folder)
 
 

@@ -12,10 +12,8 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
 from shuffledp.core.digits import counted
-from shuffledp.core.words import KeyedWords
 from shuffledp.domains.domain import Policy
-from shuffledp.engines.export import export
-from shuffledp.engines.run import promised, tally_source
+from shuffledp.engines.export import message_table
 from shuffledp.errors import InvalidInput
 from shuffledp.results.history import NOT_REMEMBERED, History
 
@@ -28,10 +26,10 @@ from shuffledp.results.history import NOT_REMEMBERED, History
 @json_option
 def export_command(
     plan: Path, data: Path | None, files: str | None, column: str | None, query: str | None, missing: Literal["refuse", "skip"],
-    missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None, user: str | None,
-    match: Literal["exactly", "loosely"],
-    max_rows_per_user: int | None, row_id: str | None, separator: str, decimal: str, multiline: bool, engine: str,
-    master: str | None, remote: str | None, table: str | None, out: Path, as_json: bool,
+    missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None,
+    match: Literal["exactly", "loosely"], explain_errors: bool,
+    user: str | None, max_rows_per_user: int | None, row_id: str | None, separator: str, decimal: str, multiline: bool,
+    engine: str, master: str | None, remote: str | None, table: str | None, out: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """Write the randomized messages of DATA (or --files) in a secret order, with PLAN and its guarantee in the file.
 
@@ -46,23 +44,26 @@ def export_command(
         max_rows_per_user=max_rows_per_user, row_id=row_id, multiline=multiline, separator=separator, decimal=decimal,
     )  # fmt: skip
     with rows as (paths, source, how), progress(1000, "Randomizing") as bar:
-        found = tally_source(
-            chosen, source, KeyedWords.fresh(), engine=how,
-            policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other, match=match),
+        messages = message_table(
+            chosen, source, engine=how,
+            policy=Policy(
+                missing=missing, missing_as=missing_as, outside=outside, other=other, match=match,
+                explain_errors=explain_errors,
+            ),
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
-    n = found.rows - found.rejected.total()
-    promise = promised(chosen, n, source.rows_per_person)
+    found, promise = messages.tally, messages.promise
     history = History(state_folder() / "releases.jsonl")
     for note in history.note(chosen, promise, paths) if paths else [NOT_REMEMBERED]:  # before anything is written
         print_error(f"warning: {note}")
-    export(chosen, found, source, out)
+    messages.write(out)
     changed: dict[str, dict[str, int]] = {"rejected": dict(found.rejected), "adjusted": dict(found.adjusted)}
-    lines = [f"{counted(n, 'report')} in {out}", f"guarantee: {promise}"]
+    lines = [f"{counted(messages.users, 'report')} in {out}", f"guarantee: {promise}"]
     lines += [
         f"{what}: {count:,} {reason}, which the guarantee does not cover and the table does not say"
         for what, tally in changed.items()
         for reason, count in tally.items()
     ]
-    document = {"file": str(out), "reports": n, **changed, "plan": chosen.sha256, "guarantee": asdict(promise)}
+    document = {"file": str(out), "reports": messages.users, **changed}
+    document |= {"plan": chosen.sha256, "guarantee": asdict(promise)}
     show(document, "\n".join(lines), as_json=as_json)

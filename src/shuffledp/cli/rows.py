@@ -38,7 +38,7 @@ _OPTIONS: Final = [
         default="refuse",
         show_default=True,
         help="What to do with missing values. In a CSV file these are empty cells and NA, N/A, NaN, nan, null, NULL, None "
-        "without quotation marks, unless the plan has such a label.",
+        "without quotation marks, unless the plan has such a label. Those of a query or an export cannot be skipped.",
     ),
     click.option("--missing-as", metavar="VALUE", help="Count missing values as this bin or number."),
     click.option(
@@ -56,6 +56,11 @@ _OPTIONS: Final = [
         help="How labels are compared: letter by letter, or whatever their case, blanks around them, and .0.",
     ),
     click.option("--other", metavar="LABEL", help="Count labels that the plan does not list as this one."),
+    click.option(
+        "--explain-errors",
+        is_flag=True,
+        help="For the owner of the rows alone: say on which row a query fails and why, and count its answers that were adjusted.",
+    ),
     click.option(
         "--user", metavar="COLUMN", help="Column that says whose row it is; a second row of the same person is refused."
     ),

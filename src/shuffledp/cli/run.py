@@ -65,8 +65,9 @@ def run_command(
     plan: Path, data: Path | None, files: str | None, column: str | None, query: str | None, candidates: Path | None,
     missing: Literal["refuse", "skip"], missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None,
     match: Literal["exactly", "loosely"],
-    user: str | None, max_rows_per_user: int | None, row_id: str | None, confidence: float, simultaneous: bool, project: bool,
-    frequencies: bool, cdf: bool, quantile: tuple[float, ...] | None, top: int | None, false_positives: float | None,
+    explain_errors: bool, user: str | None, max_rows_per_user: int | None, row_id: str | None, confidence: float,
+    simultaneous: bool, project: bool, frequencies: bool, cdf: bool, quantile: tuple[float, ...] | None, top: int | None,
+    false_positives: float | None,
     ranges: tuple[str, ...], separator: str, decimal: str, multiline: bool, engine: str, master: str | None,
     remote: str | None, table: str | None, truth: bool, plot: Path | None,
     reports: tuple[Path, ...],
@@ -87,7 +88,10 @@ def run_command(
     with rows as (paths, source, how), progress(1000, "Randomizing") as bar:
         result = run_source(
             chosen, source, truth=truth, engine=how, candidates=asked,
-            policy=Policy(missing=missing, missing_as=missing_as, outside=outside, other=other, match=match),
+            policy=Policy(
+                missing=missing, missing_as=missing_as, outside=outside, other=other, match=match,
+                explain_errors=explain_errors,
+            ),
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
     document = result.document(confidence=confidence, simultaneous=simultaneous)

@@ -29,6 +29,8 @@ class Policy:
         outside: refuse numbers outside the range, or clamp them to it.
         match: compare labels exactly, letter by letter, or loosely: without regard to case, blanks around them, and ".0".
         other: let values that the plan does not list count as this one.
+        explain_errors: whether errors say which value does not fit and why, and results how many were adjusted. Where values are
+            answers to a query, which somebody may have written to learn about one person, they do so only if this is True.
     """
 
     missing: Literal["refuse", "skip"] = "refuse"
@@ -36,6 +38,7 @@ class Policy:
     outside: Literal["refuse", "clamp"] = "refuse"
     other: str | None = None
     match: Literal["exactly", "loosely"] = "exactly"
+    explain_errors: bool | None = None
 
     def __post_init__(self) -> None:
         if self.missing not in ("refuse", "skip") or self.outside not in ("refuse", "clamp"):
@@ -52,9 +55,32 @@ class Policy:
                 "missing values are skipped or counted as something. Give one of `missing`, `missing_as`."
             )
 
+    @property
+    def adjusts(self) -> bool:
+        """Whether values may be changed to fit."""
+        return (
+            self.missing_as is not None or self.outside == "clamp" or self.other is not None or self.match == "loosely"
+        )
+
+    def of(self, *, query: bool) -> Self:
+        """What it means for values as they are; or for answers to a query: how many are released depends on none of these."""
+        if not query:
+            return replace(self, explain_errors=None)
+        if self.missing == "skip":
+            raise InvalidInput(
+                "a query that leaves people out tells exactly how many they are. Count them as something with `missing_as`, or "
+                "say in the query what a missing value means (COALESCE)."
+            )
+        return replace(self, explain_errors=self.explain_errors is True)
+
 
 STRICT: Final = Policy()
 """Refuse whatever does not fit."""
+NO_ANSWER: Final = (
+    "the query has no answer for some row, or one that does not fit the plan. Say what such rows count as, with `missing_as` and "
+    "`outside` or `other`; if the rows are yours alone, see which one it is with `explain_errors`."
+)
+"""All that an error says of answers to a query, unless more is asked for."""
 Label = str | int | float
 """A label, or a number that is one."""
 
@@ -158,7 +184,7 @@ def settle_missing(
         return Clean(values=values)
     count = int(missing.sum())
     if policy.missing_as is None and policy.missing == "refuse":
-        raise refusal("is missing", missing, first_row, "Use `missing='skip'` or `missing_as=VALUE`")
+        raise refusal("is missing", missing, first_row, what_if_missing(policy))
     skipped = policy.missing_as is None
     return Clean(
         values=np.where(missing, blank if skipped else stand_in, values).astype(values.dtype, copy=False),
@@ -166,6 +192,13 @@ def settle_missing(
         rejected=Counter(missing=count) if skipped else Counter(),
         adjusted=Counter() if skipped else Counter(missing=count),
     )
+
+
+def what_if_missing(policy: Policy, stand_in: str = "VALUE") -> str:
+    """The remedy, in an error that names its row."""
+    if policy.explain_errors is not None:
+        return f"The query fails there, or a column that it names is empty. Use `missing_as={stand_in}`"
+    return f"Use `missing='skip'` or `missing_as={stand_in}`"
 
 
 def refusal(what: str, where: Mask, first_row: int | None, remedy: str) -> InvalidInput:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shuffledp.core.document import Document, fields, several, text
 from shuffledp.core.parsing import Unreadable, parse_exactly
 from shuffledp.domains.columns import is_arrow
-from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal
+from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal, what_if_missing
 from shuffledp.domains.rows import VALUE, Rows, line
 from shuffledp.errors import InvalidInput
 
@@ -204,7 +204,7 @@ class Record(Domain):
         if missing.any():
             missing_as = _record(policy.missing_as, "missing-as")
             if missing_as is None and policy.missing == "refuse":
-                raise refusal("is missing", missing, first_row, "Use `missing='skip'` or `missing_as=RECORD`")
+                raise refusal("is missing", missing, first_row, what_if_missing(policy, "RECORD"))
             skipped = missing if missing_as is None else None
             if missing_as is not None:
                 adjusted["missing"] += int(missing.sum())

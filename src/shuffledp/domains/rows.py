@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.document import Document, fields, several, text
 from shuffledp.domains.columns import distinct_texts, is_arrow
-from shuffledp.domains.domain import Domain, Mask, Policy, refusal
+from shuffledp.domains.domain import Domain, Mask, Policy, refusal, what_if_missing
 from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
 
@@ -92,7 +92,7 @@ class Rows(Domain):
             try:
                 found = column.domain.clean(cells, lenient, first_row)
                 if found.keep is not None and rule.missing == "refuse" and rule.missing_as is None:
-                    raise refusal("is missing", ~found.keep, first_row, "Use `missing='skip'` or `missing_as=VALUE`")
+                    raise refusal("is missing", ~found.keep, first_row, what_if_missing(policy))
             except InvalidInput as refused:
                 raise _in_column(column, refused) from None
             clean = found.values

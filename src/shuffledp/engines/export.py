@@ -1,7 +1,8 @@
 """Tables of randomized messages in a secret order, with the plan and what it promises in the file itself.
 
 A shuffled batch is its counts: the messages are written from these, so that nothing in the file depends on where a row stood.
-How many rows were rejected or adjusted is not covered by the guarantee, and is not in the file.
+Whoever gets the file learns how many messages there are, so that number must not depend on values: nobody is left out for want
+of one. How many rows were rejected or adjusted is not covered by the guarantee, and is not in the file.
 """
 
 import contextlib
@@ -9,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,8 +24,10 @@ from shuffledp.core.files import drafted
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.memory import check_memory
 from shuffledp.core.parsing import parse_exactly, plain
-from shuffledp.core.words import KeyedWords, rows_from
-from shuffledp.engines.run import promised, result_of
+from shuffledp.core.words import KeyedWords, WordSource, rows_from
+from shuffledp.domains.domain import STRICT, Policy
+from shuffledp.engines.engine import Engine, Progress
+from shuffledp.engines.run import promised, result_of, tally_source
 from shuffledp.engines.source import Source
 from shuffledp.engines.tabular import arrow
 from shuffledp.engines.tally import Tally
@@ -34,37 +37,91 @@ from shuffledp.results.result import Result
 
 Messages = NDArray[np.unsignedinteger]
 _VERSION: Final = 2
-"""Since 2 the hash is over the canonical form of what is stated, whoever wrote the numbers."""
+"""Since 2 the hash is over the canonical form of what is stated, whoever wrote the numbers, and nobody is left out for want of a
+value."""
+_FORMER: Final = 1
 _KEY: Final = b"shuffledp"
 _COLUMN: Final = "message"
+_MAYBE_LEFT_OUT: Final = (
+    "This table is of a version that could leave out rows without a value: if it did, how many reports it has is exact and not "
+    "covered by the guarantee."
+)
 _BYTES_EACH: Final = 64
 """That permuting a message takes, about."""
 
 
-def export(plan: Plan, found: Tally, source: Source, path: Path) -> None:
-    """Write the messages that were counted (`tally_source`); the file appears whole or not at all."""
-    protocol = plan.protocol
-    users = protocol.reports(found.counts.values)
-    often = found.counts.values[: protocol.alphabet]
-    if (protocol.tallied(often, users).values != found.counts.values).any():
-        raise InvalidInput("the messages of this protocol are more than their counts. Use run.")
-    messages = _permuted(often)
-    stated: Document = {
-        "version": _VERSION, "plan": plan.document(), "guarantee": _stated(promised(plan, users, source.rows_per_person)),
-        "users": users, "rows_per_person": source.rows_per_person, "people_checked": source.knows_people,
-    }  # fmt: skip
-    stated["sha256"] = _digest(stated, messages)
-    pa = arrow()
-    from pyarrow import parquet
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageTable:
+    """Messages of people, randomized and counted, that can be written once it is noted what they cost.
 
-    table, failure = pa.table({_COLUMN: messages}).replace_schema_metadata({_KEY: json.dumps(stated)}), ""
-    try:
-        with drafted(path) as draft:
-            parquet.write_table(table, draft, row_group_size=1 << 20)
-    except OSError as error:
-        failure = os.strerror(error.errno) if error.errno else "the disk may be full"
-    if failure:
-        raise InvalidInput(f"cannot write {path}: {failure}. Choose another place.")
+    Attributes:
+        plan: that was carried out.
+        tally: the messages, and what became of all rows.
+        rows_per_person: the most rows of one person.
+        people_checked: whether it was checked whose row is whose.
+    """
+
+    plan: Plan
+    tally: Tally
+    rows_per_person: int
+    people_checked: bool
+
+    @property
+    def users(self) -> int:
+        """How many reports there are."""
+        return self.plan.protocol.reports(self.tally.counts.values)
+
+    @property
+    def promise(self) -> Guarantee:
+        """What the table guarantees."""
+        return promised(self.plan, self.users, self.rows_per_person)
+
+    def write(self, path: Path) -> None:
+        """The file appears whole or not at all."""
+        counts = self.tally.counts.values
+        messages = _permuted(counts[: self.plan.protocol.alphabet])
+        stated: Document = {
+            "version": _VERSION, "plan": self.plan.document(), "guarantee": _stated(self.promise),
+            "users": self.users, "rows_per_person": self.rows_per_person, "people_checked": self.people_checked,
+        }  # fmt: skip
+        stated["sha256"] = _digest(stated, messages)
+        pa = arrow()
+        from pyarrow import parquet
+
+        table, failure = pa.table({_COLUMN: messages}).replace_schema_metadata({_KEY: json.dumps(stated)}), ""
+        try:
+            with drafted(path) as draft:
+                parquet.write_table(table, draft, row_group_size=1 << 20)
+        except OSError as error:
+            failure = os.strerror(error.errno) if error.errno else "the disk may be full"
+        if failure:
+            raise InvalidInput(f"cannot write {path}: {failure}. Choose another place.")
+
+
+def message_table(
+    plan: Plan,
+    source: Source,
+    *,
+    policy: Policy = STRICT,
+    words: WordSource | None = None,
+    engine: str | Engine = "arrow",
+    progress: Progress | None = None,
+) -> MessageTable:
+    """The messages of all rows of a source; refused as `run` refuses them, and if people without a value would be left out."""
+    if policy.missing == "skip":
+        raise InvalidInput(
+            "a table that leaves people out tells whoever gets it exactly how many are left. Count missing values as something "
+            "with `missing_as`, or plan a bin for them."
+        )
+    if words is not None and not words.private:
+        raise InvalidInput("a table states a guarantee, which these words do not give. Use KeyedWords.fresh().")
+    found = tally_source(plan, source, words, policy=policy, engine=engine, progress=progress)
+    protocol, counts = plan.protocol, found.counts.values
+    if (protocol.tallied(counts[: protocol.alphabet], protocol.reports(counts)).values != counts).any():
+        raise InvalidInput("the messages of this protocol are more than their counts. Use run.")
+    return MessageTable(
+        plan=plan, tally=found, rows_per_person=source.rows_per_person, people_checked=source.knows_people
+    )
 
 
 def read_export(path: Path, candidates: Sequence[str] | None = None) -> Result:
@@ -74,13 +131,18 @@ def read_export(path: Path, candidates: Sequence[str] | None = None) -> Result:
     if not isinstance(stated, dict) or stated.pop("sha256", None) != _digest(stated, messages):
         raise edited
     stated = plain(stated)
-    users, rows, checked = (stated.get(name) for name in ("users", "rows_per_person", "people_checked"))
+    version, users, rows, checked = (
+        stated.get(name) for name in ("version", "users", "rows_per_person", "people_checked")
+    )
     if type(users) is not int or type(rows) is not int or rows < 1:
         raise edited
     plan = Plan.from_document(stated.get("plan"))
     counts = plan.protocol.tallied(Counts.of(messages, plan.protocol.alphabet).values, users)
     tally = Tally(rows=users, counts=counts)
-    result = result_of(plan.about(candidates), tally, rows=rows, checked=checked is True, private=True)
+    result = result_of(
+        plan.about(candidates), tally, rows=rows, checked=checked is True, private=True,
+        exact=[_MAYBE_LEFT_OUT] if version == _FORMER else [],
+    )  # fmt: skip
     if result.guarantee is None or stated.get("guarantee") != _stated(result.guarantee):
         raise edited
     return result
@@ -106,7 +168,7 @@ def _permuted(often: NDArray[np.int64]) -> Messages:
 def _digest(stated: Document, messages: Messages) -> str | None:
     """Of what is stated and the messages; None for a version that is not known."""
     version = stated.get("version")
-    if version not in (1, _VERSION):
+    if version not in (_FORMER, _VERSION):
         return None
     found = hashlib.sha256(canonical(stated) if version == _VERSION else json.dumps(stated, sort_keys=True).encode())
     found.update(np.ascontiguousarray(messages, dtype="<u4").tobytes())

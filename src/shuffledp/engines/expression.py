@@ -6,7 +6,8 @@ allowed; DuckDB evaluates it with no access to files or network. Columns keep th
 file are texts, because a guessed type would depend on everybody's cells.
 
 A row is missing if a column that the query uses is, even where SQL would overlook that (`least`, `concat`, CASE, OR), unless
-the query says itself what to do then: IS NULL, COALESCE, IS DISTINCT FROM.
+the query says itself what to do then: IS NULL, COALESCE, IS DISTINCT FROM. It is also missing if the expression fails on it, so
+that no row can stop a run whose policy says what missing values count as.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from shuffledp.domains.domain import NO_ANSWER
 from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
 
@@ -72,47 +74,43 @@ class Expression:
         self.text = text
         self._database = _database()
         self._columns, missing = self._checked()
-        answer = f"(\n{text}\n)"
+        answer = f"TRY((\n{text}\n))"
         self._sql = f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {answer} END" if missing else answer
 
     def columns(self, table: Tabular) -> list[str]:
         """The columns it reads, as the file spells them."""
         return [table.column(name, any_case=True) for name in self._columns] or table.columns()[:1]
 
-    def check(self, batch: "pa.RecordBatch", *, texts: bool) -> None:
-        """Try it on no rows, where a complaint can only be about types and functions."""
+    def check(self, batch: "pa.RecordBatch", *, texts: bool, numbers: bool) -> None:
+        """Try it on no rows, where a complaint can only be about types and functions.
+
+        Where numbers are wanted, texts are read as numbers, and one that is none is missing.
+        """
         import duckdb
 
         try:
-            self._values(batch.slice(0, 0))
-            return
+            answers = self._values(batch.slice(0, 0))
         except duckdb.Error as error:
             complaint = str(error).strip().splitlines()[0].split("Candidate")[0].rstrip(". ")
+        else:
+            if numbers and arrow().types.is_string(answers.type):
+                self._sql = f"TRY_CAST({self._sql} AS DOUBLE)"
+            return
         hint = " Columns of a CSV file are texts: write e.g. age::DOUBLE >= 65." if texts else ""
         raise InvalidInput(f"the query does not work: {complaint}.{hint}")
 
-    def evaluate(self, batch: "pa.RecordBatch", first_row: int) -> Any:
-        """One value per row. A failure may quote a cell, so only its row is told."""
-        found = self._tried(batch)
+    def evaluate(self, batch: "pa.RecordBatch") -> Any:
+        """One value per row, which is missing where the expression fails: whether it does says something of the row."""
+        import duckdb
+
+        found = None
+        with contextlib.suppress(duckdb.Error):  # for want of memory; it may quote a cell
+            found = self._values(batch)
         if found is None:
-            fine, fails = 0, batch.num_rows  # the first rows that work, and some that do not
-            while fails - fine > 1:
-                middle = (fine + fails) // 2
-                fine, fails = (fine, middle) if self._tried(batch.slice(0, middle)) is None else (middle, fails)
-            raise InvalidInput(
-                f"the query fails on a row, data row {first_row + fails:,}. Test it on made-up rows, and use TRY_CAST or CASE."
-            )
+            raise InvalidInput(NO_ANSWER)
         if len(found) != batch.num_rows:
             raise InvalidInput("the query does not give one value per row. Use an expression of one row's columns.")
         return found
-
-    def _tried(self, batch: "pa.RecordBatch") -> Any:
-        """Its values; None if it fails on a row."""
-        import duckdb
-
-        with contextlib.suppress(duckdb.Error):
-            return self._values(batch)
-        return None
 
     def _values(self, batch: "pa.RecordBatch") -> Any:
         self._database.register("people", arrow().Table.from_batches([batch]))

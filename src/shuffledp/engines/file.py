@@ -55,7 +55,7 @@ class Rows(Source):
             max_rows_per_user = checks.whole(max_rows_per_user, "max_rows_per_user", "Use e.g. 1.")
         if max_rows_per_user is not None and max_rows_per_user < 1:
             raise InvalidInput("a person has at least one row. Give max_rows_per_user of 1 or more.")
-        self._column, self._query = column, query
+        self._column, self._query, self.is_query = column, query, query is not None
         self._user, self._limit, self._row_id = user, max_rows_per_user, row_id
         self.rows_per_person, self.knows_people = max_rows_per_user or 1, user is not None
 
@@ -98,9 +98,9 @@ class Rows(Source):
                 extra = stack.enter_context(surplus(table, self._user, self.rows_per_person))
             row = 0
             for batch, share in table.batches([*read.columns, *row_id], numbers=read.numbers):
-                if row == 0 and expression is not None:
-                    expression.check(batch, texts=table.untyped)
-                raw = read.raw(batch, row)
+                if row == 0:
+                    read.check(batch, domain, texts=table.untyped)
+                raw = read.raw(batch)
                 leave_out = NOBODY if extra is None else extra.before(row + len(raw)) - row
                 if self._limit is None and len(leave_out):
                     raise InvalidInput(
@@ -131,9 +131,15 @@ class Reading:
         self.numbers = mine - {*self._beside}
         """Those whose cells are numbers."""
 
-    def raw(self, batch: Any, row: int) -> Any:
-        """The raw values of a batch of the table that begins with that row."""
-        raw = self._expression.evaluate(batch, row) if self._expression is not None else batch.column(self._own[0])
+    def check(self, batch: Any, domain: Domain, *, texts: bool) -> None:
+        """Refuse a query whose answers are of no use to a domain by their type: what is said then depends on no row."""
+        if self._expression is not None:
+            self._expression.check(batch, texts=texts, numbers=not domain.table_columns and domain.is_number(VALUE))
+            domain.clean(self.raw(batch.slice(0, 0)))
+
+    def raw(self, batch: Any) -> Any:
+        """The raw values of a batch of the table."""
+        raw = self._expression.evaluate(batch) if self._expression is not None else batch.column(self._own[0])
         if self._named:
             raw = batch.select(self._own).to_struct_array()
         if self._beside:
@@ -143,7 +149,7 @@ class Reading:
 
 def _pieces(read: Reading, part: TablePart, row: int) -> Iterator[Piece]:
     for batch in part.read():
-        yield Piece(read.raw(batch, row), row)
+        yield Piece(read.raw(batch), row)
         row += batch.num_rows
 
 

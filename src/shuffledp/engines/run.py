@@ -1,7 +1,9 @@
 """Carry a plan out: on values in memory, or on a file of any size."""
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +41,7 @@ def run(
     outside: Literal["refuse", "clamp"] | None = None,
     other: Label | None = None,
     match: Literal["exactly", "loosely"] | None = None,
+    explain_errors: bool | None = None,
     truth: bool = False,
     words: WordSource | None = None,
     engine: str | Engine | None = None,
@@ -53,7 +56,8 @@ def run(
     `candidates`.
 
     `missing`, `missing_as`, `outside`, `other` and `match` say what becomes of values that do not fit, as `Policy` does, which
-    holds all of them.
+    holds all of them. Errors about answers to a query are all alike, so that nobody learns from one; `explain_errors` is for the
+    owner of the rows alone.
 
     >>> from shuffledp import plan
     >>> ages = [20, 30, 40, 70] * 500
@@ -62,7 +66,10 @@ def run(
     True
     """
     _check_plan(plan, values)
-    policy = policy_of(policy, missing=missing, missing_as=missing_as, outside=outside, other=other, match=match)
+    policy = policy_of(
+        policy, missing=missing, missing_as=missing_as, outside=outside, other=other, match=match,
+        explain_errors=explain_errors,
+    )  # fmt: skip
     source: Source
     if isinstance(values, str | Path):
         raise InvalidInput("values are in memory, and this is a text. For a file use run_file.")
@@ -96,6 +103,7 @@ def run_file(
     outside: Literal["refuse", "clamp"] | None = None,
     other: Label | None = None,
     match: Literal["exactly", "loosely"] | None = None,
+    explain_errors: bool | None = None,
     user: str | None = None,
     max_rows_per_user: int | None = None,
     row_id: str | None = None,
@@ -116,7 +124,10 @@ def run_file(
     _check_plan(plan, path)
     if is_frame(path):
         raise InvalidInput("this is a table in memory and not the path of a file. For a table use run.")
-    policy = policy_of(policy, missing=missing, missing_as=missing_as, outside=outside, other=other, match=match)
+    policy = policy_of(
+        policy, missing=missing, missing_as=missing_as, outside=outside, other=other, match=match,
+        explain_errors=explain_errors,
+    )  # fmt: skip
     source = File(
         path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id,
         multiline=multiline, separator=separator, decimal=decimal,
@@ -169,6 +180,7 @@ def tally_source(
     Words that are given are used up by it, even if it fails. Without them there is a new key, which is forgotten.
     """
     plan.protocol.domain.check(policy)
+    policy = policy.of(query=source.is_query)
     plan.check_memory()
     before, chosen = source.identity(), engine_named(engine)
     if words is None:
@@ -187,6 +199,8 @@ def tally_source(
         raise InvalidInput("the protocol did not count every row once, so nothing is released. Please report this.")
     if n < plan.min_batch:
         raise InvalidInput(_too_few(plan, n, source.rows_per_person))
+    if policy.explain_errors is False:  # how many answers were adjusted is exact, and chosen by whoever wrote the query
+        found = replace(found, adjusted=Counter())
     return found
 
 
@@ -205,12 +219,33 @@ def run_source(
     plan.protocol.domain.check(policy)
     plan = plan.about(candidates)
     found = tally_source(plan, source, words, policy=policy, truth=truth, engine=engine, progress=progress)
-    private = words is None or words.private
-    return result_of(plan, found, rows=source.rows_per_person, checked=source.knows_people, private=private)
+    return result_of(
+        plan, found, rows=source.rows_per_person, checked=source.knows_people, private=words is None or words.private,
+        exact=_exact_numbers(found, policy.of(query=source.is_query)),
+    )  # fmt: skip
 
 
-def result_of(plan: Plan, found: Tally, *, rows: int, checked: bool, private: bool) -> Result:
-    """The answer that counts give, of people with so many rows at most; whether that was checked."""
+def _exact_numbers(found: Tally, policy: Policy) -> list[str]:
+    """What a result must say of numbers in it that depend on values and are exact, even if they are 0."""
+    notes = []
+    if policy.missing == "skip":
+        notes.append(
+            "Rows without a value were left out: how many, and so how many reports there are, is exact and not covered by the "
+            "guarantee."
+        )
+    elif found.rejected:
+        notes.append("How many rows were rejected, and whose, is not covered by the guarantee.")
+    if policy.adjusts and policy.explain_errors is False:
+        notes.append("How many answers to the query were adjusted is not told, because it would be exact.")
+    elif policy.adjusts:
+        notes.append("The exact numbers of adjusted values are for the operator: publishing them is not covered.")
+    return notes
+
+
+def result_of(
+    plan: Plan, found: Tally, *, rows: int, checked: bool, private: bool, exact: Sequence[str] = ()
+) -> Result:
+    """The answer that counts give, of people with so many rows at most; whether that was checked; what it says besides."""
     n = found.rows - found.rejected.total()
     if n < plan.min_batch:
         raise InvalidInput(_too_few(plan, n, rows))
@@ -226,10 +261,7 @@ def result_of(plan: Plan, found: Tally, *, rows: int, checked: bool, private: bo
         realised = guarantee.epsilon
     else:
         guarantee, realised = plan.guarantee, plan.epsilon_at(honest)
-    if found.rejected:
-        notes.append("How many rows were rejected, and whose, is not covered by the guarantee.")
-    if found.adjusted:
-        notes.append("The exact numbers of adjusted values are for the operator: publishing them is not covered.")
+    notes += exact
     estimate = plan.protocol.estimate(found.counts, guarantee=guarantee)
     answered = plan.protocol.answered(estimate)
     truth = None if found.truth is None else answered.read_exactly(answered.true_answer(found.truth))

@@ -72,6 +72,9 @@ class Source(ABC):
     in_file: bool = False
     """Whether rows have numbers that mean something to whoever reads an error."""
 
+    is_query: bool = False
+    """Whether the values are answers to a query, whose author may want to learn about one person."""
+
     @abstractmethod
     def pieces(self, domain: Domain) -> Iterator[Piece]:
         """All rows in their order, the same at every call."""

@@ -1,9 +1,7 @@
 """Tables of Spark: rows that stay where they are, each with a number of its own."""
 
-import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -166,11 +164,10 @@ class Reader:
 
         def read(batch: Any, row: int) -> RowsRead:
             named = pa.RecordBatch.from_arrays(batch.columns[: len(self.own)], list(self.own))
-            if row == 0 and expression is not None:
-                expression.check(named, texts=False)
+            if row == 0:
+                reading.check(named, self.domain, texts=False)
             leave_out = NOBODY if self.user is None else self._surplus(batch.column(len(self.own)).to_numpy())
-            raw = _answered(partial(reading.raw, named, row)) if expression is not None else reading.raw(named, row)
-            return RowsRead(raw, addresses_of(named.column(self.row_id), self.row_id), leave_out)
+            return RowsRead(reading.raw(named), addresses_of(named.column(self.row_id), self.row_id), leave_out)
 
         return read
 
@@ -184,13 +181,6 @@ class Reader:
         if self.limit is None and len(beyond):
             raise InvalidInput("a user appears again. Keep one row per person, or use `max_rows_per_user`.")
         return beyond
-
-
-def _answered(ask: Callable[[], Any]) -> Any:
-    """What a query says of rows. The place of a row in its task means nothing to anybody."""
-    with contextlib.suppress(InvalidInput):
-        return ask()
-    raise InvalidInput("the query fails on a row. Test it on made-up rows, and use TRY_CAST or CASE.")
 
 
 @dataclass(frozen=True, slots=True)

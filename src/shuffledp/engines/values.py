@@ -23,7 +23,7 @@ class Values(Source):
     """
 
     def __init__(self, values: Any, *, query: Callable[[Any], Any] | None = None) -> None:
-        self._values = _column(values)
+        self._values, self.is_query = _column(values), query is not None
         if query is not None:
             self._values = _answers(query, self._values)
 

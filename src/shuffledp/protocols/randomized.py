@@ -1,12 +1,14 @@
 """The only way from raw values to messages: clean, encode, randomize."""
 
+import contextlib
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from shuffledp.core.ranged import Ranged
 from shuffledp.core.words import WordSource
-from shuffledp.domains.domain import STRICT, Clean, Policy
+from shuffledp.domains.domain import NO_ANSWER, STRICT, Clean, Policy
+from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
 
 
@@ -27,9 +29,18 @@ def randomized(
     in_file: bool = False,
 ) -> Randomized:
     """What people with these raw values send, each with the words of their row; with `in_file`, errors name rows."""
-    clean = protocol.domain.clean(raw, policy, first_row if in_file else None)
+    clean = _cleaned(protocol, raw, policy, first_row if in_file else None)
     values = clean.values if clean.within is None else Ranged.of(clean.values, *clean.within)
     return Randomized(clean, protocol.randomize(values, words, first_row=first_row))
+
+
+def _cleaned(protocol: ShuffleProtocol, raw: Any, policy: Policy, first_row: int | None) -> Clean:
+    """Errors about answers to a query are all alike, unless the policy explains them."""
+    if policy.explain_errors is not False:
+        return protocol.domain.clean(raw, policy, first_row)
+    with contextlib.suppress(InvalidInput):
+        return protocol.domain.clean(raw, policy)
+    raise InvalidInput(NO_ANSWER)
 
 
 def clean_samples(protocol: ShuffleProtocol) -> tuple[NDArray[Any], list[str]]:
