@@ -16,9 +16,7 @@ from shuffledp import Certificate, Guarantee, Plan, account, plan, run, verify
 from shuffledp.cli.files import read_plan
 from shuffledp.cli.task import read_task
 from shuffledp.core.canonical import canonical, digest
-from shuffledp.core.words import KeyedWords
-from shuffledp.engines.export import export, read_export
-from shuffledp.engines.run import tally_source
+from shuffledp.engines.export import message_table, read_export
 from shuffledp.engines.values import Values
 from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.client import Client
@@ -210,7 +208,7 @@ def test_the_history(writer: str) -> None:
 def test_the_header_of_an_exported_table(writer: str, tmp_path: Path) -> None:
     made, path = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3), tmp_path / "table.parquet"
     source = Values([j % 3 for j in range(1000)])
-    export(made, tally_source(made, source, KeyedWords.fresh(), engine="memory"), source, path)
+    message_table(made, source, engine="memory").write(path)
     before, table = read_export(path), parquet.read_table(path)
     text = written([json.loads(table.schema.metadata[b"shuffledp"])], writer)[0]
     parquet.write_table(table.replace_schema_metadata({b"shuffledp": text}), path)
