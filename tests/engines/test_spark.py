@@ -198,7 +198,7 @@ def test_a_row_number_that_comes_twice_is_refused(spark: Any, histogram: Plan, t
 
 
 def test_rows_need_numbers_and_words_a_key(histogram: Plan, table: Any, spark: Any) -> None:
-    with pytest.raises(InvalidInput, match="Give row_id"):
+    with pytest.raises(InvalidInput, match="Give `row_id`"):
         run(histogram, table, column="x")
     with pytest.raises(InvalidInput, match="a stream cannot be read again"):
         run(histogram, spark.readStream.format("rate").load(), column="value", row_id="value")
