@@ -85,7 +85,7 @@ def test_a_run_that_fails_has_used_its_words(asked: Plan) -> None:
     fails([*PEOPLE, None], "is missing")
     fails([*PEOPLE, 7.0], "a value")
     words = KeyedWords.fresh()
-    with pytest.raises(InvalidInput, match="--other is for"):
+    with pytest.raises(InvalidInput, match="`other` is for"):
         run(asked, PEOPLE, words=words, policy=Policy(other="blue"))
     with pytest.raises(InvalidInput, match="no engine 'abacus'"):
         run(asked, PEOPLE, words=words, engine="abacus")
