@@ -40,6 +40,7 @@ def _cleaned(protocol: ShuffleProtocol, raw: Any, policy: Policy, first_row: int
         return protocol.domain.clean(raw, policy, first_row)
     with contextlib.suppress(InvalidInput):
         return protocol.domain.clean(raw, policy)
+    protocol.domain.clean(raw[:0], policy)  # refused for its type, which depends on no row
     raise InvalidInput(NO_ANSWER)
 
 
