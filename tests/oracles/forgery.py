@@ -64,7 +64,29 @@ def _others(value: Any) -> list[Any]:
         return [value + 1, value - 1, 2 * value + 3, 3, 2, 0, -1, str(value), True]
     if isinstance(value, float):
         return [value * 2, value / 2, value * 0.99, value + 1, 0.0, -1.0, 1e-300, str(value), None]
+    if isinstance(value, str) and value.startswith("0x"):
+        return [*_doubles(float.fromhex(value)), f"{value}0", f" {value}", value.upper(), "", None, 7]
     if isinstance(value, str):
         digits = [str(int(value) // 2), str(int(value) + 1), "1", f"{value}_0", f" {value}"] if value.isdigit() else []
         return [f"{value}x", "", None, 7, *digits]
     return [None, [], {}, "x"]
+
+
+def _doubles(value: float) -> list[str]:
+    """In hexadecimal: smaller and larger ones, none at all, and such as only some readers take."""
+    near = [value * 0.5, value * 0.99, value * 0.999, value * 1.001, value * 2, 0.0, -value, 1e-300]
+    odd = [
+        "inf",
+        "nan",
+        "-inf",
+        "0x1p+9999",
+        "0x1.0000000000000p+9999",
+        "0x1p+40",
+        "0x1.0000000000000p+40",
+        "0x1p-7",
+        "1",
+        "0x1",
+        "1_0.0",
+        repr(value),
+    ]
+    return [*(number.hex() for number in near), *odd]

@@ -20,8 +20,12 @@ ADJACENCY: Final = "replace-one"
 VIEW: Final = "shuffled messages, number of users public"
 _MOST: Final = 10**18
 _STEEPEST: Final = 700.0
-_REAL = re.compile(r"0x[01](\.[0-9a-f]{1,13})?p[+-][0-9]{1,4}")
+_REAL = re.compile(r"0x(0\.0p\+0|[01]\.[0-9a-f]{13}p[+-][0-9]{1,4})")
 _WHOLE = re.compile(r"[1-9][0-9]{0,18}")
+_BOUND = re.compile(r"[a-z][a-z0-9 ,-]{0,63}")
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]{0,63}")
+_LONGEST: Final = 200
+"""Characters in an assumption."""
 _FIELDS: Final = {"kind", "format", "claim", "statement", "bound", "made_with", "sha256"}
 _CLAIM: Final = {
     "randomizer", "reports", "honest", "rounds", "epsilon", "delta", "adjacency", "view", "assumes",
@@ -142,9 +146,9 @@ class Certificate:
             rounds=_whole(claim, "rounds"),
             epsilon=_real(claim, "epsilon", _STEEPEST),
             delta=_real(claim, "delta", 1.0),
-            assumes=_texts(claim["assumes"]),
-            bound=_text(document["bound"], "bound"),
-            made_with=_text(versions["shuffledp"], "made_with"),
+            assumes=_assumptions(claim["assumes"]),
+            bound=_name(document["bound"], "bound", _BOUND),
+            made_with=_name(versions["shuffledp"], "made_with", _VERSION),
         )
         if found.honest > found.reports:
             raise InvalidInput("the certificate relies on more honest reports than there are. It was edited.")
@@ -189,16 +193,19 @@ def _malformed(name: str) -> InvalidInput:
     return InvalidInput(f"the certificate's field {name!r} is not as it must be. It was edited.")
 
 
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or len(value) > 1000:
-        raise _malformed(name)
+def _name(value: object, field: str, form: re.Pattern[str]) -> str:
+    if not isinstance(value, str) or not form.fullmatch(value):
+        raise _malformed(field)
     return value
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
+def _assumptions(value: object) -> tuple[str, ...]:
+    """Lines that can be shown; which of them belong to the claim is known once its randomizer is."""
+    if not isinstance(value, list) or not all(
+        isinstance(entry, str) and entry.isprintable() and len(entry) <= _LONGEST for entry in value
+    ):
         raise _malformed("assumes")
-    return tuple(_text(entry, "assumes") for entry in value)
+    return tuple(value)
 
 
 def _whole(claim: dict[str, Any], name: str) -> int:
@@ -213,7 +220,10 @@ def _real(claim: dict[str, Any], name: str, most: float) -> float:
     text = claim[name]
     if not isinstance(text, str) or not _REAL.fullmatch(text):
         raise _malformed(name)
-    value = float.fromhex(text)
+    try:
+        value = float.fromhex(text)
+    except OverflowError:
+        raise _malformed(name) from None
     if not 0 <= value <= most or value.hex() != text:
         raise _malformed(name)
     return value

@@ -15,8 +15,8 @@ def prove_certificate(certificate: Certificate, tick: Callable[[], None] = lambd
     """How the claim is proved, or how far the proof got; raises Unverifiable where there is no method."""
     with ctx.workprec(BITS):
         law = law_of(certificate.randomizer)
-        if law.caveat is not None and law.caveat not in certificate.assumes:
-            raise InvalidInput("the certificate does not say what it assumes. It was edited.")
+        if list(certificate.assumes) != ([] if law.caveat is None else [law.caveat]):
+            raise InvalidInput("the certificate does not say what its proof assumes, or says more. It was edited.")
         n, epsilon, delta = certificate.honest, certificate.epsilon, certificate.delta
         if certificate.rounds > 1 or law.parts:
             return prove_composed(law, n, certificate.rounds, epsilon, delta, tick)

@@ -14,6 +14,11 @@ from shuffledp.verification.promise import Claim, Promise
 
 Verdict = Literal["confirmed", "refused", "cannot be verified"]
 _NOT_PROVED: Final = "the claim could not be proved: at this epsilon, delta is not shown to be that small."
+_ONLY_NAMED: Final = (
+    "which bound it comes from and which version made it",
+    "what the inputs and messages of its randomizer are called",
+)
+"""What a certificate says besides its claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +106,7 @@ def _promise(document: object, beside: Iterable[object]) -> Promise:
         return promise_of_result(document, Beside(tuple(beside)))
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise InvalidInput("this is no certificate, plan, task or result. Give one that shuffledp wrote.")
-    return Promise([Claim.of(Certificate.from_document(document))])
+    return Promise([Claim.of(Certificate.from_document(document))], _ONLY_NAMED)
 
 
 def _judged(promise: Promise, tick: Callable[[], None]) -> Verification:
