@@ -14,6 +14,7 @@ from shuffledp import Certificate, Gaussian, Guarantee, RandomizedResponse, veri
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.numeric import Numeric
 from shuffledp.certificates.composition import Release, composed_delta, contour_delta, enumerated_delta
+from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.loss import loss_law
 from shuffledp.certificates.positive_part import BITS
 from shuffledp.certificates.randomizers import law_of
@@ -121,7 +122,7 @@ def test_no_dataset_has_a_larger_delta_than_what_is_proved() -> None:
                 for one in losses
                 for two in losses
             )
-            proved = composed_delta([Release(law, 2)], 3, epsilon, arb(0), lambda: None)
+            proved = composed_delta([Release(law, 2)], 3, epsilon, arb(0), Effort())
             assert arb(fmpq(*worst.as_integer_ratio())) <= proved * (1 + arb(1e-12))
 
 

@@ -10,6 +10,7 @@ from flint import arb, ctx, fmpq
 from oracles.scale import full
 from shuffledp.certificates.contour import Term
 from shuffledp.certificates.cushion import _largest_block, corners, cushioned_delta
+from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.positive_part import BITS
 
 Atoms = list[tuple[Fraction, Fraction]]
@@ -47,7 +48,7 @@ def test_the_law_of_a_block_is_above_every_block_and_close_to_the_largest() -> N
                 mean = sum(v * m for v, m in atoms)
                 kinds.append([(v - mean, m) for v, m in atoms])
             laws = [Term([ball(v) for v, _ in atoms], [ball(m) for _, m in atoms]) for atoms in kinds]
-            block, short = _largest_block(laws, size, arb(1e-9))
+            block, short = _largest_block(laws, size, arb(1e-9), Effort())
             assert short <= 1e-9
             assert abs(block.mass - 1) < 1e-40
             for _ in range(4):
@@ -60,8 +61,8 @@ def test_the_law_of_a_block_is_above_every_block_and_close_to_the_largest() -> N
 def test_too_few_users_are_not_claimed_for() -> None:
     rows = [[fmpq(7, 10), fmpq(3, 10)], [fmpq(2, 10), fmpq(8, 10)]]
     with ctx.workprec(BITS):
-        assert cushioned_delta(rows, 999, 0.1, arb(1e-3), lambda: None) == 1
-        assert cushioned_delta(rows, 1000, 2.0, arb(1e-3), lambda: None) <= 1
+        assert cushioned_delta(rows, 999, 0.1, arb(1e-3), Effort()) == 1
+        assert cushioned_delta(rows, 1000, 2.0, arb(1e-3), Effort()) <= 1
 
 
 def test_mixtures_of_other_inputs_are_left_out() -> None:
@@ -69,5 +70,5 @@ def test_mixtures_of_other_inputs_are_left_out() -> None:
     middle = [(a + b + c) / 3 for a, b, c in zip(first, second, third, strict=True)]
     edge = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
     beyond = [2 * a - b for a, b in zip(edge, middle, strict=True)]
-    assert corners([middle, first, edge, second, third]) == [first, second, third]
-    assert corners([first, second, third, beyond]) == [first, second, third, beyond]
+    assert corners([middle, first, edge, second, third], Effort()) == [first, second, third]
+    assert corners([first, second, third, beyond], Effort()) == [first, second, third, beyond]

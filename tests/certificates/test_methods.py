@@ -13,6 +13,7 @@ from flint import acb, arb, ctx, fmpq
 from oracles.scale import full
 from shuffledp.certificates.coins import covered
 from shuffledp.certificates.contour import Term
+from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.positive_part import BITS, Crowd, chernoff, contour_bound, enumerated, thinned
 
 POINTS = full(12, 100)
@@ -180,8 +181,8 @@ def test_the_cover_of_all_datasets_is_exact_where_it_can_be() -> None:
                 continue
             coins = fmpq(*q.as_integer_ratio()), fmpq(*r.as_integer_ratio())
             target, a = arb(fmpq(*exact.as_integer_ratio())), arb(fmpq(*growth.as_integer_ratio()))
-            assert covered(coins, others, a, target * (1 + arb(1e-9)), lambda: None)
-            assert not covered(coins, others, a, target * (1 - arb(1e-9)), lambda: None)
+            assert covered(coins, others, a, target * (1 + arb(1e-9)), Effort())
+            assert not covered(coins, others, a, target * (1 - arb(1e-9)), Effort())
 
 
 @pytest.mark.parametrize("others", [50_000, 10**9])
@@ -193,8 +194,8 @@ def test_the_cover_of_large_crowds_holds_near_the_worst_dataset(others: int) -> 
     found = account(coin, n=others + 1, delta=1e-6)
     coins = fmpq(7, 8), fmpq(1, 8)
     with ctx.workprec(BITS):
-        assert covered(coins, others, arb(found.epsilon).exp(), arb(1e-6), lambda: None)
-        assert not covered(coins, others, arb(found.epsilon * 0.998).exp(), arb(1e-6), lambda: None)
+        assert covered(coins, others, arb(found.epsilon).exp(), arb(1e-6), Effort())
+        assert not covered(coins, others, arb(found.epsilon * 0.998).exp(), arb(1e-6), Effort())
 
 
 def test_values_whose_squares_are_no_doubles() -> None:

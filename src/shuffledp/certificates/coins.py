@@ -12,25 +12,29 @@ the dataset that lacks the users who vary within a cell of values of A is above 
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from flint import acb, arb, ctx, fmpq
 
+from shuffledp.certificates.effort import Effort
+
 _BITS = 160
 _FIRST_CELLS = 24
 _MOST_DATASETS = 12_500
+_MOST_NODES = 20_000
 _PERIODS, _CUT = 26.0, 9.0
 """Nodes are so close that copies are 26 standard deviations of N apart and fade, and go 9 reciprocal ones out."""
 _STEEPEST = 60.0
+_TERMS = 10
+"""What a node takes, in terms of a sum."""
 
 
-def covered(coins: tuple[fmpq, fmpq], others: int, growth: arb, delta: arb, tick: Callable[[], None]) -> bool:
+def covered(coins: tuple[fmpq, fmpq], others: int, growth: arb, delta: arb, effort: Effort) -> bool:
     """Whether the divergence is at most delta for every dataset of so many other users, in both directions."""
     q, r = coins
     with ctx.workprec(_BITS):
         return all(
-            _Direction(arb(more), arb(less), others, growth).covered(delta, tick)
+            _Direction(arb(more), arb(less), others, growth, effort).covered(delta)
             for more, less in {(q, r), (1 - r, 1 - q)}
         )
 
@@ -47,25 +51,25 @@ class _Chances:
 class _Direction:
     """One of the two ordered pairs: ones are counted, or zeros. A circle of nodes serves all datasets."""
 
-    def __init__(self, q: arb, r: arb, others: int, growth: arb) -> None:
-        self._q, self._r, self._others = q, r, others
+    def __init__(self, q: arb, r: arb, others: int, growth: arb, effort: Effort) -> None:
+        self._q, self._r, self._others, self._effort = q, r, others, effort
         self._rise, self._alpha = growth - 1, q - growth * r
         self._beta = self._alpha + self._rise
 
-    def covered(self, delta: arb, tick: Callable[[], None]) -> bool:
+    def covered(self, delta: arb) -> bool:
         """Whether D is at most delta for every A, by cells that are halved where they must be."""
         if self._alpha <= delta:
             return True  # D_J <= alpha P(N = J-1)
         if not self._alpha > 0:
             return False
-        self._draw_circle()
+        if not self._draw_circle():
+            return False
         width = -(-(self._others + 1) // _FIRST_CELLS)
         cells = [(low, min(low + width - 1, self._others)) for low in range(0, self._others + 1, width)]
         for _ in range(_MOST_DATASETS):
             if not cells:
                 return True
             low, high = cells.pop()
-            tick()
             if self._divergence(low, self._others - high) <= delta:
                 continue
             if low == high:
@@ -74,8 +78,11 @@ class _Direction:
             cells += [(low, middle), (middle + 1, high)]
         return False
 
-    def _draw_circle(self) -> None:
-        """A tilt near which f(J-1)/f(J) = beta/alpha, and the logarithms of both coins' transforms around it."""
+    def _draw_circle(self) -> bool:
+        """A tilt near which f(J-1)/f(J) = beta/alpha, and the logarithms of both coins' transforms around it.
+
+        False if coins are so different that one circle for all datasets needs too many nodes.
+        """
         ratio = math.log(1 + float(self._rise / self._alpha))
         ends = [self._moments(ones, self._others - ones, min(ratio, _STEEPEST))[1] for ones in (0, self._others)]
         widest = max(1.0, *ends)
@@ -87,6 +94,8 @@ class _Direction:
         )
         self._period = 2 * math.ceil(max(_PERIODS * wide + 40 / self._tilt, 40.0) / 2) + 1
         last = min(math.ceil(_CUT / max(narrow, 1e-9) * self._period / (2 * math.pi)), (self._period - 1) // 2)
+        if last > _MOST_NODES:
+            return False
         self._all = 2 * last + 1 >= self._period
         step = 2 * arb.pi() / self._period
         self._nodes = []
@@ -100,6 +109,7 @@ class _Direction:
             y = arb(other)
             gap = (abs(y - arb(self._tilt)) * self._period).expm1()
             self._paces.append((y, (self._q * y.expm1()).log1p(), (self._r * y.expm1()).log1p(), gap))
+        return True
 
     def _moments(self, ones: int, zeros: int, tilt: float) -> tuple[float, float]:
         """Mean and standard deviation of N, tilted."""
@@ -142,6 +152,7 @@ class _Direction:
 
     def _chances(self, ones: int, zeros: int, j: int) -> _Chances:
         """Sums over the nodes of M(z) e^(-z j) times e^z, 1 and 1 / (1 - e^-z), less copies a period apart, each at least 0."""
+        self._effort.spend(_TERMS * len(self._nodes))
         before = here = above = acb(0)
         parts = [(ones * u + zeros * v - z * j).exp() for z, u, v, *_ in self._nodes]
         for k, ((*_, growth, tail), part) in enumerate(zip(self._nodes[:-1], parts, strict=False)):

@@ -13,7 +13,7 @@ upper bound for every x, P and t, and only the nodes that are left out are charg
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final
@@ -22,6 +22,7 @@ from flint import acb, arb
 
 from shuffledp.certificates.contour import Fading, Term, least, positive, worth_summing
 from shuffledp.certificates.curve import Curve
+from shuffledp.certificates.effort import Effort, unbounded
 from shuffledp.certificates.law import Law
 from shuffledp.certificates.loss import LossLaw, loss_law
 
@@ -41,6 +42,8 @@ _CHARGED: Final = 1e-8
 """The part of delta that may be charged for where the curves are cut off."""
 _FALLING: Final = 0.9
 _FARTHEST: Final = 600.0
+_PREPARED: Final = 100
+"""What finding the saddle point takes, in terms of a sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +62,27 @@ class Release:
 def releases(law: Law, rounds: int) -> list[Release]:
     """What so many rounds consist of, if each part of a message is shuffled apart."""
     if law.parts:
-        return [release for part in law.parts for release in releases(part, rounds)]
+        return [Release(part, times * rounds) for part, times in law.parts]
     return [Release(law, rounds)]
 
 
-def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb, tick: Callable[[], None]) -> arb:
+def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb, effort: Effort) -> arb:
     """An upper bound on the delta of all releases together, refined until it is at most the target, or seems not to get there."""
     charged = _CHARGED * float(target) / len(parts)
     best = arb(1)
     for nodes, fineness in _CURVES:
-        curves = [(Curve(part.law, n, fineness), part.rounds) for part in parts]
+        curves = [(Curve(part.law, n, fineness, effort), part.rounds) for part in parts]
         if _alone(curves, epsilon):
             return arb(0)
-        points = [(_points(curve, charged / rounds, nodes, tick), rounds) for curve, rounds in curves]
+        points = [(_points(curve, charged / rounds, nodes), rounds) for curve, rounds in curves]
         laws = [(loss_law(*each), rounds) for each, rounds in points]
-        best = best.min(_delta(laws, epsilon))
+        best = best.min(_delta(laws, epsilon, effort))
         if target < best <= (1 + _NARROWLY) * target:
-            best = best.min(_delta(laws, epsilon, _FINER))
+            best = best.min(_delta(laws, epsilon, effort, _FINER))
         if best <= target:
             break
         # half as many points cost about four times as much, so that a third of the difference is left to gain; at kinks, more
-        half = _delta([(loss_law(e[::2], d[::2]), rounds) for (e, d), rounds in points], epsilon)
+        half = _delta([(loss_law(e[::2], d[::2]), rounds) for (e, d), rounds in points], epsilon, effort)
         if best - (half - best) > target:
             break
     return best
@@ -96,10 +99,13 @@ def _alone(curves: Sequence[tuple[Curve, int]], epsilon: float) -> bool:
     return bool(total <= epsilon)
 
 
-def _delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float, fineness: float = _FINENESS) -> arb:
+def _delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float, effort: Effort, fineness: float = _FINENESS) -> arb:
     """The curve of all losses together at this epsilon, from above: exactly, if the outcomes can be listed."""
     outcomes = math.prod(math.comb(rounds + len(law.finite.values) - 1, rounds) for law, rounds in laws)
-    return enumerated_delta(laws, epsilon) if outcomes <= _ENUMERABLE else contour_delta(laws, epsilon, fineness)
+    if outcomes > _ENUMERABLE:
+        return contour_delta(laws, epsilon, fineness, effort)
+    effort.spend(outcomes * len(laws))
+    return enumerated_delta(laws, epsilon)
 
 
 def enumerated_delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float) -> arb:
@@ -130,12 +136,16 @@ def _infinite(laws: Sequence[tuple[LossLaw, int]]) -> arb:
     return whole.exp() * sum((r * (law.infinite / law.finite.mass).log1p() for law, r in laws), arb(0)).expm1()
 
 
-def contour_delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float, fineness: float = _FINENESS) -> arb:
+def contour_delta(
+    laws: Sequence[tuple[LossLaw, int]], epsilon: float, fineness: float = _FINENESS, effort: Effort | None = None
+) -> arb:
     """The curve of all losses together at this epsilon, from above."""
     finite = [(law.finite, rounds) for law, rounds in laws]
     infinite = _infinite(laws)
     if sum((rounds * reduce(arb.max, law.values) for law, rounds in finite), arb(0)) <= epsilon:
         return infinite
+    effort, values = effort or unbounded(), sum(len(law.values) for law, _ in finite)
+    effort.spend(_PREPARED * values)
     x, deviation = _guess(finite, epsilon)
     at, smooth, period = arb(x), arb(fineness * max(deviation, 1 / x)), 11 * deviation + 24 / x
     step = arb(2 * math.pi / period)  # a double; the period is 2 pi over it
@@ -143,6 +153,7 @@ def contour_delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float, fineness:
     nodes = worth_summing(
         lambda middle, half: sum((rounds * fading.log_size(middle, half) for fading, rounds in fadings), arb(0)),
         smooth, step, _WIDEST / max(fading.deviation for fading, _ in fadings), _NEGLIGIBLE / (x * (x + 1)),
+        effort, values,
     )  # fmt: skip
     axis = [fading.whole for fading, _ in fadings]
     total = 2 * nodes.left
@@ -159,15 +170,11 @@ def contour_delta(laws: Sequence[tuple[LossLaw, int]], epsilon: float, fineness:
     return infinite + (scale + smooth**2 * at * (at + 1) / 2 - at * arb(epsilon)).exp() * total * step / (2 * arb.pi())
 
 
-def _points(curve: Curve, charged: float, nodes: int, tick: Callable[[], None]) -> tuple[list[float], list[arb]]:
+def _points(curve: Curve, charged: float, nodes: int) -> tuple[list[float], list[arb]]:
     """Points of one release's curve, up to where no more than this is charged for the rest."""
     end = _reach(curve, charged)
     epsilons = [end * k / nodes for k in range(nodes)] + [end]
-    deltas = []
-    for epsilon in epsilons:
-        tick()
-        deltas.append(curve.at(epsilon))
-    return epsilons, deltas
+    return epsilons, [curve.at(epsilon) for epsilon in epsilons]
 
 
 def _reach(curve: Curve, little: float) -> float:

@@ -12,12 +12,16 @@ from typing import Final
 
 from flint import acb, acb_mat, arb
 
+from shuffledp.certificates.effort import Effort
+
 REACH: Final = 5.0
 """Nodes go that many reciprocal standard deviations of the Gaussian noise out, if not told otherwise."""
 _ALWAYS: Final = 24
 """Nodes that are always summed up."""
 _FEWEST: Final = 4
 """Nodes in an interval that is worth bounding."""
+_LOOK, _NODE = 4, 40
+"""What a value of a bound, and a node, take in terms of a sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +111,21 @@ class Nodes:
 
 
 def worth_summing(
-    most: Callable[[arb, arb], arb], smooth: arb, step: arb, widest: float, negligible: float, reach: float = REACH
+    most: Callable[[arb, arb], arb],
+    smooth: arb,
+    step: arb,
+    widest: float,
+    negligible: float,
+    effort: Effort,
+    values: int,
+    reach: float = REACH,
 ) -> Nodes:
     """The nodes that are worth it.
 
     `most` bounds log |M(z) / M(x)| on an interval of y, given by its middle and half its width; intervals are no wider than
     `widest`, and dispensed with if their sum is at most `negligible`. None is looked at that is farther out than `reach`
-    reciprocal standard deviations of the Gaussian noise: these are charged by what the noise leaves of them.
+    reciprocal standard deviations of the Gaussian noise: these are charged by what the noise leaves of them. So many `values`
+    are summed up at each node.
     """
     last = math.ceil(reach / float(smooth * step))
     left, ranges = _beyond(smooth, step, last), [range(min(_ALWAYS, last) + 1)]
@@ -121,6 +133,7 @@ def worth_summing(
         low, high = nodes.start * step, (nodes.stop - 1) * step
         charged = None
         if len(nodes) >= _FEWEST:
+            effort.spend(_LOOK * values)
             charged = len(nodes) * (most((low + high) / 2, (high - low) / 2) - (smooth * low) ** 2 / 2).exp() / low**2
         if charged is not None and charged <= negligible:
             left += charged
@@ -128,7 +141,9 @@ def worth_summing(
             ranges[-1] = range(ranges[-1].start, nodes.stop)
         else:
             ranges.append(nodes)
-    return Nodes(ranges, left, complete=sum(map(len, ranges)) == last + 1)
+    count = sum(map(len, ranges))
+    effort.spend(count * (values + _NODE))
+    return Nodes(ranges, left, complete=count == last + 1)
 
 
 def _intervals(start: int, stop: int, widest: float) -> Iterator[range]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from flint import arb
 
+from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.law import Law, Pair
 from shuffledp.certificates.positive_part import chernoff, contour_bound, enumerable, enumerated, thinned
 from shuffledp.certificates.unverifiable import Unverifiable
@@ -17,6 +18,8 @@ _LOSS: Final = 1e-5
 _BELOW_CHERNOFF: Final = 30.0
 """About how far delta is below Chernoff's bound; nothing depends on it."""
 _FEW_OUTCOMES: Final = 5000
+_ROUGHLY: Final = 20
+"""What Chernoff's bound takes, in terms of a sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,13 @@ class Curve:
         law: of the randomizer.
         n: honest users.
         fineness: of the contour; a smaller one is tighter.
+        effort: what it may take.
     """
 
     law: Law
     n: int
     fineness: float
+    effort: Effort
 
     def __post_init__(self) -> None:
         if len(self.law.pairs) > _MOST_PAIRS:
@@ -73,7 +78,7 @@ class Curve:
         ranked = [(self._ceiling(pair, growth), pair) for pair in self._pairs]
         for ceiling, pair in sorted(ranked, key=lambda item: float(item[0]), reverse=True):
             if ceiling <= worst:
-                break
+                continue
             worst = worst.max(ceiling.min(self._of(pair, growth, ceiling)))
         return (worst + self.law.shortfall(self.n, growth)).min(arb(1)).upper()
 
@@ -83,6 +88,7 @@ class Curve:
 
     def _ceiling(self, pair: Pair, growth: arb) -> arb:
         """What Chernoff's bound gives, or one user alone."""
+        self.effort.spend(_ROUGHLY * len(pair.cells))
         term, crowd, bare = pair.term(growth), self.law.crowd(self.n), pair.uncovered(growth)
         found = chernoff(term, crowd) / crowd.expected() + bare
         return found.min(term.positive_part() + bare) if self.law.dummies is None else found.min(arb(1))
@@ -90,10 +96,11 @@ class Curve:
     def _of(self, pair: Pair, growth: arb, ceiling: arb) -> arb:
         term, crowd = pair.term(growth), self.law.crowd(self.n)
         if enumerable(term, crowd, _FEW_OUTCOMES):
+            self.effort.spend(_FEW_OUTCOMES)
             return enumerated(term, crowd) / crowd.expected() + pair.uncovered(growth)
         if term.positive and ceiling > 0:
             term = thinned(term, crowd, ceiling * crowd.expected() / _BELOW_CHERNOFF, _LOSS)
-        return contour_bound(term, crowd, self.fineness) / crowd.expected() + pair.uncovered(growth)
+        return contour_bound(term, crowd, self.fineness, self.effort) / crowd.expected() + pair.uncovered(growth)
 
 
 def _up(value: arb) -> float:

@@ -12,7 +12,7 @@ holds.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate, combinations, pairwise, permutations, repeat
@@ -22,6 +22,7 @@ from typing import Final
 from flint import acb, acb_mat, arb, fmpq, fmpq_mat
 
 from shuffledp.certificates.contour import Fading, Term, positive, worth_summing
+from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.positive_part import Crowd, contour_bound
 
 _FEWEST: Final = 1000
@@ -64,8 +65,9 @@ class _Split:
         return self.blocks * self.size
 
 
-def cushioned_delta(rows: Sequence[Row], n: int, epsilon: float, target: arb, tick: Callable[[], None]) -> arb:
+def cushioned_delta(rows: Sequence[Row], n: int, epsilon: float, target: arb, effort: Effort) -> arb:
     """An upper bound on delta over all datasets, refined until it is at most the target, or does not get there."""
+    rows = corners(rows, effort)
     split = _split(rows, n, epsilon)
     if split is None:
         return arb(1)
@@ -76,11 +78,11 @@ def cushioned_delta(rows: Sequence[Row], n: int, epsilon: float, target: arb, ti
         enough = target.max(worst)
         if scale * _chernoff(laws, split.crowd) + split.failure <= enough:
             continue
-        tick()
         found = arb(1)
-        block, short = _largest_block(laws, split.size, (target / scale).max(arb(0)) / split.blocks * _CHARGED)
+        charged = (target / scale).max(arb(0)) / split.blocks * _CHARGED
+        block, short = _largest_block(laws, split.size, charged, effort)
         for fineness in _FINENESS:
-            expected = contour_bound(block, Crowd(split.blocks), fineness) + split.blocks * short
+            expected = contour_bound(block, Crowd(split.blocks), fineness, effort) + split.blocks * short
             found = found.min(scale * expected + split.failure)
             if found <= enough:
                 break
@@ -110,13 +112,13 @@ def _chernoff(laws: Sequence[Term], n: int) -> arb:
 # Blocks.
 
 
-def _largest_block(laws: Sequence[Term], size: int, short: arb) -> tuple[Term, arb]:
+def _largest_block(laws: Sequence[Term], size: int, short: arb, effort: Effort) -> tuple[Term, arb]:
     """A law above the sum of so many summands of any one of the laws, but for what is returned besides, if possible `short`."""
     moments = [_moments(law) for law in laws]
     mean = size * max(mean for mean, _ in moments)
     deviation = math.sqrt(size * max(variance for _, variance in moments))
     start, step = arb(mean - _LEFT * deviation), arb(_STEP * deviation)
-    rows = [_points(law, size, deviation, start, step) for law in laws]
+    rows = [_points(law, size, deviation, start, step, effort) for law in laws]
     dots = list[tuple[arb, arb]]()
     for k, heights in enumerate(zip(*rows, strict=True)):
         dots.append((start + k * step, reduce(arb.max, heights).upper()))
@@ -134,14 +136,14 @@ def _moments(law: Term) -> tuple[float, float]:
     return mean, math.fsum(float(m) * (float(v) - mean) ** 2 for v, m in zip(law.values, law.masses, strict=True))
 
 
-def _points(law: Term, size: int, deviation: float, start: arb, step: arb) -> list[arb]:
+def _points(law: Term, size: int, deviation: float, start: arb, step: arb, effort: Effort) -> list[arb]:
     """Bounds on U at start, start + step, ...: sums over the nodes of one contour."""
     x, smooth = arb(_TILT / deviation), arb(_SMOOTHING * deviation)
     pace = arb(2 * math.pi / (_PERIOD * deviation))
     fading = Fading(law, x, arb(0))
     nodes = worth_summing(
         lambda middle, half: size * fading.log_size(middle, half),
-        smooth, pace, _WIDEST / fading.deviation, _NEGLIGIBLE / float(x) ** 2, _REACH,
+        smooth, pace, _WIDEST / fading.deviation, _NEGLIGIBLE / float(x) ** 2, effort, len(law.values) + _POINTS, _REACH,
     )  # fmt: skip
     terms = list[tuple[acb, acb]]()
     for some in nodes.ranges:
@@ -180,11 +182,12 @@ def _slope(left: tuple[arb, arb], right: tuple[arb, arb]) -> arb:
 # Which inputs the others hold, and how a crowd is split.
 
 
-def corners(rows: Sequence[Row]) -> list[Row]:
+def corners(rows: Sequence[Row], effort: Effort) -> list[Row]:
     """The inputs that are no mixtures of others, exactly: whoever holds a mixture holds one of its parts, at random."""
     left = list(rows)
     for row in rows:
         others = [other for other in left if other is not row]
+        effort.spend(2 ** len(others) * len(others) ** 2 * len(row))
         if len(left) > 2 and any(
             _mixed(row, some) for size in range(1, len(row) + 1) for some in combinations(others, size)
         ):

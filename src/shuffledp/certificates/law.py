@@ -67,22 +67,24 @@ class Law:
         pairs: the supremum over all of them covers every two inputs; of each, any measure may be taken.
         agreements: equal inputs, where they are not below some pair in convex order; needed within mixtures.
         rows: of a channel of few inputs, all of which can send every message: their laws. Empty otherwise.
+        messages: how many there are, of a randomizer that runs and sends one of them; 0 of others.
         coins: if there are two messages, the largest and the smallest probability of the second.
         dummies: uniform messages per user, if these are what hides the others; their law is then eta.
         distance: of the number of dummies that a user sends to Poisson's law, in total variation, at most.
         epsilon0: the local parameter where it is given as a number: then it need not be read off the cells.
-        parts: several messages per person, each shuffled apart.
+        parts: several messages per person, each shuffled apart: their laws, and how many messages have each.
         caveat: what is assumed without a complete proof.
     """
 
     pairs: Sequence[Sequence[Pair]] = ()
     agreements: Sequence[Pair] = ()
     rows: Sequence[Sequence[fmpq]] = ()
+    messages: int = 0
     coins: tuple[fmpq, fmpq] | None = None
     dummies: fmpq | None = None
     distance: arb = field(default_factory=lambda: arb(0))
     epsilon0: arb | None = None
-    parts: Sequence["Law"] = ()
+    parts: Sequence[tuple["Law", int]] = ()
     caveat: str | None = None
 
     def crowd(self, n: int) -> Crowd:

@@ -24,6 +24,7 @@ from typing import Final
 from flint import acb, arb
 
 from shuffledp.certificates.contour import Fading, Term, least, positive, worth_summing
+from shuffledp.certificates.effort import Effort, unbounded
 
 BITS = 192
 """Working precision of every check."""
@@ -34,6 +35,8 @@ _FEW, _OUTCOMES_OF_FEW = 10, 300
 _RARE: Final = 6.0
 """If more than this differ from 0 on average, it is rarely just a few."""
 _PASSES = 8
+_PREPARED = 100
+"""What thinning a law and finding its saddle point take, in terms of a sum."""
 _NEGLIGIBLE = 1e-9
 """An interval of nodes is left out if it has less than this share of the sum."""
 _WIDEST = 0.3
@@ -119,10 +122,12 @@ def enumerated(law: Term, crowd: Crowd) -> arb:
     return total(0, crowd.users, arb(1), arb(0))
 
 
-def contour_bound(law: Term, crowd: Crowd, fineness: float) -> arb:
+def contour_bound(law: Term, crowd: Crowd, fineness: float, effort: Effort | None = None) -> arb:
     """An upper bound on E[S_+]; `fineness` is the standard deviation of Z in those of S."""
     if not law.positive:
         return crowd.expected() * law.positive_part()
+    effort = effort or unbounded()
+    effort.spend(_PREPARED * len(law.values))
     guess = _guess(law, crowd)
     x, smooth = arb(guess.x), arb(fineness * max(guess.deviation, 1 / guess.x))
     period = 11 * guess.deviation + 24 / guess.x
@@ -133,6 +138,7 @@ def contour_bound(law: Term, crowd: Crowd, fineness: float) -> arb:
     nodes = worth_summing(
         lambda middle, half: arb(0) if most > 1 else crowd.faded(fading, middle, half),
         smooth, step, _WIDEST / (fading.deviation if crowd.mean is None else fading.size), _NEGLIGIBLE / guess.x**2,
+        effort, len(law.values),
     )  # fmt: skip
     scale = crowd.log_transform(at_axis)
     parts = _of_few(law, most) if most > 1 or nodes.complete else []

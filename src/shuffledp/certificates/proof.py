@@ -1,7 +1,7 @@
 """Proving (epsilon, delta) for one release: whichever of the methods is enough."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +10,7 @@ from flint import arb
 from shuffledp.certificates.coins import covered
 from shuffledp.certificates.composition import composed_delta, releases
 from shuffledp.certificates.cushion import cushioned_delta
+from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.law import Law, Pair
 from shuffledp.certificates.positive_part import Crowd, chernoff, contour_bound, enumerable, enumerated, thinned
 
@@ -26,7 +27,8 @@ _UNCOVERED: Final = 1e-5
 """The part of delta that messages outside a measure may cost, where there is a choice."""
 _LOSS, _ROUGH_LOSS = 1e-5, 1e-3
 """By how much delta may grow, relatively, so that there are fewer values: in a proof, and in looking for a good measure."""
-Tick = Callable[[], None]
+_ROUGHLY, _OUTCOMES = 20, 100_000
+"""What Chernoff's bound, and listing all outcomes, take in terms of a sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,9 @@ class Proof:
     reached: float | None = None
 
 
-def prove(law: Law, n: int, epsilon: float, delta: float, tick: Tick = lambda: None) -> Proof:
+def prove(law: Law, n: int, epsilon: float, delta: float, effort: Effort | None = None) -> Proof:
     """Whether n users are (epsilon, delta)-private."""
+    effort = effort or Effort()
     growth = arb(epsilon).exp()
     shortfall = law.shortfall(n, growth)
     target = arb(delta) - shortfall
@@ -51,36 +54,36 @@ def prove(law: Law, n: int, epsilon: float, delta: float, tick: Tick = lambda: N
         return Proof("alone")
     if law.dummies is None and all(_alone(options, growth) <= target for options in law.pairs):
         return Proof("alone")
-    if law.coins is not None and covered(law.coins, n - 1, growth, target, tick):
+    if law.coins is not None and covered(law.coins, n - 1, growth, target, effort):
         return Proof("coins")
     crowd, reached = law.crowd(n), arb(0)
-    for measures, ceiling in _hardest_first(law.pairs, crowd, growth, target):
+    for measures, ceiling in _hardest_first(law.pairs, crowd, growth, target, effort):
         enough = target.max(reached)
         if ceiling <= enough:
-            break  # so are all that follow
+            continue
         found = arb(1)
         for pair in measures:
-            found = found.min(_delta(pair, crowd, growth, enough, tick))
+            found = found.min(_delta(pair, crowd, growth, enough, effort))
             if found <= enough:
                 break
         reached = reached.max(found)
     if reached <= target:
         return Proof("blanket")
-    return _by_mixed_crowds(law, n, epsilon, target, reached + shortfall, tick)
+    return _by_mixed_crowds(law, n, epsilon, target, reached + shortfall, effort)
 
 
-def _by_mixed_crowds(law: Law, n: int, epsilon: float, target: arb, reached: arb, tick: Tick) -> Proof:
+def _by_mixed_crowds(law: Law, n: int, epsilon: float, target: arb, reached: arb, effort: Effort) -> Proof:
     """Where the blanket is not enough: by what others than the blanket hide, for channels of few inputs."""
-    found = cushioned_delta(law.rows, n, epsilon, target, tick) if law.rows else arb(1)
+    found = cushioned_delta(law.rows, n, epsilon, target, effort) if law.rows else arb(1)
     if found <= target:
         return Proof("cushion")
     worst = _up(found.min(reached))
     return Proof(None, worst if worst < 1 else None)
 
 
-def prove_composed(law: Law, n: int, rounds: int, epsilon: float, delta: float, tick: Tick = lambda: None) -> Proof:
+def prove_composed(law: Law, n: int, rounds: int, epsilon: float, delta: float, effort: Effort | None = None) -> Proof:
     """Whether n users are (epsilon, delta)-private who send several messages that are shuffled apart, or in several rounds."""
-    found = composed_delta(releases(law, rounds), n, epsilon, arb(delta), tick)
+    found = composed_delta(releases(law, rounds), n, epsilon, arb(delta), effort or Effort())
     if found <= arb(delta):
         return Proof("releases")
     worst = _up(found)
@@ -97,14 +100,15 @@ def _alone(options: Sequence[Pair], growth: arb) -> arb:
 
 
 def _hardest_first(
-    pairs: Sequence[Sequence[Pair]], crowd: Crowd, growth: arb, target: arb
+    pairs: Sequence[Sequence[Pair]], crowd: Crowd, growth: arb, target: arb, effort: Effort
 ) -> list[tuple[Iterable[Pair], arb]]:
     """The measures to try for every pair, and Chernoff's bound under the first of them; the largest of these first."""
     found: list[tuple[Iterable[Pair], arb]] = []
     for options in pairs:
         first = options[_first_below(options, growth, _UNCOVERED * target)]
+        effort.spend(_ROUGHLY * len(first.cells))
         ceiling = chernoff(first.term(growth), crowd) / crowd.expected() + first.uncovered(growth)
-        found.append((_measures(first, options, crowd, growth, target), ceiling))
+        found.append((_measures(first, options, crowd, growth, target, effort), ceiling))
     return sorted(found, key=lambda item: _log(item[1]), reverse=True)
 
 
@@ -120,21 +124,23 @@ def _first_below(options: Sequence[Pair], growth: arb, most: arb) -> int:
     return low
 
 
-def _measures(first: Pair, options: Sequence[Pair], crowd: Crowd, growth: arb, target: arb) -> Iterator[Pair]:
+def _measures(
+    first: Pair, options: Sequence[Pair], crowd: Crowd, growth: arb, target: arb, effort: Effort
+) -> Iterator[Pair]:
     """One that leaves next to nothing uncovered, and if that is not enough and there are others, the best of those."""
     yield first
     if len(options) > 1:
-        yield _best_measure(options, crowd, growth, target)
+        yield _best_measure(options, crowd, growth, target, effort)
 
 
-def _best_measure(options: Sequence[Pair], crowd: Crowd, growth: arb, target: arb) -> Pair:
+def _best_measure(options: Sequence[Pair], crowd: Crowd, growth: arb, target: arb, effort: Effort) -> Pair:
     """Of measures that leave less and less uncovered, the one with the least bound: it falls and rises again."""
 
     def bound(pair: Pair) -> float:
         term, rest = pair.term(growth), target - pair.uncovered(growth)
         if term.positive and rest > 0:
             term = thinned(term, crowd, rest * crowd.expected(), _ROUGH_LOSS)
-        return _log(contour_bound(term, crowd, _FINENESS[1]) / crowd.expected() + pair.uncovered(growth))
+        return _log(contour_bound(term, crowd, _FINENESS[1], effort) / crowd.expected() + pair.uncovered(growth))
 
     low, high = (_first_below(options, growth, share * target) for share in (1.0, _UNCOVERED))
     while low < high:
@@ -150,18 +156,18 @@ def _log(value: arb) -> float:
     return float(value.log().mid()) if value > 0 else -math.inf
 
 
-def _delta(pair: Pair, crowd: Crowd, growth: arb, target: arb, tick: Tick) -> arb:
+def _delta(pair: Pair, crowd: Crowd, growth: arb, target: arb, effort: Effort) -> arb:
     """An upper bound on delta, refined until it is at most the target, or seems not to get there."""
     term, extra = pair.term(growth), pair.uncovered(growth)
     if enumerable(term, crowd):
+        effort.spend(_OUTCOMES)
         return enumerated(term, crowd) / crowd.expected() + extra
     term = (
         thinned(term, crowd, (target - extra) * crowd.expected(), _LOSS) if term.positive and target > extra else term
     )
     best, gain = arb(1), arb(1)
     for fineness in _FINENESS:
-        tick()
-        found = contour_bound(term, crowd, fineness) / crowd.expected() + extra
+        found = contour_bound(term, crowd, fineness, effort) / crowd.expected() + extra
         gain, best = best - found, found
         # smoothing costs no more than in proportion to its width, so that what is left is about a third of the gain
         if best <= target or (fineness < _FINENESS[0] and best - gain > target):

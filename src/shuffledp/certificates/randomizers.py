@@ -1,22 +1,40 @@
 """From a randomizer's document to its law, read afresh: no code is shared with the randomizers that run."""
 
-from collections.abc import Callable
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import permutations, product
 from math import prod
 from typing import Any, Final
 
 from flint import arb, fmpq, fmpz
 
-from shuffledp.certificates.cushion import corners
 from shuffledp.certificates.law import Law, Pair, exact_pair
 from shuffledp.certificates.noise import gaussian, laplace
 from shuffledp.certificates.unverifiable import Unverifiable
+from shuffledp.core.canonical import digest
 from shuffledp.errors import InvalidInput
 
 _WORD: Final = 2**64
+_DIGITS: Final = re.compile("0|[1-9][0-9]{0,19}")
 _TAIL, _UNIT = fmpq(1, 2**120), fmpq(1, 2**128)
+_SMALLEST: Final = 1e-300
+"""Of a channel's entries above 0."""
+_ROUNDED: Final = fmpq(1, 10**9)
+"""By how much the sum of a channel's row may miss 1, as decimal text does."""
+_LARGEST_DOUBLE: Final = sys.float_info.max
 _MOST_PAIRS: Final = 4096
+_MOST_CELLS: Final = 300_000
+"""Of a channel: pairs of inputs, times messages."""
+_MOST_MIXED: Final = 1_000_000
+"""Of a mixture, likewise."""
 _LARGEST: Final = 2**32
+"""Sizes, and messages: what fits a report."""
+_MOST_PARTS: Final = 2**16
+_QUESTIONS: Final = ("response", "design", "lattice")
+"""What can be one of several questions: what runs, with one message of finitely many."""
 _MOST_INPUTS: Final = 8
 """Of a channel whose mixed crowds are looked at."""
 Cell = tuple[fmpq, fmpq, fmpq]
@@ -56,7 +74,7 @@ def _real(value: Any, low: float, high: float) -> float:
 
 def _word(value: Any, low: int = 1) -> int:
     """A whole number of 2^-64, as decimal text."""
-    if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20):
+    if not (isinstance(value, str) and _DIGITS.fullmatch(value)):
         raise _wrong()
     return _whole(int(value), low, _WORD)
 
@@ -74,7 +92,7 @@ def _response(size: Any, threshold: Any) -> Law:
     most = 1 - gamma + cell
     others = [((k - 2) * cell, (k - 2) * cell, (k - 2) * cell)] if k > 2 else []
     pair = exact_pair([(most, cell, cell), (cell, most, cell), *others])
-    return Law(pairs=[[pair]], coins=(most, cell) if k == 2 else None)
+    return Law(pairs=[[pair]], coins=(most, cell) if k == 2 else None, messages=k)
 
 
 def _design(structure: Any, threshold: Any) -> Law:
@@ -83,28 +101,35 @@ def _design(structure: Any, threshold: Any) -> Law:
     Any two values share o of all messages: docs/maths/design.md.
     """
     gamma = fmpq(_word(threshold), _WORD)
-    s, o = _structure(structure)
+    s, o, messages = _structure(structure)
     cells: list[Cell] = [
         (gamma * part + (1 - gamma) * x * part / s, gamma * part + (1 - gamma) * z * part / s, gamma * part)
         for part, x, z in ((s - o, 1, 0), (s - o, 0, 1), (o, 1, 1), (1 - 2 * s + o, 0, 0))
         if part
     ]
-    return Law(pairs=[[exact_pair(cells)]])
+    return Law(pairs=[[exact_pair(cells)]], messages=messages)
 
 
-def _structure(document: Any) -> tuple[fmpq, fmpq]:
-    """The shares of messages that belong to a value, and to two values."""
+def _structure(document: Any) -> tuple[fmpq, fmpq, int]:
+    """The shares of messages that belong to a value, and to two values; how many messages there are."""
+    share, overlap, messages = _shape(document)
+    if messages > _LARGEST:
+        raise _wrong()
+    return share, overlap, messages
+
+
+def _shape(document: Any) -> tuple[fmpq, fmpq, int]:
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind == "affine":
         prime, dimension = _fields(document, ("prime", "dimension"))
         q, d = _prime(prime, 65521), _whole(dimension, 2, 3)
         # a point is on (q^d - 1) / (q - 1) hyperplanes of q times as many, two points on (q^(d-1) - 1) / (q - 1)
-        return fmpq(1, q), fmpq(q ** (d - 1) - 1, q * (q**d - 1))
+        return fmpq(1, q), fmpq(q ** (d - 1) - 1, q * (q**d - 1)), q * (q**d - 1) // (q - 1)
     if kind == "hadamard":
         (order,) = _fields(document, ("order",))
         if _whole(order, 4, _LARGEST) & (order - 1):
             raise _wrong()
-        return fmpq(1, 2), fmpq(1, 4)
+        return fmpq(1, 2), fmpq(1, 4), order
     if kind == "local-hashing":
         prime, values = _fields(document, ("prime", "range"))
         p = _prime(prime, 2**31)
@@ -112,10 +137,10 @@ def _structure(document: Any) -> tuple[fmpq, fmpq]:
         # (a x + b, a x' + b) is every pair of different residues once; alike = residues that leave one remainder
         alike = [p // h + (1 if j < p % h else 0) for j in (0, h - 1)]
         pairs = (p % h) * (p // h + 1) * (p // h) + (h - p % h) * alike[1] * (alike[1] - 1)
-        return fmpq(1, h), fmpq(pairs, p * (p - 1) * h)
+        return fmpq(1, h), fmpq(pairs, p * (p - 1) * h), p * (p - 1) * h
     if kind == "identity":
         (size,) = _fields(document, ("size",))
-        return fmpq(1, _whole(size, 2, _LARGEST)), fmpq(0)
+        return fmpq(1, _whole(size, 2, _LARGEST)), fmpq(0), size
     raise InvalidInput("the certificate is about a structure that is not known. Use a newer version.")
 
 
@@ -127,7 +152,7 @@ def _prime(value: Any, high: int) -> int:
 
 def _dummies(structure: Any, dummies: Any) -> Law:
     """The true message and a Poisson number of uniform ones: docs/maths/dummies.md."""
-    s, o = _structure(structure)
+    s, o, _ = _structure(structure)
     rate = _fraction(_real(dummies, 1e-9, 1000.0))
     cells = [((s - o) / s, fmpq(0), s - o), (fmpq(0), (s - o) / s, s - o), (o / s, o / s, o)]
     # what is drawn is capped where the tail is below 2^-120, and each of its thresholds is less than 2^-128 off
@@ -145,33 +170,48 @@ def _dummies(structure: Any, dummies: Any) -> Law:
 
 def _channel(matrix: Any) -> Law:
     """Rows of probabilities, each divided by its exact sum."""
-    rows = [[_fraction(_real(entry, 0.0, 1.0 + 1e-9)) for entry in _list(row)] for row in _list(matrix)]
+    rows = [[_probability(entry) for entry in _list(row)] for row in _list(matrix)]
     sums = [sum(row, fmpq(0)) for row in rows]
-    if any(abs(float(arb(total)) - 1) > 1e-9 for total in sums):
+    if len(rows[0]) < 2 or any(abs(total - 1) > _ROUNDED for total in sums):
         raise _wrong()
     return _table([[entry / total for entry in row] for row, total in zip(rows, sums, strict=True)])
+
+
+def _probability(value: Any) -> fmpq:
+    """A number that is 0 or not too small to be told from it, exactly."""
+    probability = _real(value, 0.0, 1.0 + 1e-9)
+    if 0 < probability < _SMALLEST:
+        raise _wrong()
+    return _fraction(probability)
 
 
 def _lattice(counts: Any, inputs: Any, outputs: Any, label: Any) -> Law:
     """Rows of whole numbers of 2^-64."""
     rows = [[fmpq(_word(count, low=0), _WORD) for count in _list(row)] for row in _list(counts)]
-    named = len(_list(inputs)) == len(rows) and len(_list(outputs)) == len(rows[0]) and isinstance(label, str)
+    named = len(_numbers(inputs)) == len(rows) and len(_numbers(outputs)) == len(rows[0]) and isinstance(label, str)
     if not named or any(sum(row, fmpq(0)) != 1 for row in rows):
         raise _wrong()
-    return _table(rows)
+    return replace(_table(rows), messages=len(rows[0]))
+
+
+def _numbers(value: Any) -> list[float]:
+    """What inputs or messages stand for; nothing that is proved depends on it."""
+    return [_real(number, -_LARGEST_DOUBLE, _LARGEST_DOUBLE) for number in _list(value)]
 
 
 def _table(rows: list[list[fmpq]]) -> Law:
-    if len(rows) < 2 or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
+    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         raise _wrong()
     columns = [column for column in zip(*rows, strict=True) if max(column) > 0]
     floor = [min(column) for column in columns]
     kept = list(dict.fromkeys(zip(*columns, strict=True)))
+    if len(kept) * len(kept) * len(columns) > _MOST_CELLS:
+        raise Unverifiable(f"channels with more than {_MOST_CELLS:,} messages in all pairs of inputs")
     pairs = {tuple(sorted(zip(x, z, floor, strict=True))): None for x, z in permutations(kept, 2)}
     alike = [exact_pair(zip(x, x, floor, strict=True)) for x in kept]
     coins = (max(columns[1]), min(columns[1])) if len(columns) == 2 and min(floor) > 0 else None
     found = [[exact_pair(cells)] for cells in pairs] or [[alike[0]]]
-    crowd = corners(kept) if 2 <= len(kept) <= _MOST_INPUTS and min(floor) > 0 else []
+    crowd = kept if 2 <= len(kept) <= _MOST_INPUTS and min(floor) > 0 else []
     return Law(pairs=found, agreements=alike, coins=coins, rows=crowd)
 
 
@@ -185,24 +225,52 @@ def _generic(epsilon0: Any) -> Law:
 def _mixture(weights: Any, parts: Any) -> Law:
     """One of several questions: laws side by side, masses times weights; inputs may agree in some of them."""
     drawn = [_whole(weight, 1, _LARGEST) for weight in _list(weights)]
-    laws = [law_of(part) for part in _list(parts)]
-    if len(laws) != len(drawn) or any(law.parts or law.dummies is not None for law in laws):
+    laws = [_part(part, _QUESTIONS) for part in _list(parts)]
+    if len(laws) != len(drawn) or sum(drawn) > _LARGEST:
         raise _wrong()
     choices = [[options[0] for options in law.pairs] + list(law.agreements) for law in laws]
     if prod(len(found) for found in choices) > _MOST_PAIRS:
         raise Unverifiable(f"a mixture with more than {_MOST_PAIRS:,} combinations of pairs")
+    cells = sum(max(len(pair.cells) + len(pair.bare) for pair in found) for found in choices)
+    if cells * prod(len(found) for found in choices) > _MOST_MIXED:
+        raise Unverifiable(f"a mixture with more than {_MOST_MIXED:,} messages in all combinations of pairs")
     shares = [arb(fmpq(weight, sum(drawn))) for weight in drawn]
     found = [
         [Pair.beside(pair.times(share) for pair, share in zip(chosen, shares, strict=True))]
         for chosen in product(*choices)
     ]
-    return Law(pairs=found, caveat=next((law.caveat for law in laws if law.caveat), None))
+    return Law(pairs=found, messages=_messages(laws))
 
 
 def _together(parts: Any) -> Law:
-    """All of several questions, each shuffled apart: as many releases."""
-    laws = [law_of(part) for part in _list(parts)]
-    return Law(parts=laws, caveat=next((law.caveat for law in laws if law.caveat), None))
+    """All of several questions, each shuffled apart: as many releases. Parts that are alike are one, several times."""
+    often = Counter(digest(part) for part in _list(parts))
+    if often.total() > _MOST_PARTS:
+        raise _wrong()
+    different = {digest(part): part for part in parts}
+    laws = [(_part(part, (*_QUESTIONS, "mixture")), often[name]) for name, part in different.items()]
+    return Law(parts=laws, messages=_messages([law for law, times in laws for _ in range(times)]))
+
+
+def _part(document: Any, kinds: tuple[str, ...]) -> Law:
+    """One of several questions.
+
+    Two people who differ in another question may agree in this one. Where that is not covered by some pair that differs, it
+    is among the law's agreements; the continuous laws and `generic` say nothing of it, and so are no questions.
+    """
+    if not isinstance(document, dict) or document.get("kind") not in kinds:
+        raise InvalidInput(
+            "the certificate has several questions, and one of them is no randomizer that runs. It was edited."
+        )
+    return law_of(document)
+
+
+def _messages(laws: Iterable[Law]) -> int:
+    """How many messages all parts have together."""
+    messages = sum(law.messages for law in laws)
+    if messages > _LARGEST:
+        raise _wrong()
+    return messages
 
 
 def _fraction(value: float) -> fmpq:
