@@ -31,6 +31,8 @@ def test_what_was_proved_is_printed_and_what_was_not(place: Path) -> None:
         found = verify(document, beside=documents)
         expected += [f"{name}: confirmed: {found.reason}"]
         expected += [f"  proved: {one}" for one in found.proved]
+        assert found.certificate is not None
+        expected += [f"  randomizer: {json.dumps(found.certificate.randomizer)}"]
         expected += [f"  not proved: {one}" for one in found.unproved]
         assert found.proved
         assert found.unproved
