@@ -1,6 +1,7 @@
 """A hostile shuffler gets little memory and time out of clients, operators and analyzers, and no word on their terminals."""
 
 import asyncio
+import functools
 import json
 import os
 import re
@@ -10,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from oracles.hostile import BEHAVIOURS, ENDLESS, UNPACKED, HostileShuffler, hostile
-from oracles.parties import ANALYZER, EIGHT, SHUFFLER
+from oracles.parties import ANALYZER, EIGHT, MEAN, SHUFFLER
 from shuffledp import InvalidInput
 from shuffledp.esa.client import Announcement, Client
 from shuffledp.esa.collector import Collector
@@ -174,3 +176,28 @@ def test_a_token_that_no_header_can_hold_is_not_shown() -> None:
         done(ask())
     assert "cret" not in str(refusal.value)
     assert not isinstance(refusal.value, Unreachable)
+
+
+def test_nothing_of_another_task_is_proved_and_no_key_of_too_long_a_list_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both take time, and a shuffler may send as much as it likes of them."""
+
+    def untouched(*_: object) -> Any:
+        raise AssertionError
+
+    described = {"task": MEAN.document(), "window": 1, "key_id": 0, "keys": {}, "next_keys": {}}
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=httpx.ByteStream(json.dumps(described).encode()))
+
+    client = functools.partial(httpx.AsyncClient, transport=httpx.MockTransport(answer))
+    monkeypatch.setattr(httpx, "AsyncClient", client)
+    monkeypatch.setattr("shuffledp.planning.plan.Plan.from_document", untouched)
+    monkeypatch.setattr("shuffledp.esa.keys._point", untouched)
+    with pytest.raises(InvalidInput, match="another task than the one agreed to"):
+        Sender(url="https://x").described(EIGHT)
+    (key,) = ANALYZER.public().document()["keys"]
+    described |= {"task": EIGHT.document(), "keys": {"role": "shuffler", "keys": [key] * 257}}
+    with pytest.raises(InvalidInput, match="not a list of keys"):
+        Sender(url="https://x").described(EIGHT)
