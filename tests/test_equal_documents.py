@@ -248,6 +248,44 @@ def test_what_is_composed(writer: str, tmp_path: Path) -> None:
     assert shown[0] == shown[1]
 
 
+FROZEN = [path for path in sorted((Path(__file__).parent / "frozen").iterdir()) if path.is_dir()]
+
+
+@pytest.mark.parametrize("folder", FROZEN, ids=lambda folder: str(folder.name))
+@pytest.mark.parametrize("writer", WRITERS)
+def test_every_file_of_earlier_versions(writer: str, folder: Path, tmp_path: Path) -> None:
+    """All JSON files of a set that was frozen, but results: `verify` reads one, and `compose` all that have a spend."""
+    files = sorted({*folder.glob("*.json"), *folder.glob("*.key")} - {*folder.glob("counts.json")})
+    documents = [json.loads(path.read_text()) for path in files]
+    read = set[str]()
+    for path, document, text in zip(files, documents, written(documents, writer), strict=True):
+        kind, _, _ = path.name.partition("-")
+        place = tmp_path / path.name
+        place.write_text(text)
+        place.chmod(0o600)
+        if kind == "plan":
+            assert Plan.load(place).sha256 == document["sha256"]
+        elif kind == "certificate":
+            assert Certificate.load(place) == Certificate.load(path)
+        elif kind == "result":
+            if document["spend"] is not None:
+                assert Spend.from_document(json.loads(text)["spend"]) == Spend.from_document(document["spend"])
+            if path.name == "result-labels.json":
+                assert verify(json.loads(text)).document() == verify(document).document()
+        elif path.name == "task.json":
+            assert read_task(place).id == Task.from_document(document).id
+        elif path.suffix == ".key":
+            before = tmp_path / f"{path.name} before"
+            before.write_bytes(path.read_bytes())
+            before.chmod(0o600)
+            assert KeyRing.load(place).public() == KeyRing.load(before).public()
+        else:
+            assert path.name.endswith(".pub.json"), path
+            assert KeyList.load(place) == KeyList.load(path)
+        read.add(kind)
+    assert {"plan", "certificate", "result", "task.json", "analyzer.key", "analyzer.pub.json"} <= read
+
+
 @pytest.mark.parametrize("writer", WRITERS)
 def test_the_golden_plan_of_an_earlier_version(writer: str) -> None:
     """It is refused for the same reason, however it is written."""
