@@ -11,6 +11,7 @@ import pytest
 from frozen.freeze import answer, counts_of
 from oracles.scale import full
 from shuffledp import Certificate, Plan, verify
+from shuffledp.core import once
 from shuffledp.engines.export import read_export
 from shuffledp.esa.analyzer import analyze
 from shuffledp.esa.keys import KeyRing
@@ -40,6 +41,12 @@ def copied(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     for path in (*folder.glob("*.key"), folder / "store.db"):
         path.chmod(0o600)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets share their keys, which everybody knows, and each was written by a process that had not used them."""
+    monkeypatch.setattr(once._HERE, "used", set())
 
 
 def test_there_is_a_set() -> None:
