@@ -2,13 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oracles.process import called as run
-from shuffledp import InvalidInput
+from shuffledp import InvalidInput, account
 from shuffledp.core.canonical import digest
 from shuffledp.planning.plan import Plan, plan
 
@@ -177,3 +178,22 @@ def test_the_best_grid_is_found_for_few_users_too(n: int) -> None:
     asked: dict[str, Any] = {"n": n, "epsilon": 8.0, "delta": 1e-3}
     best = plan("mean", **asked).rmse
     assert best == pytest.approx(min(plan("mean", **asked, precision=k).rmse for k in range(2, 40)), rel=1e-9)
+
+
+def test_liars_hide_nobody_when_a_plan_is_proved() -> None:
+    """As many reports as before, of which fewer are honest: what was proved of all of them no longer holds."""
+    made = plan("histogram", n=2000, epsilon=1.0, delta=1e-6, size=4)
+    assert made.holds()
+    fewer = replace(made, guarantee=replace(made.guarantee, n=1000))
+    assert not fewer.holds()
+    with pytest.raises(InvalidInput, match="does not follow"):
+        Plan.from_document(fewer.promise())
+    assert plan("histogram", n=2000, epsilon=1.0, delta=1e-6, size=4, honest_fraction=0.5).guarantee.n == 1000
+
+
+def test_what_other_numbers_of_reports_give_is_by_the_bound_of_the_plan() -> None:
+    papers = plan("query", n=20_000, epsilon=0.5, delta=1e-6, paper=True)
+    randomizer, bound = papers.protocol.randomizer, papers.guarantee.bound
+    expected = account(randomizer, n=30_000, delta=1e-6, bound=bound).epsilon
+    assert papers.epsilon_at(30_000) == expected
+    assert expected > account(randomizer, n=30_000, delta=1e-6).epsilon
