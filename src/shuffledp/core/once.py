@@ -4,18 +4,23 @@ import hashlib
 import os
 from collections.abc import Sequence
 from threading import Lock
+from typing import Final
+
+COPIED: Final = -1
+"""The generation of what came from elsewhere."""
 
 
 class _Process:
-    """A name that no other process has, and fingerprints of keys, none of which leaves it."""
+    """Fingerprints of keys, none of which leaves the process, and how often it was forked on the way here."""
 
     def __init__(self) -> None:
         self.used = set[bytes]()
-        self.renew()
+        self.generation = 0
+        self._alone = Lock()
 
-    def renew(self) -> None:
-        """In a process that was forked: another one, which knows what was used before."""
-        self.name = os.urandom(16)
+    def fork(self) -> None:
+        """In a process that was forked: what was made before is a copy here, and what was used before stays so."""
+        self.generation += 1
         self._alone = Lock()
 
     def use(self, keys: Sequence[bytes]) -> bool:
@@ -29,12 +34,12 @@ class _Process:
 
 _HERE = _Process()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_HERE.renew)
+    os.register_at_fork(after_in_child=_HERE.fork)
 
 
-def this_process() -> bytes:
-    """Its name, for what must not be used in another one."""
-    return _HERE.name
+def generation() -> int:
+    """A number that what is made now keeps: in a process that is forked later, there is another one."""
+    return _HERE.generation
 
 
 def first_use(keys: Sequence[bytes]) -> bool:

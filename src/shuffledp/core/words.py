@@ -13,7 +13,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from shuffledp.core.once import first_use, this_process
+from shuffledp.core.once import COPIED, first_use, generation
 from shuffledp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]
@@ -179,11 +179,11 @@ class NoWords:
 class KeyedWords:
     """Streams are AES-CTR under one key, blocks are AES of (row, draw) under another: the same in every process.
 
-    A private key randomizes one release, in the process that made these words: another one under it is refused. A copy that
-    another process was sent (a task of Spark's) can take part in that release, and randomizes none of its own.
+    A private key randomizes one release, in the process that made these words: another one under it is refused. A copy, such
+    as a task of Spark is sent, can take part in that release, and randomizes none of its own.
     """
 
-    __slots__ = ("_block_key", "_process", "_stream_key", "private")
+    __slots__ = ("_block_key", "_generation", "_stream_key", "private")
 
     def __init__(self, key: bytes, *, private: bool) -> None:
         if len(key) != 32:
@@ -191,7 +191,7 @@ class KeyedWords:
         self._stream_key = key[:16]
         self._block_key = key[16:]
         self.private = private
-        self._process = this_process()
+        self._generation = generation()
 
     @classmethod
     def fresh(cls) -> Self:
@@ -209,13 +209,12 @@ class KeyedWords:
 
     def reserve(self) -> None:
         """Refused if either part of the key was used in this process, whether or not that carried a guarantee."""
-        new = first_use([self._stream_key, self._block_key])
-        if self.private and self._process != this_process():
+        if self.private and self._generation != generation():
             raise InvalidInput(
-                "these words were made by another process, which may have used them. Use KeyedWords.fresh() in this one; to "
-                "repeat a run without a guarantee, use replayed()."
+                "these words are a copy, and nobody here knows what became of the original. Use KeyedWords.fresh(); to repeat a "
+                "run without a guarantee, use replayed()."
             )
-        if self.private and not new:
+        if not first_use([self._stream_key, self._block_key]) and self.private:
             raise InvalidInput(
                 "these words were used before, and two answers under the same ones show how their data differ. Leave them out or "
                 "use KeyedWords.fresh(); to repeat a run without a guarantee, use replayed()."
@@ -254,16 +253,15 @@ class KeyedWords:
         return np.frombuffer(encryptor.update(blocks.view(np.uint8).data), dtype="<u8").reshape(-1, 2)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _copied, (self._stream_key + self._block_key, self.private, self._process)
+        return _copied, (self._stream_key + self._block_key, self.private)
 
     def __repr__(self) -> str:
         return f"KeyedWords(private={self.private})"
 
 
-def _copied(key: bytes, private: bool, process: bytes) -> KeyedWords:
-    """Still of the process that made it."""
+def _copied(key: bytes, private: bool) -> KeyedWords:
     words = KeyedWords(key, private=private)
-    words._process = process
+    words._generation = COPIED
     return words
 
 
