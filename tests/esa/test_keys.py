@@ -54,13 +54,16 @@ def test_the_number_of_a_destroyed_key_is_not_given_again(tmp_path: Path, seed: 
 
 
 def test_numbers_begin_again_only_after_the_last_and_leave_out_those_in_use() -> None:
+    """Not after the largest: that may be an old one that is still there."""
     ring, given = KeyRing.fresh("shuffler").introduced().rotated(), list[int]()
-    for _ in range(260):
+    for _ in range(460):
         ring = ring.introduced()
         given.append(ring.keys[-1].key_id)
-        ring = ring.rotated().destroyed(ring.keys[-2].key_id)
+        ring = ring.rotated()
+        if ring.keys[-2].key_id != 200:
+            ring = ring.destroyed(ring.keys[-2].key_id)
         assert ring.keys[0].key_id == 0
-    assert given == [*range(2, 256), *range(1, 7)]  # 0 is still there
+    assert given == [*range(2, 256), *range(1, 200), *range(201, 208)]  # 0 and 200 are still there
 
 
 def test_only_an_expired_key_can_be_destroyed() -> None:
