@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from oracles.node import node
 from oracles.parties import ANALYZER, EIGHT, SHUFFLER, announced, prepared, serving
 from oracles.process import called
 from shuffledp import Certificate, InvalidInput, Plan, Policy, plan, run, verify
@@ -211,3 +212,15 @@ def test_what_parsers_read_differently() -> None:
         with pytest.raises(Unreadable, match="not JSON") as refused:
             parse_json(data)
         assert refused.value.__context__ is None
+
+
+def test_the_javascript_client_refuses_them_in_a_sentence() -> None:
+    script = (
+        "import { verifyTask } from './shuffledp.js'; import { readFileSync } from 'node:fs';"
+        "for (const line of readFileSync(0, 'utf8').split('\\n')) {"
+        "  await verifyTask(JSON.parse(line), '0'.repeat(64)).catch((error) => console.log(error.name, error.kind)); }"
+    )
+    deep = "[" * 100_000 + "]" * 100_000
+    given = "\n".join([deep, f'{{"version": 2, "plan": {{"version": 3, "protocol": {deep}}}}}'])
+    done = node("--input-type=module", "-e", script, given=given)
+    assert done.stdout.split() == ["ShuffledpError", "untrusted", "ShuffledpError", "invalid"], done.stderr

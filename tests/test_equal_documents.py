@@ -112,6 +112,28 @@ def test_tasks(writer: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
+def test_tasks_in_javascript(writer: str) -> None:
+    """Its client finds the same id and accepts them, those of one round of many included."""
+    asked: dict[str, Any] = {"labels": ["a", "b"], "delta": 1e-2}
+    made = [
+        plan("histogram", n=60, epsilon=1.0, **asked),
+        plan_rounds("histogram", n=60, epsilon=4.0, rounds=2, **asked),
+    ]
+    tasks = [
+        Task(plan=one, window=60, max_age=600, shufflers=("A",), analyzer="B", honest_fraction=1.0) for one in made
+    ]
+    script = (
+        "import { verifyTask } from './shuffledp.js'; import { readFileSync } from 'node:fs';"
+        "for (const line of readFileSync(0, 'utf8').split('\\n')) {"
+        "  const [id, text] = JSON.parse(line); console.log((await verifyTask(JSON.parse(text), id)).id); }"
+    )
+    texts = written([as_json(task.document()) for task in tasks], writer)
+    given = "\n".join(json.dumps([task.id, text]) for task, text in zip(tasks, texts, strict=True))
+    done = node("--input-type=module", "-e", script, given=given)
+    assert done.stdout.split() == [task.id for task in tasks], done.stderr
+
+
+@pytest.mark.parametrize("writer", WRITERS)
 def test_randomizers_and_protocols(writer: str) -> None:
     made: list[tuple[Any, Callable[[Any], Any]]] = [
         (one, randomizer_of) for kind in RANDOMIZERS.values() for one in kind.examples()

@@ -21,6 +21,7 @@ const FIELDS = [
   "allow_same_operator",
 ];
 const PLAN_FIELDS = ["version", "protocol", "guarantee", "min_batch", "sha256"];
+const IF_SAID = ["over_time", "wording"];
 const WORDING_FIELDS = ["title", "question", "unit"];
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u; // steers a terminal, reorders a line, ends it or is not seen
 const JOINERS = /[\u200c\u200d]/g; // but these are how some languages are written
@@ -48,7 +49,8 @@ export async function verifyTask(document, id) {
     Array.isArray(shufflers) && shufflers.length >= 1 && shufflers.length <= 4 ? [...shufflers, analyzer] : [0];
   if (
     !exactly(document, FIELDS) ||
-    !exactly(plan, "wording" in plan ? [...PLAN_FIELDS, "wording"] : PLAN_FIELDS) ||
+    !exactly(plan, [...PLAN_FIELDS, ...IF_SAID.filter((name) => Object.hasOwn(plan, name))]) ||
+    !(plan.over_time === undefined || isObject(plan.over_time)) ||
     !worded(plan.wording) ||
     !whole(window, 1, A_YEAR) ||
     !whole(oldest, window, A_YEAR) ||
