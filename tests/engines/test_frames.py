@@ -152,7 +152,7 @@ def test_missing_cells_are_missing_in_every_frame(histogram: Plan, mean: Plan) -
         (pd.Series(["secret31337", 5, None] * 500, dtype=object), {}, "none of the plan's bins"),
         (None, {}, "one per person"),
         (7, {}, "one per person"),
-        ("secret31337", {}, "one per person"),
+        ("secret31337", {}, "For a file use run_file"),
         ({"secret31337"}, {}, "one per person"),
         (np.ones((1500, 2)), {}, "one"),
         ([{"a": "secret31337"}] * 1500, {}, "none of the plan's bins"),
