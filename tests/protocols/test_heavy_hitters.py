@@ -376,7 +376,7 @@ PLANE = DesignResponse.private(AffineSpace(prime=3), gamma=0.4)
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (lambda: plan("heavy-hitters", n=1000, epsilon=1.0, delta=1e-6), "Add --max-length"),
+        (lambda: plan("heavy-hitters", n=1000, epsilon=1.0, delta=1e-6), "Add `max_length`"),
         (lambda: plan("heavy-hitters", n=1000, epsilon=1.0, delta=1e-6, max_length=0), "1 to 256 letters"),
         (lambda: plan("heavy-hitters", n=1000, epsilon=1.0, delta=1e-6, max_length=4, alphabet="aba"), "occurs once"),
         (

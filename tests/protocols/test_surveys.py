@@ -333,7 +333,7 @@ def test_what_is_wrong_with_a_question_is_said_by_its_name(questions: Callable[[
         ("", "lists no questions"),
         ("question = 3", "lists no questions"),
         ("title = 'x'", "has no use for 'title'"),
-        ("[[question]", "is not a TOML file"),
+        ("[[question]", "it is not TOML"),
         ("[[question]]\nname = 'a'", "question 'a': ask must be one of"),
     ],
 )
