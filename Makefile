@@ -7,7 +7,7 @@ READY := .venv/.ready
 SPARK := .venv/.spark
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench mutants format docs site soundness licences lock clean browser postgres java
+.PHONY: demo test test-all check bench mutants format docs site soundness licences lock package clean browser postgres java
 
 demo: $(READY)
 	$(RUN)python examples/demo.py
@@ -95,5 +95,10 @@ lock: $(UV)
 	$(LOCK) --upgrade --extra service --extra postgres --constraint requirements/lock.txt pyproject.toml --output-file requirements/service.txt
 	$(LOCK) --upgrade --group build --constraint requirements/lock.txt --output-file requirements/build.txt
 
+# A wheel and a source archive, in dist.
+package: $(READY)
+	rm -rf dist
+	$(RUN)hatchling build
+
 clean:
-	rm -rf .venv .uv demo build
+	rm -rf .venv .uv demo build dist
