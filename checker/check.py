@@ -1,14 +1,18 @@
-"""Check a certificate of shuffledp with nothing but whole numbers: `python3 check.py certificate.json`.
+"""Check a certificate of shuffledp with nothing but whole numbers: `python3 -I check.py certificate.json`.
 
 Standard library only, and nothing of shuffledp. README.md, beside this file, has the two theorems and why every rounding is safe.
-A *measure* is a list of whole numbers: masses on the points of a lattice, in units of 2^-BITS.
+Probabilities and masses are whole numbers of 2^-BITS ("units"). A *measure* is a list of masses on the points of a lattice.
 """
 
 import hashlib
 import json
+import math
+import os
+import re
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
@@ -18,12 +22,26 @@ UNIT = 1 << BITS
 WORD = 1 << 64
 POINTS = (1000, 4000)
 """So many points of a lattice at most; more are tighter and slower."""
-MOST_REPORTS_OF_COINS = 200_000
 FEWEST_CELLS = 16
+MOST_WORK = 1_000_000_000
+"""About five minutes; the certificates in this folder take a hundredth of it."""
+MOST_BYTES = 8_000_000
+MOST_REPORTS = 10**18
+MOST_REPORTS_OF_COINS = 200_000
+MOST_CELLS = 300_000
+"""Messages of a channel, in all pairs of its rows together."""
+STEEPEST = 700
+SUBNORMAL = 2**1074
+SMALLEST, ROUNDED = Fraction(1, 10**300), Fraction(1, 10**9)
+"""Of the probabilities of a channel above 0; by how much a row may miss 1, before it is divided by its sum."""
+
+
+class NoCertificate(Exception):
+    """The file is not a certificate, as far as can be read."""
 
 
 class Refused(Exception):
-    """The certificate is not what it claims to be, or its claim is not proved."""
+    """The certificate is not what it must be, or its claim is not proved."""
 
 
 class Beyond(Exception):
@@ -33,34 +51,85 @@ class Beyond(Exception):
 # --- whole numbers ---------------------------------------------------------------------------------------------------
 
 
-def up(value: Fraction) -> int:
-    """In units, rounded up."""
-    return -(-value.numerator * UNIT // value.denominator)
+class Work:
+    """What may still be computed. It is spent before anything long is, so that every file is settled in bounded time."""
+
+    def __init__(self) -> None:
+        self.left = MOST_WORK
+
+    def spend(self, amount: int) -> None:
+        """One is about a quarter of a microsecond."""
+        self.left -= amount
+        if self.left < 0:
+            raise Beyond("a claim whose proof takes so long")
 
 
-def down(value: Fraction) -> int:
-    """In units, rounded down."""
-    return value.numerator * UNIT // value.denominator
+def quotient_up(value: int, divisor: int) -> int:
+    """Rounded up."""
+    return -(-value // divisor)
 
 
-def exp_below(exponent: Fraction) -> Fraction:
-    """A number below e^exponent, for exponent >= 0: the exponential series, cut off, every term rounded down."""
-    scaled, term, total, k = down(exponent), UNIT, UNIT, 0
+def exp_below(exponent: Fraction) -> int:
+    """Units below e^exponent, for exponent >= 0: the exponential series, cut off, every term rounded down."""
+    scaled, term, total, k = exponent.numerator * UNIT // exponent.denominator, UNIT, UNIT, 0
     while term:
         k += 1
         term = term * scaled // (UNIT * k)
         total += term
-    return Fraction(total, UNIT)
+    return total
 
 
-def product(first: list[int], second: list[int]) -> list[int]:
+def product(first: list[int], second: list[int], work: Work) -> list[int]:
     """The product of two polynomials with coefficients >= 0, as one product of two huge numbers (Kronecker)."""
-    most = max(first, default=0) * max(second, default=0) * min(len(first), len(second))
+    count = len(first) + len(second) - 1
+    work.spend(count * math.isqrt(count))
+    most = max(first) * max(second) * min(len(first), len(second))
     width = most.bit_length() // 8 + 1
     a, b = (int.from_bytes(b"".join(c.to_bytes(width, "little") for c in poly), "little") for poly in (first, second))
-    count = len(first) + len(second) - 1
     packed = (a * b).to_bytes(width * count + width, "little")
     return [int.from_bytes(packed[k * width : (k + 1) * width], "little") for k in range(count)]
+
+
+# --- what the randomizer does ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Table:
+    """Row by row, one for each value that a user can have: the chances of all messages, rounded down and rounded up."""
+
+    low: list[list[int]]
+    high: list[list[int]]
+
+    @classmethod
+    def of(cls, rows: list[list[int]]) -> "Table":
+        """Of rows of whole numbers in proportion to the chances. Equal rows are one; what nobody sends is left out."""
+        columns = [column for column in zip(*rows, strict=True) if any(column)]
+        kept = [(row, sum(row)) for row in dict.fromkeys(zip(*columns, strict=True))]
+        if len(kept) ** 2 * len(columns) > MOST_CELLS:
+            raise Beyond(f"channels with more than {MOST_CELLS:,} messages in all pairs of rows")
+        return cls(
+            [[entry * UNIT // total for entry in row] for row, total in kept],
+            [[quotient_up(entry * UNIT, total) for entry in row] for row, total in kept],
+        )
+
+    def floor(self) -> list[int]:
+        """Below the chance of each message, whatever the value."""
+        return [min(column) for column in zip(*self.low, strict=True)]
+
+    def pairs(self) -> Iterator[tuple[list[int], list[int]]]:
+        """All (mu_x rounded up, mu_x' rounded down)."""
+        return ((self.high[x], self.low[z]) for x, z in permutations(range(len(self.low)), 2))
+
+
+def excess(u: int, v: int, growth: int) -> int:
+    """The difference u - a v, in units of units."""
+    return u * UNIT - growth * v
+
+
+def alone(table: Table, growth: int, delta: Fraction) -> bool:
+    """Whether what one user sends is that private by itself, whatever the others do."""
+    gaps = (sum(max(0, excess(u, v, growth)) for u, v in zip(*pair, strict=True)) for pair in table.pairs())
+    return all(gap <= delta * UNIT**2 for gap in gaps)
 
 
 # --- sums on a lattice: the blanket ------------------------------------------------------------------------------------
@@ -73,22 +142,22 @@ class Sum:
     masses[k] is on the point (first + k) * step; `lost` is above what was dropped, `whole` above all mass, dropped or not.
     """
 
-    step: Fraction
+    step: int
     first: int
     masses: list[int]
     lost: int
     whole: int
 
-    def times(self, other: "Sum") -> "Sum":
+    def times(self, other: "Sum", work: Work) -> "Sum":
         """The sum of independent ones, on the coarser of their lattices."""
         a, b = self, other
         while a.step < b.step:
             a = a.coarser()
         while b.step < a.step:
             b = b.coarser()
-        masses = [-(-mass // UNIT) for mass in product(a.masses, b.masses)]
-        lost = -(-(a.lost * b.whole + b.lost * a.whole) // UNIT)
-        return Sum(a.step, a.first + b.first, masses, lost, -(-a.whole * b.whole // UNIT) + len(masses))
+        masses = [quotient_up(mass, UNIT) for mass in product(a.masses, b.masses, work)]
+        lost = quotient_up(a.lost * b.whole + b.lost * a.whole, UNIT)
+        return Sum(a.step, a.first + b.first, masses, lost, quotient_up(a.whole * b.whole, UNIT) + len(masses))
 
     def coarser(self) -> "Sum":
         """On every other point: a point between two gives half of its mass to each, so that the mean stays."""
@@ -96,8 +165,8 @@ class Sum:
         masses = [0] * ((len(self.masses) + shift) // 2 + 1)
         for k, mass in enumerate(self.masses, start=shift):
             if k % 2:
-                masses[k // 2] += -(-mass // 2)
-                masses[k // 2 + 1] += -(-mass // 2)
+                masses[k // 2] += quotient_up(mass, 2)
+                masses[k // 2 + 1] += quotient_up(mass, 2)
             else:
                 masses[k // 2] += mass
         return Sum(2 * self.step, self.first // 2, masses, self.lost, self.whole + len(self.masses))
@@ -119,75 +188,70 @@ class Sum:
             found = found.coarser()
         return found
 
-    def positive_part(self, largest: Fraction) -> Fraction:
-        """Above E[S_+], if no S is above `largest`."""
+    def positive_part(self, largest: int) -> int:
+        """Above E[S_+], in units of units, if no S is above `largest`."""
         kept = sum((self.first + k) * mass for k, mass in enumerate(self.masses) if self.first + k > 0)
-        return (kept * self.step + self.lost * largest) / UNIT
+        return kept * self.step + self.lost * largest
 
 
-def spread(atoms: list[tuple[Fraction, Fraction]], points: int) -> Sum:
+def spread(atoms: dict[int, int], points: int, work: Work) -> Sum:
     """The law of one l on a lattice: a value between two points is split between them, so that the mean stays."""
-    largest = max(value for value, _ in atoms)
-    span = largest - min(Fraction(0), *(value for value, _ in atoms))
+    work.spend(120 * len(atoms))
+    largest, smallest = max(atoms), min(0, *atoms)
+    some = max(2, points * largest // (4 * (largest - smallest)))
 
-    def cost(parts: int) -> Fraction:
-        step = largest / parts
-        gaps = ((value / step) % 1 for value, _ in atoms)
-        return step**2 * sum((gap * (1 - gap) * mass for gap, (_, mass) in zip(gaps, atoms, strict=True)), Fraction(0))
+    def cost(step: int) -> int:
+        return sum(value % step * (step - value % step) * mass for value, mass in atoms.items())
 
-    some = max(2, points * largest // (4 * span))
-    step = largest / min(range(some, 2 * some, max(1, some // 60)), key=cost)
-    masses: dict[int, int] = {0: up(1 - sum((mass for _, mass in atoms), Fraction(0)))}
-    for value, mass in atoms:
-        low = value // step
-        share = value / step - low
-        masses[low] = masses.get(low, 0) + up(mass * (1 - share))
-        masses[low + 1] = masses.get(low + 1, 0) + up(mass * share)
+    step = min((quotient_up(largest, parts) for parts in range(some, 2 * some, max(1, some // 60))), key=cost)
+    masses: dict[int, int] = {0: UNIT - sum(atoms.values())}
+    for value, mass in atoms.items():
+        low, gap = divmod(max(value, -points * step), step)  # what is far below moves up
+        masses[low] = masses.get(low, 0) + quotient_up(mass * (step - gap), step)
+        masses[low + 1] = masses.get(low + 1, 0) + quotient_up(mass * gap, step)
     first = min(masses)
     listed = [masses.get(k, 0) for k in range(first, max(masses) + 1)]
     return Sum(step, first, listed, 0, sum(listed))
 
 
-def expectation(atoms: list[tuple[Fraction, Fraction]], n: int, target: Fraction, points: int) -> Fraction:
-    """Above E[(l_1 + ... + l_n)_+], l having these (value, mass), and 0 with the mass that is left."""
-    largest = max(value for value, _ in atoms)
+def expectation(atoms: dict[int, int], n: int, target: int, points: int, work: Work) -> int:
+    """Above E[(l_1 + ... + l_n)_+], in units of units, l having these values and masses, and 0 with the mass that is left."""
+    largest = max(atoms)
     if largest <= 0:
-        return Fraction(0)
+        return 0
     # all that is ever dropped, n times over, costs less than a ten thousandth of the target
-    least = max(1, down(target / (10**4 * 100 * n * n * largest)))
-    one = spread(atoms, points)
+    least = max(1, target // (10**4 * 100 * n * n * largest))
+    one = spread(atoms, points, work)
     total = one
     for bit in bin(n)[3:]:
-        total = total.times(total).trimmed(least, points)
+        total = total.times(total, work).trimmed(least, points)
         if bit == "1":
             while one.step < total.step:
                 one = one.coarser()
-            total = total.times(one).trimmed(least, points)
+            total = total.times(one, work).trimmed(least, points)
     return total.positive_part(n * largest)
 
 
-def blanket(rows: list[list[Fraction]], n: int, growth: Fraction, delta: Fraction) -> None:
+def blanket(table: Table, n: int, growth: int, delta: Fraction, work: Work) -> None:
     """Theorem 1 for every ordered pair of rows."""
-    columns = list(zip(*rows, strict=True))
+    floor, target = table.floor(), math.floor(n * delta * UNIT**2)
     seen = set()
-    for x, z in permutations(rows, 2):
-        atoms: dict[Fraction, Fraction] = {}
-        bare = Fraction(0)
-        for u, v, column in zip(x, z, columns, strict=True):
-            eta = min(column)
+    for pair in table.pairs():
+        atoms: dict[int, int] = {}
+        bare = 0
+        for u, v, eta in zip(*pair, floor, strict=True):
             if eta > 0:
-                value = (u - growth * v) / eta
-                atoms[value] = atoms.get(value, Fraction(0)) + eta
+                value = quotient_up(excess(u, v, growth), eta)
+                atoms[value] = atoms.get(value, 0) + eta
             else:
-                bare += max(u - growth * v, Fraction(0))
-        alone = sum((value * mass for value, mass in atoms.items() if value > 0), bare)
+                bare += n * max(0, excess(u, v, growth))
         key = (bare, tuple(sorted(atoms.items())))
-        if alone <= delta or key in seen:
+        if key in seen:
             continue
         seen.add(key)
-        law = list(atoms.items())
-        if not law or not any(expectation(law, n, delta * n, points) / n + bare <= delta for points in POINTS):
-            raise Refused("the blanket does not give a delta that small")
+        enough = bare <= target and atoms
+        if not enough or not any(expectation(atoms, n, target, points, work) + bare <= target for points in POINTS):
+            raise Refused("its delta is not proved: the privacy blanket does not give one that small")
 
 
 # --- two messages, all datasets ------------------------------------------------------------------------------------------
@@ -202,10 +266,10 @@ class Count:
     above: list[int]
     lost: int
 
-    def times(self, other: "Count") -> "Count":
+    def times(self, other: "Count", work: Work) -> "Count":
         """Of both together."""
-        below = [mass // UNIT for mass in product(self.below, other.below)]
-        above = [-(-mass // UNIT) for mass in product(self.above, other.above)]
+        below = [mass // UNIT for mass in product(self.below, other.below, work)]
+        above = [quotient_up(mass, UNIT) for mass in product(self.above, other.above, work)]
         found = Count(self.first + other.first, below, above, 2 * (self.lost + other.lost))
         least, low, high = UNIT >> 110, 0, len(above)
         while above[low] <= least and low < high - 1:
@@ -217,51 +281,77 @@ class Count:
         return Count(found.first + low, below[low:high], above[low:high], found.lost)
 
 
-def coins(chance: Fraction, count: int) -> Count:
+def coins(chance: int, count: int, work: Work) -> Count:
     """So many coins that show 1 with this chance."""
     total = Count(0, [UNIT], [UNIT], 0)
-    one = Count(0, [down(1 - chance), down(chance)], [up(1 - chance), up(chance)], 0)
+    one = Count(0, [UNIT - chance, chance], [UNIT - chance, chance], 0)
     for bit in bin(count)[2:]:
-        total = total.times(total)
+        total = total.times(total, work)
         if bit == "1":
-            total = total.times(one)
+            total = total.times(one, work)
     return total
 
 
-def divergence(q: Fraction, r: Fraction, ones: int, zeros: int, growth: Fraction) -> Fraction:
-    """Above D of the dataset whose others hold so many of either value."""
-    others = coins(q, ones).times(coins(r, zeros))
+def divergence(q: int, r: int, ones: int, zeros: int, growth: int, work: Work) -> int:
+    """Above D of the dataset whose others hold so many of either value, in units of units of units."""
+    others = coins(q, ones, work).times(coins(r, zeros, work), work)
     above, below = [0, *others.above, 0], [0, *others.below, 0]
-    up_q, up_not_q, down_r, down_not_r = up(q), up(1 - q), down(r), down(1 - r)
-    numerator, denominator = growth.numerator, growth.denominator
     total = 0
     for j in range(1, len(above)):
-        gap = (up_q * above[j - 1] + up_not_q * above[j]) * denominator
-        gap -= numerator * (down_r * below[j - 1] + down_not_r * below[j])
-        total += max(gap, 0)
-    return Fraction(total, UNIT * UNIT * denominator) + Fraction(others.lost, UNIT)
+        first = q * above[j - 1] + (UNIT - q) * above[j]
+        second = r * below[j - 1] + (UNIT - r) * below[j]
+        total += max(0, excess(first, second, growth))
+    return total + others.lost * UNIT**2
 
 
-def cover(rows: list[list[Fraction]], n: int, growth: Fraction, delta: Fraction) -> None:
+def cover(table: Table, n: int, growth: int, delta: Fraction, work: Work) -> None:
     """Theorem 2: cells of datasets that are halved until each is below delta."""
     if n > MOST_REPORTS_OF_COINS:
         raise Beyond(f"two messages of more than {MOST_REPORTS_OF_COINS:,} users")
-    chances = [row[1] for row in rows]
-    q, r = max(chances), min(chances)
-    for more, less in {(q, r), (1 - r, 1 - q)}:
-        width = -(-n // FEWEST_CELLS)
+    q, r = max(row[1] for row in table.high), min(row[1] for row in table.low)
+    for more, less in {(q, r), (UNIT - r, UNIT - q)}:
+        width = quotient_up(n, FEWEST_CELLS)
         cells = [(low, min(low + width, n) - 1) for low in range(0, n, width)]
         while cells:
             low, high = cells.pop()
-            if divergence(more, less, low, n - 1 - high, growth) <= delta:
+            if divergence(more, less, low, n - 1 - high, growth, work) <= delta * UNIT**3:
                 continue
             if low == high:
-                raise Refused("some dataset has a larger delta")
+                raise Refused("its delta is not proved: some dataset has a larger one")
             middle = (low + high) // 2
             cells += [(low, middle), (middle + 1, high)]
 
 
-# --- the certificate -------------------------------------------------------------------------------------------------------
+# --- the file ------------------------------------------------------------------------------------------------------------
+
+
+def read(name: str) -> Any:
+    """The JSON document in a file. Whole numbers are ints and all others floats, as doubles have them: 1.0 is 1."""
+    if not os.path.isfile(name):
+        raise NoCertificate("there is no such file")
+    with open(name, "rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise NoCertificate("it is too large for a certificate")
+    return json.loads(
+        content.decode(), object_pairs_hook=named_once, parse_int=double, parse_float=double, parse_constant=double
+    )
+
+
+def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise NoCertificate("a name occurs twice in it")
+    return found
+
+
+def double(text: str) -> int | float:
+    """A number of JSON."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise NoCertificate("a number in it is too large or is none")
+    return int(value) if value == int(value) and abs(value) < 2**53 else value
 
 
 def canonical(value: object) -> str:
@@ -276,10 +366,13 @@ def canonical(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def sha256(value: object) -> str:
+    """Of the canonical form."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
 def number(value: float) -> str:
     """The shortest digits that give the double back, as JavaScript writes them."""
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
     negative, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     sign, plain, power = "-" * negative, "".join(map(str, digits)), len(digits) + int(exponent)
     if 0 < power <= 21:
@@ -290,75 +383,184 @@ def number(value: float) -> str:
     return f"{sign}{plain[0]}{tail}e{'+' if power > 0 else '-'}{abs(power - 1)}"
 
 
-def law(document: dict[str, Any]) -> list[list[Fraction]]:
-    """The rows of probabilities of a finite randomizer with rational ones."""
-    kind = document["kind"]
+# --- the certificate -----------------------------------------------------------------------------------------------------
+
+
+def fields(value: Any, *names: str) -> list[Any]:
+    """Of an object that has these fields and no others."""
+    if not isinstance(value, dict) or value.keys() != set(names):
+        raise Refused("it has missing or unknown fields")
+    return [value[name] for name in names]
+
+
+def text(value: Any, form: str) -> str:
+    """One that has a form, and no other spelling."""
+    if not isinstance(value, str) or not re.fullmatch(form, value):
+        raise Refused("it has a value that is not written as it must be")
+    return value
+
+
+def whole(value: Any, least: int, most: int) -> int:
+    """A whole number in decimal digits."""
+    found = int(text(value, "0|[1-9][0-9]{0,19}"))
+    if not least <= found <= most:
+        raise Refused("one of its numbers is too small or too large")
+    return found
+
+
+def real(value: Any, most: int) -> Fraction:
+    """A double from 0 on in hexadecimal, as Python writes it."""
+    found = float.fromhex(text(value, r"0x(0\.0p\+0|[01]\.[0-9a-f]{13}p(\+[0-9]|-[0-9]{1,4}))"))
+    if found > most or found.hex() != value:
+        raise Refused("one of its numbers is too large, or not written as it must be")
+    return Fraction(found)
+
+
+def listed(value: Any) -> list[Any]:
+    """A list that is not empty."""
+    if not isinstance(value, list) or not value:
+        raise Refused("it has something else in place of a list")
+    return value
+
+
+def finite(value: Any) -> Fraction:
+    """A number of JSON, exactly."""
+    if type(value) not in (int, float):
+        raise Refused("it has something else in place of a number")
+    return Fraction(value)
+
+
+def probability(value: Any) -> int:
+    """An entry of a channel, in 2^-1074: every double is a whole number of these."""
+    found = finite(value)
+    if not (found == 0 or SMALLEST <= found <= 1 + ROUNDED):
+        raise Refused("it has something else in place of a probability")
+    return int(found * SUBNORMAL)
+
+
+def matrix(value: Any, entry: Callable[[Any], int]) -> list[list[int]]:
+    """Rows of one length."""
+    rows = [listed(row) for row in listed(value)]
+    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        raise Refused("the rows of its channel are too few, or of different lengths")
+    if len(rows) * len(rows[0]) > MOST_CELLS:
+        raise Beyond(f"channels with more than {MOST_CELLS:,} entries")
+    return [[entry(one) for one in row] for row in rows]
+
+
+def randomizer(document: Any) -> Table:
+    """What it does; what is not understood to the last field is refused."""
+    kind = document.get("kind") if isinstance(document, dict) else None
     if kind == "response":
-        size, gamma = document["size"], Fraction(int(document["threshold"]), WORD)
-        if not (type(size) is int and size >= 2 and 0 < gamma <= 1):
-            raise Refused("there is no such randomized response")
-        # three values are as good as all: the others are one more message, whoever holds what
-        return [
-            [1 - gamma + gamma / size, gamma / size, gamma * (size - 2) / size][: min(size, 3)],
-            [gamma / size, 1 - gamma + gamma / size, gamma * (size - 2) / size][: min(size, 3)],
-        ]
+        _, size, digits = fields(document, "kind", "size", "threshold")
+        threshold = whole(digits, 1, WORD)
+        if type(size) is not int or not 2 <= size <= 2**32:
+            raise Refused("there is no randomized response on so many values")
+        # two values are as good as all, and what others than these two would say is one message
+        same, other, rest = size * (WORD - threshold) + threshold, threshold, threshold * (size - 2)
+        return Table.of([[same, other, rest], [other, same, rest]])
+    if kind == "channel":
+        _, entries = fields(document, "kind", "matrix")
+        rows = matrix(entries, probability)
+        if any(abs(Fraction(sum(row), SUBNORMAL) - 1) > ROUNDED for row in rows):
+            raise Refused("a row of its channel does not sum to 1")
+        return Table.of(rows)
     if kind == "lattice":
-        rows = [[Fraction(int(count), WORD) for count in row] for row in document["counts"]]
-    elif kind == "channel":
-        rows = [[Fraction(entry) for entry in row] for row in document["matrix"]]
-        rows = [[entry / sum(row) for entry in row] for row in rows]
-    else:
-        raise Beyond(f"randomizers of kind {kind!r}, whose probabilities are not finitely many fractions here")
-    if len(rows) < 2 or any(sum(row) != 1 or min(row) < 0 or len(row) != len(rows[0]) for row in rows):
-        raise Refused("the rows of the channel are no probabilities")
-    keep = [k for k in range(len(rows[0])) if max(row[k] for row in rows) > 0]
-    return [[row[k] for k in keep] for row in rows]
+        _, counts, inputs, outputs, label = fields(document, "kind", "counts", "inputs", "outputs", "label")
+        rows = matrix(counts, lambda count: whole(count, 0, WORD))
+        named = [len([finite(name) for name in listed(names)]) for names in (inputs, outputs)]
+        if named != [len(rows), len(rows[0])] or not isinstance(label, str):
+            raise Refused("its channel has other inputs or messages than it names")
+        if any(sum(row) != WORD for row in rows):
+            raise Refused("a row of its channel does not sum to 2^64")
+        return Table.of(rows)
+    raise Beyond("randomizers other than randomized response, channels and lattice channels")
 
 
-def check(document: dict[str, Any]) -> str:
-    """Prove the claim, or say why not."""
-    body = {name: value for name, value in document.items() if name != "sha256"}
-    if document.get("kind") != "shuffledp certificate" or document.get("format") != 1:
-        raise Refused("this is no certificate of format 1")
-    if hashlib.sha256(canonical(body).encode()).hexdigest() != document["sha256"]:
-        raise Refused("it does not match its SHA-256")
-    claim = document["claim"]
-    if claim["rounds"] != "1":
-        raise Beyond("several rounds")
-    epsilon, delta = (Fraction(float.fromhex(claim[name])) for name in ("epsilon", "delta"))
-    n = int(claim["honest"])
-    if not (epsilon >= 0 and 0 <= delta <= 1 and 1 <= n <= int(claim["reports"])):
-        raise Refused("its numbers are out of range")
-    rows, growth = law(claim["randomizer"]), exp_below(epsilon)
-    if len(rows[0]) == 2 and min(map(min, rows)) > 0:
-        cover(rows, n, growth, delta)
+def rounded_up(value: Fraction) -> str:
+    """Seven digits."""
+    return f"{Decimal(float(value)).normalize(Context(prec=7, rounding=ROUND_CEILING)):g}"
+
+
+def proof(table: Table, n: int, epsilon: Fraction, delta: Fraction) -> str:
+    """By which theorem the claim is true; raises what is wrong with it otherwise."""
+    growth, work = exp_below(epsilon), Work()
+    if alone(table, growth, delta):
+        return "what one user sends is that private by itself"
+    if len(table.high[0]) == 2 and all(map(all, table.high)):
+        cover(table, n, growth, delta, work)
         return "all datasets of two messages are covered"
-    blanket(rows, n, growth, delta)
+    blanket(table, n, growth, delta, work)
     return "the privacy blanket gives it, for every pair of values"
 
 
-def main() -> int:
+def check(document: Any) -> list[str]:
+    """What is proved, how, about which randomizer, and what is not looked at; raises why it is not confirmed."""
+    if not isinstance(document, dict) or document.get("kind") != "shuffledp certificate":
+        raise NoCertificate("it is something else")
+    _, version, claim, statement, bound, made_with, seal = fields(
+        document, "kind", "format", "claim", "statement", "bound", "made_with", "sha256"
+    )
+    if type(version) is not int or version != 1:
+        raise Refused("it is not of format 1")
+    body = {name: value for name, value in document.items() if name != "sha256"}
+    if sha256(body) != seal:
+        raise Refused("it does not match its SHA-256")
+    device, reports, honest, rounds, epsilon, delta, adjacency, view, assumes = fields(
+        claim, "randomizer", "reports", "honest", "rounds", "epsilon", "delta", "adjacency", "view", "assumes"
+    )
+    users, n = whole(reports, 1, MOST_REPORTS), whole(honest, 1, MOST_REPORTS)
+    if n > users:
+        raise Refused("it relies on more honest reports than there are")
+    if whole(rounds, 1, MOST_REPORTS) > 1:
+        raise Beyond("several rounds")
+    steepness, slack = real(epsilon, STEEPEST), real(delta, 1)
+    text(bound, "[a-z][a-z0-9 ,-]{0,63}")
+    (software,) = fields(made_with, "shuffledp")
+    text(software, "[0-9A-Za-z][0-9A-Za-z.+!_-]{0,63}")
+    table = randomizer(device)
+    among = "" if n == users else f" among {users:,} or more"
+    derived = (
+        f"({rounded_up(steepness)}, {rounded_up(slack)})-differentially private after shuffling {n:,} honest reports{among} "
+        "(replace-one neighbours, number of users public)"
+    )
+    for name, said, true in (
+        ("adjacency", adjacency, "replace-one"),
+        ("view", view, "shuffled messages, number of users public"),
+        ("assumes", assumes, []),
+        ("statement", statement, derived),
+    ):
+        if said != true:
+            raise Refused(f"its {name} is not what its numbers say")
+    short = device["kind"] != "lattice" and len(canonical(device)) <= 200
+    return [
+        proof(table, n, steepness, slack),
+        f"proved: {derived}",
+        f"randomizer: {canonical(device) if short else 'the one with SHA-256 ' + sha256(device)}",
+        "not proved: which bound it comes from, which version made it, and what its inputs and messages are called",
+    ]
+
+
+def main(names: list[str]) -> int:
     """Say what becomes of each file."""
-    worst = 0
-    for name in sys.argv[1:]:
+    worst = 0 if names else 2
+    if not names:
+        print("usage: python3 -I check.py certificate.json ...")
+    for name in names:
         try:
-            with open(name, encoding="utf-8") as file:
-                document = json.load(file)
-            print(f"{name}: confirmed: {check(document)}")
+            verdict, code = "confirmed: " + "\n  ".join(check(read(name))), 0
         except Beyond as reason:
-            print(f"{name}: cannot be checked here: {reason}")
-            worst = max(worst, 3)
+            verdict, code = f"cannot be checked here: there is no method for {reason}", 3
         except Refused as reason:
-            print(f"{name}: refused: {reason}")
-            worst = max(worst, 3)
-        except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
-            print(f"{name}: refused: it cannot be read as a certificate")
-            worst = 2
-    if not sys.argv[1:]:
-        print("usage: python3 check.py certificate.json ...")
-        return 2
+            verdict, code = f"refused: {reason}", 3
+        except NoCertificate as reason:
+            verdict, code = f"refused: it cannot be read as a certificate: {reason}", 2
+        except (OSError, ValueError, RecursionError, MemoryError):
+            verdict, code = "refused: it cannot be read as a certificate", 2
+        print(f"{name.encode('unicode_escape').decode()}: {verdict}")
+        worst = max(worst, code)
     return worst
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
