@@ -30,7 +30,7 @@ from shuffledp import Certificate, Channel, LatticeChannel, RandomizedResponse, 
 from shuffledp.certificates import prove
 from shuffledp.certificates.effort import Effort
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.core.parsing import parse_json
+from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.errors import InvalidInput
 
 HERE = Path(__file__).parent
@@ -65,23 +65,21 @@ def test_certificates_are_confirmed_word_for_word_and_better_ones_refused(file: 
         check.check(changed(document, epsilon=(epsilon * 0.998).hex()))
 
 
-def test_a_certificate_is_confirmed_however_its_numbers_are_written(tmp_path: Path) -> None:
+def test_a_certificate_is_confirmed_however_its_numbers_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """1.0 and 1 are one number of JSON, and so are 0.5 and 5e-1."""
-    for stem in ("lattice", "channel", "response"):
-        document = read(HERE / "certificates" / f"{stem}.json")
+    monkeypatch.setattr(check, "POINTS", ROUGH)
+    file = tmp_path / "rewritten.json"
+    for name in HONEST:
+        document = honest(name)
+        expected = check.check(document)
         text = (
-            json.dumps(document)
-            .replace('"format": 1', '"format": 1.0')
-            .replace("0.5", "5e-1")
-            .replace('"size": 10', '"size": 1e1')
+            json.dumps(document).replace('"format": 1', '"format": 1.0').replace("0.25", "25e-2").replace("5,", "5.0,")
         )
-        file = tmp_path / "rewritten.json"
-        file.write_text(text)
-        assert check.check(check.read(str(file))) == check.check(
-            check.read(str(HERE / "certificates" / f"{stem}.json"))
-        )
-        file.write_bytes(rfc8785.dumps(document))
-        assert check.check(check.read(str(file))) == check.check(document)
+        for content in (text.encode(), rfc8785.dumps(document)):
+            file.write_bytes(content)
+            assert check.check(check.read(str(file))) == expected
 
 
 def test_what_one_user_sends_may_be_enough() -> None:
@@ -89,7 +87,7 @@ def test_what_one_user_sends_may_be_enough() -> None:
     method, proved, *_ = check.check(changed(document, epsilon=(1.6).hex(), delta=(0.0).hex(), honest="1"))
     assert method == "what one user sends is that private by itself"
     assert proved.startswith(
-        "proved: (1.6, 0)-differentially private after shuffling 1 honest reports among 80 or more"
+        "proved: (1.600001, 0)-differentially private after shuffling 1 honest reports among 80 or more"
     )
     with pytest.raises(check.Refused, match="delta is not proved"):
         check.check(changed(document, epsilon=(1.4).hex(), delta=(0.0).hex(), honest="1"))
@@ -253,8 +251,8 @@ DOUBLES: list[Any] = [
     None, ["0x1.0000000000000p-1"], {}, "0x1." + "0" * 10**6 + "p-1",
 ]  # fmt: skip
 WHOLES: list[Any] = [
-    "0", "-1", "+5", " 5", "5 ", "5\n", "5_00", "0500", "0x10", "1e3", "500.0", "\u0665\u0660\u0660", "\uff15", "1000000000000000001",
-    "18446744073709551617", "9" * 10**6, "", 500, 500.5, True, None, [], {}, ["500"],
+    "0", "-1", "+5", " 5", "5 ", "5\n", "5_00", "0500", "0x10", "1e3", "500.0", "\u0665\u0660\u0660", "\uff15",
+    "1000000000000000001", "18446744073709551617", "9" * 10**6, "", 500, 500.5, True, None, [], {}, ["500"],
 ]  # fmt: skip
 NUMBERS: list[Any] = ["0.5", "1/2", "", True, False, None, [], {}, -0.25, 1.5, 1e300, 1e-320, "nan", "5_00", ["0.5"]]
 SIZES: list[Any] = [0, 1, -5, 5.5, "5", True, None, [], 2**32 + 1, 2**52, 1e300]
@@ -313,7 +311,7 @@ def edited() -> Iterator[Hostile]:
     for name in HONEST:
         for k, (at, made) in enumerate(forged(honest(name))):
             if not HARMLESS & set(at):
-                yield f"{name}: {'.'.join(map(str, at))}, {k}", json.dumps(made).encode()
+                yield f"{name}, edited: {'.'.join(map(str, at))}, {k}", json.dumps(made).encode()
 
 
 def worded() -> Iterator[Hostile]:
@@ -385,7 +383,8 @@ def unreadable() -> Iterator[Hostile]:
         ("byte order", b"\xef\xbb\xbf" + good.encode()), ("two bytes", good.encode("utf-16")), ("latin", b'{"kind": "\xe9"}'),
         ("zeros", b"\0" * 1000), ("lists", b"[" * 10**6), ("objects", b'{"a":' * 10**6), ("long", b" " * (check.MOST_BYTES + 1)),
         ("closed lists", b"[" * 50_000 + b"]" * 50_000), ("many", b"[" + b"{}," * 10**6 + b"{}]"),
-        ("digits", b"[0." + b"1" * 10**6 + b"]"), ("deep", good.replace('"size": 5', '"size": ' + "[" * 800 + "]" * 800).encode()),
+        ("digits", b"[0." + b"1" * 10**6 + b"]"),
+        ("deep", good.replace('"size": 5', '"size": ' + "[" * 800 + "]" * 800).encode()),
         ("other", b'{"kind": "shuffledp plan"}'), ("only its kind", b'{"kind": "shuffledp certificate"}'),
     ]  # fmt: skip
 
@@ -409,7 +408,7 @@ def huge() -> Iterator[Hostile]:
     def matrix(*rows: list[float]) -> dict[str, Any]:
         return {"kind": "channel", "matrix": list(rows)}
 
-    yield "a quintillion", claim(response(3, 1 << 63), 10**18, 1e-12, 1e-9)
+    yield "a quintillion", claim(response(3, 1 << 63), 10**18, 1e-12, 1e-10)
     yield "a quintillion who tell the truth", claim(response(3, 1), 10**18, 1.0, 1e-300)
     yield "everybody tells one of many truths", claim(response(1 << 32, 1), 10**18, 20.0, 1e-300)
     yield "no epsilon", claim(response(3, 1 << 63), 10**18, 5e-324, 0.0)
@@ -419,7 +418,7 @@ def huge() -> Iterator[Hostile]:
     yield "coins of very different kinds", claim(matrix([0.5, 0.5], [1 - 1e-15, 1e-15]), 200_000, 1e-6, 1e-9)
     yield "nearly impossible messages", claim(matrix([1 - 1e-300, 1e-300, 0.0], [0.3, 0.3, 0.4]), 10**6, 5.0, 1e-6)
     yield "a steep claim", claim(matrix([0.5, 0.5, 0.0], [0.3, 0.3, 0.4]), 10**6, 700.0, 1e-6)
-    yield "a low end far below", claim(matrix([0.5, 0.3, 0.2], [0.5 - 1e-9, 0.5, 1e-9]), 10**6, 15.0, 1e-12)
+    yield "a low end far below", claim(matrix([0.5, 0.3, 0.2], [0.5 - 1e-9, 0.5, 1e-9]), 10**6, 1.0, 1e-12)
     yield "many inputs", claim(channel(100, 100), 10**6, 1e-3, 1e-6)
     yield "more pairs than anybody can look at", claim(channel(30, 4), 10**18, 1e-9, 1e-6)
     yield "many messages", claim(channel(3, 5000), 10**4, 0.01, 1e-9)
@@ -440,8 +439,8 @@ def said(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 def test_no_hostile_file_is_confirmed_or_takes_long(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the checker as it is, but for the work that it may do: a tenth is enough to see that there is an end."""
-    monkeypatch.setattr(check, "MOST_WORK", check.MOST_WORK // 10)
+    """By the checker as it is, but for the work that it may do: less is enough to see that there is an end."""
+    monkeypatch.setattr(check, "MOST_WORK", check.MOST_WORK // 100)
     file, names = tmp_path / "hostile.json", list[str]()
     for name, content in hostile():
         file.write_bytes(content)
@@ -463,8 +462,7 @@ def test_verify_confirms_no_hostile_file_either(monkeypatch: pytest.MonkeyPatch)
     for name, content in hostile():
         try:
             document = parse_json(content)
-        except ValueError as error:  # Unreadable, and what is no text
-            assert isinstance(error, UnicodeDecodeError) or type(error).__name__ == "Unreadable", name
+        except Unreadable:
             continue
         read_at_all += 1
         assert verify(document).verdict in ("refused", "cannot be verified"), name
