@@ -221,6 +221,9 @@ def test_the_command(tmp_path: Path) -> None:
         '  randomizer: {"kind":"response","size":10,"threshold":"11255525615604647905"}\n'
         "  not proved: which bound it comes from, which version made it, and what its inputs and messages are called\n",
     )
+    assert run(good)[1].replace(str(good), "certificates/response.json") in (HERE / "README.md").read_text(
+        encoding="utf-8"
+    )
     code, words = run(good, other, bad)
     assert code == 3
     assert "cannot be checked here" in words
