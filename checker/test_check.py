@@ -358,8 +358,8 @@ def worded() -> Iterator[Hostile]:
     for k, counts in enumerate(tables):
         yield f"counts: {k}", sealed(replaced(honest("lattice"), ("claim", "randomizer", "counts"), counts))
     devices: list[Any] = [
-        None, [], {}, "response", {"kind": 7}, {"kind": ["response"]}, {"kind": "laplace", "epsilon0": 1.0}, {"kind": "response"},
-        {"kind": "generic", "epsilon0": 0.01}, {"kind": "mixture", "weights": [1], "parts": [[[]]]},
+        None, [], {}, "response", {"kind": 7}, {"kind": ["response"]}, {"kind": "laplace", "epsilon0": 8.0}, {"kind": "response"},
+        {"kind": "generic", "epsilon0": 8.0}, {"kind": "mixture", "weights": [1], "parts": [[[]]]},
     ]  # fmt: skip
     for k, device in enumerate(devices):
         yield f"randomizer: {k}", sealed(replaced(good, ("claim", "randomizer"), device))
