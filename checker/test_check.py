@@ -74,8 +74,11 @@ def test_a_certificate_is_confirmed_however_its_numbers_are_written(
     for name in HONEST:
         document = honest(name)
         expected = check.check(document)
-        text = (
-            json.dumps(document).replace('"format": 1', '"format": 1.0').replace("0.25", "25e-2").replace("5,", "5.0,")
+        text = json.dumps(document).replace('"format": 1', '"format": 1.0').replace('"size": 5', '"size": 50e-1')
+        text = text.replace("0.25", "25e-2").replace('"inputs": [0.0, 1.0]', '"inputs": [-0, 1]')
+        assert (
+            text.count("e-") - json.dumps(document).count("e-")
+            == {"response": 1, "coin": 0, "channel": 3, "lattice": 0}[name]
         )
         for content in (text.encode(), rfc8785.dumps(document)):
             file.write_bytes(content)
@@ -415,7 +418,7 @@ def huge() -> Iterator[Hostile]:
     yield "a quintillion who tell the truth", claim(response(3, 1), 10**18, 1.0, 1e-300)
     yield "everybody tells one of many truths", claim(response(1 << 32, 1), 10**18, 20.0, 1e-300)
     yield "no epsilon", claim(response(3, 1 << 63), 10**18, 5e-324, 0.0)
-    yield "coins of a quintillion", claim(response(2, 1 << 62), 10**18, 1e-6, 1e-9)
+    yield "coins of a quintillion", claim(response(2, 1 << 62), 10**18, 1e-12, 1e-15)
     yield "coins without delta", claim(response(2, 1 << 62), 200_000, 1e-3, 0.0)
     yield "coins with the smallest delta", claim(response(2, 1 << 62), 200_000, 0.1, 5e-324)
     yield "coins of very different kinds", claim(matrix([0.5, 0.5], [1 - 1e-15, 1e-15]), 200_000, 1e-6, 1e-9)
@@ -423,7 +426,7 @@ def huge() -> Iterator[Hostile]:
     yield "a steep claim", claim(matrix([0.5, 0.5, 0.0], [0.3, 0.3, 0.4]), 10**6, 700.0, 1e-6)
     yield "a low end far below", claim(matrix([0.5, 0.3, 0.2], [0.5 - 1e-9, 0.5, 1e-9]), 10**6, 1.0, 1e-12)
     yield "many inputs", claim(channel(100, 100), 10**6, 1e-3, 1e-6)
-    yield "more pairs than anybody can look at", claim(channel(30, 4), 10**18, 1e-9, 1e-6)
+    yield "more pairs than anybody can look at", claim(channel(30, 4), 10**18, 1e-9, 1e-12)
     yield "many messages", claim(channel(3, 5000), 10**4, 0.01, 1e-9)
 
 
