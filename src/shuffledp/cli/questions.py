@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from shuffledp.cli.choice import Choice
 from shuffledp.cli.flags import as_flags
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.engines.candidates import read_candidates
@@ -64,6 +65,8 @@ def _options() -> list[click.Parameter]:
             found.append(click.Option([flag], metavar="COLUMN=A,B,...", multiple=True, help=option.help))
         elif option.values == "lines":
             found.append(click.Option([flag], type=_FILE, help=option.help))
+        elif option.choices:
+            found.append(click.Option([flag], type=Choice(option.words), help=option.help))
         else:
             kinds = {"whole": Whole(), "real": Real(), "text": click.STRING}
             found.append(click.Option([flag], type=kinds[option.values], help=option.help))

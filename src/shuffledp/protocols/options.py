@@ -18,11 +18,18 @@ class Option:
         values: what is given: one whole number, one real number, one text, several, a file of texts, one per line, texts by
             column, or a file of questions.
         help: one line.
+        choices: of one text: the only ones there are, each with what it means.
     """
 
     name: str
     values: Literal["whole", "real", "text", "several", "lines", "groups", "questions"]
     help: str
+    choices: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The texts to choose from."""
+        return tuple(word for word, _ in self.choices)
 
     def read(self, value: Any) -> Any:
         """What was given, numbers as plain ints and floats and labels as texts; what cannot be meant is refused."""
@@ -66,6 +73,10 @@ OBJECTIVE: Final = Option(
     "text",
     "What to make small: total, the error summed over all bins, or share, that of one bin that a share of the users hold "
     "[default: share above 256 bins].",
+    (
+        ("total", "the error summed over all bins"),
+        ("share", "the error of one bin that a share of the users hold"),
+    ),
 )
 MESSAGES_PER_USER: Final = Option(
     "messages_per_user", "real", "Messages that a user may send on average: dummies beside the true one [default: 1]."
@@ -93,4 +104,9 @@ WAY: Final = Option(
     "way",
     "text",
     "How people answer a survey: one question each, all of them, or a table of all in one message [default: the best].",
+    (
+        ("one", "one question each"),
+        ("all", "all questions"),
+        ("table", "a table of all questions, in one message"),
+    ),
 )

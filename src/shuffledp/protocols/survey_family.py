@@ -31,7 +31,6 @@ from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.together import Together
 
-_WAYS = ("one", "all", "table")
 _GRIDS = (1, 2, 3, 4, 6, 8, 12, 16)
 """Steps of the grids of a table's sums and means that are tried."""
 
@@ -46,12 +45,12 @@ class SurveyFamily(PlannedFamily):
     def answers(self, question: Question) -> bool:
         """Unless another way is asked for."""
         way = question.option("way", self.way)
-        return way == self.way or way not in _WAYS
+        return way == self.way or way not in WAY.words
 
     def check(self, question: Question) -> None:
         """Questions that make sense, and a way that there is."""
-        if question.option("way", _WAYS[0]) not in _WAYS:
-            raise InvalidInput(f"a survey is asked in one of the ways {', '.join(_WAYS)}. Choose one, or leave it out.")
+        if question.option("way", self.way) not in WAY.words:
+            raise InvalidInput(f"a survey is asked in one of the ways {', '.join(WAY.words)}. Choose one, or leave it out.")
         parts(question)
 
     def cost(self, protocol: Deployable, question: Question) -> float:
