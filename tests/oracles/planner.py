@@ -70,6 +70,9 @@ class Visitor:
 
         self.asks(act)
 
+    def ticks(self, name: str, on: bool = True) -> None:
+        self.asks(lambda: self.field(name).set_checked(on))
+
     def chooses(self, name: str, value: str) -> None:
         self.asks(lambda: self.field(name).select_option(value))
 
@@ -80,19 +83,19 @@ class Visitor:
         self.waits()
 
     def number(self, label: str) -> str:
-        """What is shown under a label."""
+        """What stands under a label, with all digits."""
         item = self.page.locator(".numbers > div", has=self.page.locator("dt", has_text=re.compile(f"^{label}")))
         if not item.count():
             raise AssertionError(f"no {label} in: {self.page.locator('#answer').inner_text()}; {self.problems}")
-        return item.locator("dd").first.inner_text()
+        return exact(item.locator("dd").first)
 
     def message(self, name: str) -> str:
         return self.page.locator(f"#field-{name}-message").inner_text()
 
     def rows(self, title: str) -> list[list[str]]:
-        """The cells of a table."""
+        """The cells of a table, with all digits."""
         card = self.page.locator(".card", has=self.page.get_by_role("heading", name=title, exact=True))
-        return [row.locator("th,td").all_inner_texts() for row in card.locator("tbody tr").all()]
+        return [[exact(cell) for cell in row.locator("th,td").all()] for row in card.locator("tbody tr").all()]
 
     def downloads(self, act: Locator) -> str:
         """The text of a file that a click saves."""
@@ -126,6 +129,18 @@ class Visitor:
         ]
 
 
+def exact(place: Locator) -> str:
+    """What a place says, numbers with all of their digits whether they are shown or not."""
+    return str(place.evaluate(_EXACT))
+
+
+_EXACT = """
+(place) => {
+  const whole = place.cloneNode(true);
+  whole.querySelectorAll("data").forEach((one) => { one.textContent = one.value; });
+  return whole.textContent.trim();
+}
+"""
 _OUTSIDE = """
 () => [...document.querySelectorAll("svg text")].filter((text) => {
   const [word, drawing] = [text.getBoundingClientRect(), text.closest("svg").getBoundingClientRect()];

@@ -37,8 +37,8 @@ def test_a_new_family_appears_by_itself(monkeypatch: pytest.MonkeyPatch) -> None
     given = {
         "question": "tally", "size": "3", "aim": "epsilon", "epsilon": "1", "delta": "1e-6", "n": "1000", "collude": "no",
     }  # fmt: skip
-    first = next(TABS["plan"].asked(given))
-    assert first["items"][0]["value"] == "1"
+    first = next(block for block in TABS["plan"].asked(given) if block["kind"] == "numbers")
+    assert first["items"][0]["value"] == [{"number": "1", "round": "up"}]
     with pytest.raises(FieldError) as wrong:
         next(TABS["plan"].asked(given | {"question": "nothing"}))
     assert wrong.value.name == "question"
@@ -79,8 +79,8 @@ def test_a_quick_number_is_a_guarantee_too() -> None:
     given: dict[str, Any] = {
         "randomizer": "rr", "size": "10", "by": "epsilon0", "epsilon0": "1", "n": "10000", "delta": "1e-6", "rounds": "1",
     }  # fmt: skip
-    blocks = [block for block in TABS["account"].asked(given) if block["id"] == "numbers"]
+    blocks = [block for block in TABS["account"].asked(given) if block["kind"] == "numbers"]
     assert [block["certain"] for block in blocks] == [False, True]
-    first, last = (float(block["items"][0]["value"]) for block in blocks)
+    first, last = (float(block["items"][0]["value"][0]["number"]) for block in blocks)
     assert first >= last
     assert first >= account(RandomizedResponse(size=10, epsilon0=1.0), n=10_000, delta=1e-6, bound="bennett").epsilon

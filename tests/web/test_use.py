@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from playwright.sync_api import Browser, expect
 
 from oracles.browser import chromium, person
-from oracles.planner import SHOTS, Visitor, planner, visitor
+from oracles.planner import SHOTS, Visitor, exact, planner, visitor
 from oracles.process import called
 from shuffledp import Plan
 
@@ -48,7 +48,7 @@ USES = [
 
 
 def first_number(user: Visitor) -> str:
-    return user.page.locator(".numbers dd").first.inner_text()
+    return exact(user.page.locator(".numbers dd").first)
 
 
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.address.partition("?")[0])

@@ -74,8 +74,8 @@ OBJECTIVE: Final = Option(
     "What to make small: total, the error summed over all bins, or share, that of one bin that a share of the users hold "
     "[default: share above 256 bins].",
     (
-        ("total", "the error summed over all bins"),
-        ("share", "the error of one bin that a share of the users hold"),
+        ("total", "the error of all bins together"),
+        ("share", "the error of a single bin"),
     ),
 )
 MESSAGES_PER_USER: Final = Option(
@@ -107,6 +107,6 @@ WAY: Final = Option(
     (
         ("one", "one question each"),
         ("all", "all questions"),
-        ("table", "a table of all questions, in one message"),
+        ("table", "all, in one table"),
     ),
 )

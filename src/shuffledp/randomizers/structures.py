@@ -15,6 +15,8 @@ from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.primes import is_prime, prime_from
 from shuffledp.randomizers.structure import Structure, Wholes
 
+DIMENSIONS: Final = (2, 3)
+"""Of an affine space."""
 _LOOKUPS_PER_VALUE: Final = 16
 """About as many look-ups take as long as decoding one more value by FFT."""
 _AT_ONCE: Final = 1 << 16
@@ -38,7 +40,7 @@ class AffineSpace(Structure):
     def __post_init__(self) -> None:
         if type(self.prime) is not int or not is_prime(self.prime):
             raise InvalidInput(f"the order of a plane must be a prime number; got {self.prime!r}. Use e.g. 1597.")
-        if self.dimension not in (2, 3):
+        if self.dimension not in DIMENSIONS:
             raise InvalidInput(f"points have 2 or 3 coordinates; got {self.dimension!r}. Use 2.")
         if self.messages > 1 << 32:
             raise InvalidInput(

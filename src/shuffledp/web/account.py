@@ -11,14 +11,30 @@ from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem, Solution, solve
 from shuffledp.arithmetic.balls import round_up
 from shuffledp.core.blanket import Blanket, RandomizerFamily
-from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.guarantee import SETTING, Guarantee
 from shuffledp.core.honest import honest_reports
 from shuffledp.randomizers.named import KINDS, PARAMETERS, SHAPES, RandomizerChoice, channel_of
-from shuffledp.web.answer import Axis, Band, Block, Colour, Line, Mark, Number, Plot, code, numbers, plot, table
+from shuffledp.randomizers.structures import DIMENSIONS
+from shuffledp.web.answer import (
+    Axis,
+    Band,
+    Block,
+    Colour,
+    Line,
+    Mark,
+    Number,
+    Plot,
+    code,
+    doing,
+    numbers,
+    plot,
+    table,
+    waiting,
+)
 from shuffledp.web.form import DELTAS, USERS, Field, FieldError, Slider, Tab, Typed
 from shuffledp.web.lines import account_line
 from shuffledp.web.risk import chance, risk
+from shuffledp.web.shown import Text, down, up
 
 _NAMES: Final = {
     "generic": "any randomizer",
@@ -34,7 +50,7 @@ _NAMES: Final = {
 _SHAPES: Final = {
     "size": ("Number of values", "10", Slider(2, 1e6, logarithmic=True)),
     "prime": ("Order of the plane, a prime", "", None),
-    "dimension": ("Dimension, 2 or 3", "", None),
+    "dimension": ("Dimension", "", None),
     "range": ("Number of hashes", "8", Slider(2, 1e3, logarithmic=True)),
 }
 _PARAMETERS: Final = {
@@ -60,10 +76,11 @@ def _fields() -> list[Field]:
     for name in SHAPES:
         label, start, slider = _SHAPES.get(name, (name, "", None))
         only = [kind for kind, what in KINDS.items() if name in (*what.needs, *what.takes)]
+        choices = [("", "the usual"), *((str(one), str(one)) for one in DIMENSIONS)] if name == "dimension" else []
         found.append(
             Field(
-                name=name, label=label, kind="whole", start=start, slider=slider, only={"randomizer": only},
-                optional=not start,
+                name=name, label=label, kind="choice" if choices else "whole", start=start, slider=slider, choices=choices,
+                only={"randomizer": only}, optional=not start,
             )
         )  # fmt: skip
     found.append(
@@ -131,6 +148,8 @@ def _answer(typed: Typed) -> Iterator[Block]:
         quick = min((s for s in found.values() if s.value is not None), key=lambda s: s.value or 0, default=None)
         if quick is not None:
             yield numbers("numbers", _numbers(blanket, quick, delta, rounds), certain=False)
+    often = f" of {rounds:,} rounds together" if rounds > 1 else ""
+    yield doing(f"Computing epsilon{often}, by the {DEFAULT_BOUND} bound")
     best = found[DEFAULT_BOUND] = solved(bound_named(DEFAULT_BOUND))
     yield numbers("numbers", _numbers(blanket, best, delta, rounds))
     known = None
@@ -143,7 +162,7 @@ def _answer(typed: Typed) -> Iterator[Block]:
     for name, bound in bounds().items():
         if name not in found:
             found[name] = solved(bound)
-            yield {"id": "bounds", "kind": "waiting", "title": "Every bound", "share": len(found) / len(bounds())}
+            yield waiting("bounds", "Every bound", len(found) / len(bounds()))
     yield table("bounds", "Every bound", ["bound", "epsilon", "lower bound", "where it comes from"], _rows(found))
     top = best.value or best.lower or 1.0
     yield from _curves(blanket, honest, delta, float(top) if rounds == 1 else None)
@@ -155,30 +174,29 @@ def _numbers(blanket: Blanket, found: Solution, delta: float, rounds: int) -> li
     together = f" of all {rounds:,} rounds together" if rounds > 1 else ""
     items = [
         Number(
-            label=f"epsilon{together}, at delta = {rounded_up(delta)}",
-            value="-" if found.value is None else rounded_up(float(found.value), 7),
-            note=found.regime or found.note or f"certified by {found.bound}; {SETTING}",
+            label=[f"epsilon{together}, at delta = ", up(delta)],
+            value="-" if found.value is None else [up(float(found.value))],
+            note=found.regime or found.note or f"proved by the {found.bound} bound; {SETTING}",
         )
     ]
     if found.lower is not None:
-        items.append(
-            Number(label="lower bound", value=rounded_down(float(found.lower), 7), note="no method can be below it")
-        )
+        items.append(Number(label="lower bound", value=[down(float(found.lower))], note="no proof can be below it"))
     local = blanket.epsilon0()
     items.append(Number(
-        label="local epsilon0", value="none" if local is None else rounded_up(round_up(local)),
+        label="local epsilon0", value="none" if local is None else [up(round_up(local))],
         note="all that is left if shuffler and analyzer collude",
     ))  # fmt: skip
-    items.append(Number(label="gamma", value=f"{float(blanket.gamma()):.6g}", note="reports that say nothing"))
+    share = "share of the messages that do not depend on who sent them"
+    items.append(Number(label="gamma", value=[down(float(blanket.gamma()))], note=share))
     return items
 
 
-def _rows(found: dict[str, Solution]) -> list[list[str]]:
+def _rows(found: dict[str, Solution]) -> list[list[Text]]:
     return [
         [
             name,
-            "-" if one.value is None else rounded_up(float(one.value), 7),
-            "-" if one.lower is None else rounded_down(float(one.lower), 7),
+            "-" if one.value is None else [up(float(one.value))],
+            "-" if one.lower is None else [down(float(one.lower))],
             one.reference if one.regime is None else one.regime,
         ]
         for name in bounds()
@@ -199,7 +217,7 @@ def _curves(blanket: Blanket, n: int, delta: float, top: float | None) -> Iterat
             one = solve(bound, Problem(randomizer=blanket, n=n, epsilon=epsilon))
             ends.setdefault(bound.name, []).append((one.lower, one.upper))
             if len(ends[bound.name]) % 5 == 0 and not j:
-                yield {"id": "curve", "kind": "waiting", "title": title, "share": len(ends[bound.name]) / _POINTS}
+                yield waiting("curve", title, len(ends[bound.name]) / _POINTS)
         if not j or j + 1 == len(every):
             yield plot("curve", _drawn(title, x, ends, delta, top))
 
@@ -213,21 +231,21 @@ def _drawn(
     best = ends[DEFAULT_BOUND]
     low, high = [kept(lower) for lower, _ in best], [kept(upper) for _, upper in best]
     lines = [
-        Line(name="best: certified upper end", y=high, colour="blue", strong=True),
-        Line(name="no method can be below this line", y=low, colour="ink", dash="1 4"),
+        Line(name="best: certified upper end", y=high, colour="blue", strong=True, rounding="up"),
+        Line(name="no proof can be below this line", y=low, colour="ink", dash="1 4", rounding="down"),
     ]
     others = {name: [kept(upper) for _, upper in points] for name, points in ends.items() if name != DEFAULT_BOUND}
     said = {name: y for name, y in others.items() if any(value is not None for value in y)}
     lines += [
-        Line(name=name, y=y, colour=colour, dash="6 3" if j % 2 else "")
+        Line(name=name, y=y, colour=colour, dash="6 3" if j % 2 else "", rounding="up")
         for j, ((name, y), colour) in enumerate(zip(said.items(), _COLOURS, strict=False))
     ]
     silent = [name for name in others if name not in said]
     return Plot(
-        title=title, x=x, across=Axis(label="epsilon"), up=Axis(label="delta", logarithmic=True), lines=lines,
-        bands=[Band(name="where the truth is", low=low, high=high, colour="blue")],
-        marks=[Mark(x=top, y=delta, words=f"epsilon = {rounded_up(top, 4)}")],
-        note=f"Nothing to say here: {', '.join(silent)}." if silent else "",
+        title=title, x=x, across=Axis(label="epsilon", rounding="up"), up=Axis(label="delta", logarithmic=True), lines=lines,
+        bands=[Band(name="where the true delta is", low=low, high=high, colour="blue")],
+        marks=[Mark(x=top, y=delta, words=["epsilon = ", up(top)])],
+        note=f"Not drawn, because they prove nothing in this range: {', '.join(silent)}." if silent else "",
     )  # fmt: skip
 
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from shuffledp.web.shown import Rounding, Text, document
+
 Block = dict[str, Any]
 """One part of an answer, as JSON data. A later one with the same id takes its place."""
 Colour = Literal["ink", "grey", "orange", "sky", "green", "blue", "vermilion", "purple"]
@@ -13,17 +15,24 @@ Colour = Literal["ink", "grey", "orange", "sky", "green", "blue", "vermilion", "
 class Number:
     """One number of an answer, as it is shown."""
 
-    label: str
-    value: str
-    note: str = ""
+    label: Text
+    value: Text
+    note: Text = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """From where to where is for the page to find."""
+    """From where to where is for the page to find.
+
+    Attributes:
+        label: beside it.
+        logarithmic: with a tick for each power of ten.
+        rounding: of its numbers in the table.
+    """
 
     label: str
     logarithmic: bool = False
+    rounding: Rounding = "nearest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +46,7 @@ class Line:
         dash: SVG's pattern of dashes; empty for none.
         kind: a curve, the area below it, or bars.
         strong: drawn thicker.
+        rounding: of its numbers in the table.
     """
 
     name: str
@@ -45,6 +55,7 @@ class Line:
     dash: str = ""
     kind: Literal["curve", "area", "bars"] = "curve"
     strong: bool = False
+    rounding: Rounding = "nearest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +74,7 @@ class Mark:
 
     x: float
     y: float
-    words: str
+    words: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +96,24 @@ def numbers(identity: str, items: Sequence[Number], *, certain: bool = True) -> 
     return {"id": identity, "kind": "numbers", "certain": certain, "items": [_plain(item) for item in items]}
 
 
-def words(identity: str, title: str, lines: Sequence[str]) -> Block:
+def doing(what: str) -> Block:
+    """What is computed next, in words; no part of the answer."""
+    return {"kind": "doing", "words": what}
+
+
+def waiting(identity: str, title: str, share: float) -> Block:
+    """How much of a block is computed."""
+    return {"id": identity, "kind": "waiting", "title": title, "share": share}
+
+
+def words(identity: str, title: str, lines: Sequence[Text]) -> Block:
     """A heading and paragraphs."""
-    return {"id": identity, "kind": "words", "title": title, "lines": list(lines)}
+    return {"id": identity, "kind": "words", "title": title, "lines": [document(line) for line in lines]}
+
+
+def warnings(identity: str, title: str, lines: Sequence[Text]) -> Block:
+    """What a careful colleague would say first."""
+    return words(identity, title, lines) | {"kind": "warnings"}
 
 
 def guesses(identity: str, title: str, right: int, of: int, lines: Sequence[str]) -> Block:
@@ -96,10 +122,11 @@ def guesses(identity: str, title: str, right: int, of: int, lines: Sequence[str]
 
 
 def table(
-    identity: str, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()
+    identity: str, title: str, header: Sequence[str], rows: Sequence[Sequence[Text]], notes: Sequence[str] = ()
 ) -> Block:
-    """Cells as they are shown."""
-    return {"id": identity, "kind": "table", "title": title, "header": header, "rows": rows, "notes": list(notes)}
+    """Cells, and notes below them."""
+    cells = [[document(cell) for cell in row] for row in rows]
+    return {"id": identity, "kind": "table", "title": title, "header": header, "rows": cells, "notes": list(notes)}
 
 
 def plot(identity: str, drawn: Plot) -> Block:
@@ -128,5 +155,9 @@ def files(identity: str, title: str, items: Sequence[tuple[str, str, str]]) -> B
     return {"id": identity, "kind": "files", "title": title, "items": items}
 
 
+_TEXTS = ("label", "value", "note", "words")
+
+
 def _plain(item: Any) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in item.__slots__}
+    values = {name: getattr(item, name) for name in item.__slots__}
+    return values | {name: document(values[name]) for name in _TEXTS if name in values}

@@ -6,13 +6,13 @@ from typing import Final
 import numpy as np
 
 from shuffledp.core import checks
-from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.web.answer import Axis, Block, Colour, Line, Number, Plot, numbers, plot, words
 from shuffledp.web.form import Field, Slider, Tab, Typed
+from shuffledp.web.shown import down, up
 
 _MOST: Final = 40
 """Values of randomized response that can be drawn."""
@@ -59,7 +59,7 @@ def _fields() -> list[Field]:
         Field(
             name="value",
             label="A person's value",
-            start="0.5",
+            start="0.2",
             slider=Slider(0, 1, 0.01),
             only={"randomizer": noise},
             section="The value",
@@ -169,12 +169,12 @@ def _numbers(gamma: float, local: float | None) -> list[Number]:
     return [
         Number(
             label="gamma, the mass of the blanket",
-            value=f"{gamma:.4g}",
+            value=[down(gamma)],
             note=f"of 1,000 people about {1000 * gamma:,.0f} send messages that say nothing about them",
         ),
         Number(
             label="local epsilon0",
-            value="none" if local is None else rounded_up(local),
+            value="none" if local is None else [up(local)],
             note="what one message guarantees by itself",
         ),
     ]

@@ -1,5 +1,6 @@
 """*Compare*: every protocol for a question, whom users must trust, what they send, and how far off the answer is."""
 
+import math
 import time
 from collections.abc import Iterator
 from typing import Any, Final
@@ -7,10 +8,11 @@ from typing import Any, Final
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.compare import COLUMNS, Candidate, compare
 from shuffledp.protocols import registry
-from shuffledp.web.answer import Axis, Block, Colour, Line, Number, Plot, code, numbers, plot, table
+from shuffledp.web.answer import Axis, Block, Colour, Line, Number, Plot, code, doing, numbers, plot, table, waiting
 from shuffledp.web.form import DELTAS, EPSILONS, USERS, Field, Given, Tab, Typed
 from shuffledp.web.lines import command
 from shuffledp.web.questions import STARTS, question_fields, read_question
+from shuffledp.web.shown import Text, near, up
 
 _SIZES: Final = tuple(10**j for j in range(3, 10))
 _SLOW: Final = 0.4
@@ -42,6 +44,7 @@ def _answer(typed: Typed) -> Iterator[Block]:
     rows, slow = dict[str, Candidate](), list[str]()
     for j, name in enumerate(names):
         begun = time.perf_counter()
+        yield doing(f"Computing the error of {name}, {j + 1} of {len(names)}")
         for row in compare(asked.name, n=n, only=[name], **numbers_):
             rows[row.name] = row
         if time.perf_counter() - begun > _SLOW:
@@ -68,7 +71,7 @@ def _answer(typed: Typed) -> Iterator[Block]:
                     at = errors.setdefault(row.name, [None] * len(_SIZES))
                     at[_SIZES.index(size)] = row.rmse
                     drawn[row.name] = row
-                yield {"id": "curves", "kind": "waiting", "title": _TITLE, "share": _SIZES.index(size) / len(_SIZES)}
+                yield waiting("curves", _TITLE, _SIZES.index(size) / len(_SIZES))
         yield plot("curves", _drawn(errors, drawn, bool(slow) and group is not slow))
 
 
@@ -97,7 +100,7 @@ def _drawn(errors: dict[str, list[float | None]], rows: dict[str, Candidate], mo
         across=Axis(label="people", logarithmic=True),
         up=Axis(label="root mean squared error", logarithmic=True),
         lines=lines,
-        note="In brackets whom people must trust." + (" Slower ones follow." if more else ""),
+        note="In brackets: whom people must trust." + (" Slower ones follow." if more else ""),
     )
 
 
@@ -116,7 +119,17 @@ def _table(rows: dict[str, Candidate], more: str = "") -> Block:
     notes = [f"{row.name}: {row.note}" for row in listed if row.note]
     if listed and listed[0].share is not None:
         notes.append(f"rmse: of one value that up to {100 * listed[0].share:g} % of the users hold")
-    return table("table", "Side by side", COLUMNS, [row.cells() for row in listed], [*([more] if more else []), *notes])
+    return table("table", "Side by side", COLUMNS, [_cells(row) for row in listed], [*([more] if more else []), *notes])
+
+
+def _cells(row: Candidate) -> list[Text]:
+    """As the command shows them, with more digits."""
+    local = "-" if row.epsilon0 is None else [up(row.epsilon0)]
+    return [*row.cells()[:-2], local, _error(row)]
+
+
+def _error(row: Candidate) -> Text:
+    return "-" if row.rmse is None else [near(row.rmse)] if math.isfinite(row.rmse) else "inf"
 
 
 def _best(rows: dict[str, Candidate]) -> list[Number]:
@@ -127,7 +140,7 @@ def _best(rows: dict[str, Candidate]) -> list[Number]:
             (r for r in _sorted(rows) if r.trust == trust and r.rmse is not None and r.accounted_by != "proof"), None
         )
         if row is not None:
-            found.append(Number(label=f"least error, people trust {trust}", value=row.cells()[-1], note=row.name))
+            found.append(Number(label=f"least error if people trust {trust}", value=_error(row), note=row.name))
     return found
 
 

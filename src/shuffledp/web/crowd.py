@@ -6,11 +6,11 @@ from typing import Final
 import numpy as np
 
 from shuffledp.accounting.account import account
-from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.web.answer import Block, Number, numbers, table
 from shuffledp.web.form import Field, Slider, Tab, Typed
+from shuffledp.web.shown import up
 
 _MOST_PEOPLE: Final = 400
 _MOST_ANSWERS: Final = 5
@@ -79,19 +79,19 @@ def _answer(typed: Typed) -> Iterator[Block]:
         "numbers",
         [
             Number(
-                label=f"epsilon of the crowd, at delta = {rounded_up(_DELTA)}",
-                value=rounded_up(guarantee.epsilon),
-                note="certified; what the analyzer sees",
+                label=["epsilon of the crowd, at delta = ", up(_DELTA)],
+                value=[up(guarantee.epsilon)],
+                note="proved, of what the analyzer sees",
             ),
             Number(
                 label="epsilon of one message",
-                value=rounded_up(made.epsilon0),
-                note="what somebody sees who knows the sender",
+                value=[up(made.epsilon0)],
+                note="for somebody who knows who sent it",
             ),
             Number(
                 label="sent something random",
                 value=f"{int(noise.sum()):,} of {n:,}",
-                note=f"{lied:,} of them not what they hold",
+                note=f"{lied:,} of them something else than they hold",
             ),
         ],
     )

@@ -32,7 +32,7 @@ class Field:
     Attributes:
         name: in the page's address.
         label: a few words.
-        kind: how it is typed in.
+        kind: how it is typed in; a flag is "yes" or "no".
         start: what it holds at first.
         help: one line.
         unit: behind the number.
@@ -47,7 +47,7 @@ class Field:
 
     name: str
     label: str
-    kind: Literal["whole", "real", "text", "lines", "choice"] = "real"
+    kind: Literal["whole", "real", "text", "lines", "choice", "flag"] = "real"
     start: str = ""
     help: str = ""
     unit: str = ""
@@ -148,6 +148,12 @@ class Typed:
         if text not in [value for value, _ in self._fields[name].choices]:
             raise FieldError(name, f"{text[:40]!r} is not one of the choices. Choose one.")
         return text
+
+    def flag(self, name: str) -> bool:
+        """Whether it is set."""
+        if self.text(name) not in ("yes", "no"):
+            raise FieldError(name, f"{self.text(name)[:40]!r} is neither yes nor no. Tick the box, or leave it empty.")
+        return self.text(name) == "yes"
 
     def real(self, name: str) -> float:
         """As a number."""

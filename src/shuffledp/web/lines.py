@@ -21,14 +21,12 @@ def python_lines(question: str, given: Mapping[str, Any], wording: Mapping[str, 
     words = "".join(
         f"\nmade = made.worded({name}={json.dumps(text, ensure_ascii=False)})" for name, text in wording.items()
     )
-    asked = "\n".join(f"        {json.dumps(name)}: {value!r}," for name, value in given.items())
-    return f"""from shuffledp.planning.solved import solved
+    asked = "\n".join(f"    {name}={value!r}," for name, value in given.items())
+    return f"""from shuffledp import plan
 
-made = solved(
+made = plan(
     {json.dumps(question)},
-    {{
 {asked}
-    }},
 ){words}
 print(made.explain())
 """

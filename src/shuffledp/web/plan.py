@@ -8,20 +8,37 @@ from typing import Any, Final
 
 from shuffledp.accounting.composed import composition
 from shuffledp.arithmetic.balls import product_up
-from shuffledp.core.digits import about, at_most, counted, rounded_down, rounded_up
+from shuffledp.core.digits import at_most, counted, rounded_down
 from shuffledp.core.guarantee import NOTHING_LOCAL, SETTING
 from shuffledp.core.honest import people_to_ask
 from shuffledp.errors import NoClaim
+from shuffledp.planning.concerns import concerns
 from shuffledp.planning.plan import Plan, ask
 from shuffledp.planning.rounds import fewer, spent
 from shuffledp.planning.solved import solved
 from shuffledp.protocols import registry
-from shuffledp.web.answer import Axis, Block, Line, Mark, Number, Plot, code, files, numbers, plot, words
+from shuffledp.web.answer import (
+    Axis,
+    Block,
+    Line,
+    Mark,
+    Number,
+    Plot,
+    code,
+    doing,
+    files,
+    numbers,
+    plot,
+    waiting,
+    warnings,
+    words,
+)
 from shuffledp.web.form import DELTAS, EPSILONS, USERS, Field, Slider, Tab, Typed
 from shuffledp.web.lines import command, python_lines
 from shuffledp.web.notice import notebook, notice
 from shuffledp.web.questions import STARTS, Asked, question_fields, read_question
 from shuffledp.web.risk import chance, risk, success
+from shuffledp.web.shown import Text, near, said, up
 
 _NORMAL: Final = 1.96
 """Standard errors of a 95 % margin."""
@@ -44,8 +61,8 @@ def _fields() -> list[Field]:
     return [
         *question_fields(),
         *(
-            Field(name=name, label=label, kind="text", optional=True, help=said)
-            for name, label, said in (
+            Field(name=name, label=label, kind="text", optional=True, help=about)
+            for name, label, about in (
                 ("worded", "The question, as it is put to people", "On tables, pictures, pages and the notice."),
                 ("title", "Title of the answer", ""),
                 ("unit", "Unit of the values", "Such as minutes."),
@@ -54,9 +71,9 @@ def _fields() -> list[Field]:
         Field(
             name="aim", label="What to find out", kind="choice", start="accuracy", section="The aim",
             choices=[
-                ("accuracy", "how exact → which epsilon"),
-                ("epsilon", "which epsilon → how exact"),
-                ("people", "both → how many people"),
+                ("accuracy", "epsilon, for a margin of error"),
+                ("epsilon", "margin of error, for an epsilon"),
+                ("people", "number of people, for both"),
             ],
         ),
         Field(
@@ -92,8 +109,7 @@ def _fields() -> list[Field]:
             optional=True, help="Empty: all of them. Otherwise a random part of the people is asked each time.",
         ),
         Field(
-            name="collude", label="Shuffler and analyzer", kind="choice", start="no", section="Trust",
-            choices=[("no", "do not work together"), ("yes", "work together")],
+            name="collude", label="Shuffler and analyzer work together", kind="flag", start="no", section="Trust",
         ),
     ]  # fmt: skip
 
@@ -124,22 +140,27 @@ def _given(typed: Typed, asked: Asked) -> dict[str, Any]:
 def _answer(typed: Typed) -> Iterator[Block]:
     asked = read_question(typed)
     given = _given(typed, asked)
-    collude = typed.choice("collude") == "yes"
+    collude = typed.flag("collude")
     wording = {name: typed.text(field) for name, field in _WORDING.items() if field in typed}
+    yield doing(_search(asked.name, typed.choice("aim"), given.get("rounds", 1)))
     made = solved(asked.name, asked.options | given).worded(**wording)
     yield numbers("numbers", _numbers(made, asked, collude))
+    doubts = [said(concern) for concern in concerns(made)]
+    if doubts:
+        yield warnings("warnings", "Before you use this plan", doubts)
     right = _risk(made)
     if collude:
         yield risk("risk", _local_risk(made), about="whatever shuffler and analyzer do")
     else:
         yield risk("risk", right, about="from the certified curve")
     people = people_to_ask(made.min_batch, given.get("dropout", 0.0))
-    yield words("words", "In words", [*made.explain().splitlines(), *_also(made, people, given)])
+    lines = [*made.explain().splitlines(), *_also(made, people, given)]
+    yield words("words", "In words", [said(line) for line in lines])
     yield from _fewer_reports(made)
     if made.over_time is not None:
         yield from _rounds(made)
-    said = [*asked.said, *((name, _typed(value)) for name, value in given.items()), *wording.items()]
-    line = command(f"shuffledp plan {asked.name} {asked.place}".rstrip(), said)
+    options = [*asked.said, *((name, _typed(value)) for name, value in given.items()), *wording.items()]
+    line = command(f"shuffledp plan {asked.name} {asked.place}".rstrip(), options)
     python = python_lines(asked.name, asked.options | given, wording)
     yield code("lines", "The same without this page", [("Shell", f"{line} -o plan.json"), ("Python", python)])
     yield files(
@@ -151,6 +172,17 @@ def _answer(typed: Typed) -> Iterator[Block]:
             *((name, name, content) for name, content in asked.files.items()),
         ],
     )  # fmt: skip
+
+
+def _search(question: str, aim: str, rounds: int) -> str:
+    """What takes a while."""
+    together = f" of {rounds:,} rounds together" if rounds > 1 else ""
+    found = {
+        "accuracy": f"the smallest epsilon{together} with this margin of error",
+        "epsilon": f"the most accurate protocol at this epsilon{together}",
+        "people": "the smallest number of people with this margin of error at this epsilon",
+    }
+    return f"Looking for {found[aim]} ({question.replace('-', ' ')})"
 
 
 def _typed(value: Any) -> str:
@@ -167,8 +199,8 @@ def _numbers(made: Plan, asked: Asked, collude: bool) -> list[Number]:
     together = f" of all {rounds:,} rounds together" if rounds > 1 else ""
     epsilon = made.guarantee.epsilon if made.over_time is None else made.over_time.epsilon
     shuffled = Number(
-        label=f"epsilon{together}, at delta = {rounded_up(made.guarantee.delta)}", value=rounded_up(epsilon),
-        note=f"certified by {made.guarantee.bound}; {SETTING}",
+        label=[f"epsilon{together}, at delta = ", up(made.guarantee.delta)], value=[up(epsilon)],
+        note=f"proved by the {made.guarantee.bound} bound; {SETTING}",
     )  # fmt: skip
     alone = Number(
         label=f"epsilon of one person's messages{together}, at delta = 0", value=_local(made),
@@ -178,7 +210,7 @@ def _numbers(made: Plan, asked: Asked, collude: bool) -> list[Number]:
     relied = f"{made.guarantee.n:,} of them relied on" if made.guarantee.n < made.min_batch else "all relied on"
     return [
         alone if collude else shuffled,
-        *([] if rounds == 1 else [Number(label="epsilon of one round", value=rounded_up(made.guarantee.epsilon))]),
+        *([] if rounds == 1 else [Number(label="epsilon of one round", value=[up(made.guarantee.epsilon)])]),
         *margins,
         Number(label="reports", value=f"{made.min_batch:,}", note=relied),
         shuffled if collude else alone,
@@ -190,7 +222,7 @@ def _margins(made: Plan, asked: Asked) -> list[Number]:
     apart = made.protocol.errors_by_question(made.min_batch)
     if apart:
         return [
-            Number(label=f"margin of error of {name}, 95 %", value=f"± {about(_NORMAL * error)}")
+            Number(label=f"margin of error of {name}, 95 %", value=["± ", near(_NORMAL * error)])
             for name, error in apart.items()
         ]
     guarantee = made.guarantee
@@ -199,22 +231,17 @@ def _margins(made: Plan, asked: Asked) -> list[Number]:
     )
     judge = registry.answering(question)[0]
     error = _NORMAL * math.sqrt(judge.cost(made.protocol, question))
-    value = f"± {about(error)}" if made.protocol.averages else f"± {_points(100 * error / made.min_batch)}"
-    return [Number(label="margin of error, 95 %", value=value, note=f"1.96 times the {judge.objective(question)}")]
+    value = near(error) if made.protocol.averages else near(100 * error / made.min_batch, 6)
+    unit = "" if made.protocol.averages else " point" if value.number == "1" else " points"
+    return [
+        Number(
+            label="margin of error, 95 %", value=["± ", value, unit], note=f"1.96 times the {judge.objective(question)}"
+        )
+    ]
 
 
-def _points(percent: float) -> str:
-    """Percentage points.
-
-    >>> _points(1.0), _points(0.25)
-    ('1 point', '0.25 points')
-    """
-    text = f"{percent:,.4g}"
-    return f"{text} point{'' if text == '1' else 's'}"
-
-
-def _local(made: Plan) -> str:
-    return "none" if math.isinf(made.epsilon0) else rounded_up(product_up(made.epsilon0, _rounds_of(made)))
+def _local(made: Plan) -> Text:
+    return "none" if math.isinf(made.epsilon0) else [up(product_up(made.epsilon0, _rounds_of(made)))]
 
 
 def _local_risk(made: Plan) -> float:
@@ -260,14 +287,12 @@ def _fewer_reports(made: Plan) -> Iterator[Block]:
         except NoClaim:
             y.append(None)
         x.append(honest)
-        yield {"id": "fewer", "kind": "waiting", "title": title, "share": len(x) / len(_MORE)}
+        yield waiting("fewer", title, len(x) / len(_MORE))
     half = _MORE.index(0.5)
-    marks = (
-        [] if y[half] is None else [Mark(x=x[half], y=y[half] or 0.0, words=f"half: {rounded_up(y[half] or 0.0, 4)}")]
-    )
+    marks = [] if y[half] is None else [Mark(x=x[half], y=y[half] or 0.0, words=["half: ", up(y[half] or 0.0)])]
     yield plot("fewer", Plot(
         title=title, x=x, across=Axis(label="honest reports", logarithmic=True), up=Axis(label="epsilon of one round"),
-        lines=[Line(name="epsilon, certified", y=y, colour="blue", strong=True)], marks=marks,
+        lines=[Line(name="epsilon, certified", y=y, colour="blue", strong=True, rounding="up")], marks=marks,
     ))  # fmt: skip
 
 
@@ -278,10 +303,10 @@ def _rounds(made: Plan) -> Iterator[Block]:
     after = sorted(fewer(_rounds_of(made)))
     for rounds in after:
         costs |= spent(made, [rounds])
-        yield {"id": "rounds", "kind": "waiting", "title": title, "share": len(costs) / len(after)}
+        yield waiting("rounds", title, len(costs) / len(after))
     yield plot("rounds", Plot(
         title=title, x=list(costs), across=Axis(label="rounds taken part in"), up=Axis(label="epsilon spent"),
-        lines=[Line(name="epsilon spent, certified", y=list(costs.values()), colour="blue", strong=True)],
+        lines=[Line(name="epsilon spent, certified", y=list(costs.values()), colour="blue", strong=True, rounding="up")],
     ))  # fmt: skip
 
 

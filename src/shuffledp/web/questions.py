@@ -15,7 +15,9 @@ _LABELS: Final = {
     "labels": "Their names, separated by commas",
     "by": "Groups, one column per line",
     "questions": "Questions (TOML)",
-    "share": "Largest share that a bin may have",
+    "share": "Largest share that a bin may have, from 0 to 1",
+    "objective": "What to make small",
+    "way": "What each person answers",
     "low": "Least value",
     "high": "Greatest value",
     "resolution": "Intervals",
@@ -24,8 +26,15 @@ _LABELS: Final = {
 _SLIDERS: Final = {
     "size": Slider(2, 1e5, logarithmic=True),
     "resolution": Slider(2, 1e4, logarithmic=True),
+    "precision": Slider(1, 1000, logarithmic=True),
+    "share": Slider(0.001, 1, logarithmic=True),
+    "messages_per_user": Slider(1, 10, 0.25),
     "max_length": Slider(1, 12),
+    "false_positives": Slider(0.01, 100, logarithmic=True),
 }
+_ONLY: Final = {"share": {"objective": ["", "share"]}}
+"""What is asked only where another option has some value, or is left out."""
+_USUAL: Final = ("", "the usual")
 _KINDS: Final[dict[str, Literal["whole", "real", "text", "lines"]]] = {
     "whole": "whole",
     "real": "real",
@@ -77,9 +86,11 @@ def question_fields() -> list[Field]:
 
 def _field(option: Option, questions: list[str]) -> Field:
     return Field(
-        name=option.name, label=_LABELS.get(option.name, option.name.replace("_", " ").capitalize()), kind=_KINDS[option.values],
-        help="" if option.name in _LABELS else option.help, slider=_SLIDERS.get(option.name), only={"question": questions},
-        optional=True,
+        name=option.name, label=_LABELS.get(option.name, option.name.replace("_", " ").capitalize()),
+        kind="choice" if option.choices else _KINDS[option.values],
+        help="" if option.name in _LABELS else option.help, slider=_SLIDERS.get(option.name),
+        choices=[_USUAL, *option.choices] if option.choices else (),
+        only={"question": questions} | _ONLY.get(option.name, {}), optional=True,
     )  # fmt: skip
 
 
@@ -136,5 +147,5 @@ def _read(option: Option, typed: Typed, found: Asked) -> None:
             found.files[found.place] = text.rstrip("\n") + "\n"
             return
         case _:
-            found.options[name] = text
+            found.options[name] = typed.choice(name) if option.choices else text
     found.said.append((name, text))

@@ -1,5 +1,7 @@
 // The page's address is its state: #tab?field=value, fields that hold what they start with left out.
 
+const DIGITS = "all-digits"; // no field has a hyphen
+
 export function read(forms, hash = location.hash) {
   const [name, query = ""] = hash.replace(/^#/, "").split("?");
   const form = forms.find((one) => one.name === name) ?? forms[0];
@@ -7,7 +9,7 @@ export function read(forms, hash = location.hash) {
   const values = {};
   for (const field of form.fields) values[field.name] = given.get(field.name) ?? null;
   for (const field of form.fields) values[field.name] ??= start(form, field, values);
-  return { form, values };
+  return { form, values, all: given.get(DIGITS) === "yes" };
 }
 
 // What a field holds at first, which may depend on what others hold.
@@ -20,11 +22,12 @@ export function start(form, field, values) {
   return field.start;
 }
 
-export function written(form, values) {
+export function written(form, values, all) {
   const query = new URLSearchParams();
   for (const field of form.fields) {
     if (shown(form, field, values) && values[field.name] !== start(form, field, values)) query.set(field.name, values[field.name]);
   }
+  if (all) query.set(DIGITS, "yes");
   return `#${form.name}${query.size ? `?${query}` : ""}`;
 }
 

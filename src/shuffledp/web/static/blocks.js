@@ -1,9 +1,10 @@
 // The parts of an answer.
 import { Crowd } from "./crowd.js";
-import { html, save, spoken, svg } from "./element.js";
+import { exact, figure, figures } from "./digits.js";
+import { html, save, svg } from "./element.js";
 import { Drawing } from "./plot.js";
 
-const KINDS = { numbers, words, guesses, table, plot, crowd, code, files, waiting };
+const KINDS = { numbers, words, warnings, guesses, table, plot, crowd, code, files, waiting };
 
 export function drawn(block) {
   return KINDS[block.kind](block);
@@ -18,21 +19,21 @@ function button(label, title, act) {
 }
 
 function csv(title, header, rows) {
-  return button("CSV", title, () => save(`${slug(title)}.csv`, "text/csv", [header, ...rows].map((row) => row.map(quoted).join(",")).join("\n") + "\n"));
+  return button("CSV", title, () => save(`${slug(title)}.csv`, "text/csv", [header, ...rows].map((row) => row.map(exact).map(quoted).join(",")).join("\n") + "\n"));
 }
 
 function grid(title, header, rows) {
-  const long = header.map((_, j) => rows.some((row) => row[j].length > 24));
-  const wordy = header.map((_, j) => long[j] || !rows.some((row) => /^[±\d.,e-]+$/.test(row[j]) && row[j] !== "-"));
+  const long = header.map((_, j) => rows.some((row) => exact(row[j]).length > 24));
+  const wordy = header.map((_, j) => long[j] || !rows.some((row) => /^[±\d.,e-]+$/.test(exact(row[j])) && row[j] !== "-"));
   const look = (j) => [wordy[j] ? "words" : "", long[j] ? "long" : ""].join(" ").trim() || false;
   return html("div", { class: "wide", role: "region", "aria-label": title, tabindex: 0 }, html("table", {},
     html("thead", {}, html("tr", {}, header.map((cell, j) => html("th", { scope: "col", class: j ? look(j) : false }, cell)))),
-    html("tbody", {}, rows.map((row) => html("tr", {}, row.map((cell, j) => (j ? html("td", { class: look(j) }, cell) : html("th", { scope: "row" }, cell))))))));
+    html("tbody", {}, rows.map((row) => html("tr", {}, row.map((cell, j) => (j ? html("td", { class: look(j) }, figures(cell)) : html("th", { scope: "row" }, figures(cell)))))))));
 }
 
 function numbers({ items, certain }) {
   const made = card("", html("dl", { class: "numbers" }, items.map(({ label, value, note }) => html("div", {},
-    html("dt", {}, label), html("dd", {}, value), note ? html("dd", { class: "note" }, note) : null))));
+    html("dt", {}, figures(label)), html("dd", {}, figures(value)), note.length ? html("dd", { class: "note" }, figures(note)) : null))));
   if (!certain) made.append(html("p", { class: "tentative" }, "holds already; a tighter number follows"));
   made.setAttribute("aria-live", "polite");
   made.dataset.certain = String(certain);
@@ -40,7 +41,13 @@ function numbers({ items, certain }) {
 }
 
 function words({ title, lines }) {
-  return card(title, lines.map((line) => html("p", {}, line)));
+  return card(title, lines.map((line) => html("p", {}, figures(line))));
+}
+
+function warnings(block) {
+  const made = words(block);
+  made.classList.add("warnings");
+  return made;
 }
 
 function guesses({ title, right, of, lines }) {
@@ -58,9 +65,10 @@ function table({ title, header, rows, notes }) {
 
 function plot(block) {
   const header = [block.across.label, ...block.lines.map((line) => line.name)];
-  const exact = block.x.map((x, j) => [x, ...block.lines.map((line) => line.y[j])]);
-  const cells = exact.map((row) => row.map((cell) => spoken(cell) || "-"));
-  const full = exact.map((row) => row.map((cell) => (cell === null ? "" : String(cell))));
+  const rounding = [block.across, ...block.lines].map((one) => one.rounding);
+  const values = block.x.map((x, j) => [x, ...block.lines.map((line) => line.y[j])]);
+  const cells = values.map((row) => row.map((cell, j) => figure(cell, rounding[j])));
+  const full = values.map((row) => row.map((cell) => (cell === null ? "" : String(cell))));
   return picture(block, new Drawing(block), header, cells, full);
 }
 
@@ -96,8 +104,13 @@ function code({ title, listings }) {
       await navigator.clipboard?.writeText(text);
       copy.textContent = "Copied";
     } }, "Copy");
-    return [html("div", { class: "listing" }, html("h3", {}, name), copy), html("pre", { tabindex: 0 }, html("code", {}, text))];
+    return [html("div", { class: "listing" }, html("h3", {}, name), copy), html("pre", { tabindex: 0 }, html("code", {}, name === "Shell" ? unbroken(text) : text))];
   }));
+}
+
+// A command breaks between its options only.
+function unbroken(text) {
+  return text.split(" --").flatMap((part, j) => (j ? [" ", html("span", { class: "option" }, `--${part}`)] : [part]));
 }
 
 function files({ title, items }) {

@@ -27,6 +27,12 @@ function nearest(list, value, logarithmic) {
   return best;
 }
 
+// The keys that a touch screen shows: many have no minus and no e beside digits and point.
+function keyboard({ kind, slider }) {
+  if (kind === "whole") return "numeric";
+  return kind === "real" && slider && slider.low >= 0 && slider.high <= 1000 && (!slider.logarithmic || slider.low >= 1e-3) ? "decimal" : "text";
+}
+
 const plain = (number) => (number !== 0 && number < 1e-4 ? number.toExponential().replace("e+", "e") : String(number));
 
 export class Form {
@@ -57,7 +63,7 @@ export class Form {
   // Other values, from the address: the fields stay, so that focus does.
   show(values) {
     this.values = { ...values };
-    for (const [name, part] of this.parts) if (part.input.value !== values[name]) part.input.value = values[name];
+    for (const [name, part] of this.parts) if (part.read() !== values[name]) part.write(values[name]);
     this.#refresh();
   }
 
@@ -83,17 +89,22 @@ export class Form {
     const id = `field-${field.name}`;
     const common = { id, name: field.name, "aria-describedby": `${id}-help ${id}-message` };
     const part = { message: html("p", { class: "message", id: `${id}-message`, role: "alert" }), output: html("output", { for: id }) };
-    if (field.kind === "choice") {
+    part.read = () => part.input.value;
+    part.write = (text) => { part.input.value = text; };
+    if (field.kind === "flag") {
+      part.input = html("input", { ...common, type: "checkbox" });
+      part.read = () => (part.input.checked ? "yes" : "no");
+      part.write = (text) => { part.input.checked = text === "yes"; };
+    } else if (field.kind === "choice") {
       part.input = html("select", common, field.choices.map(([value, label]) => html("option", { value }, label)));
     } else if (field.kind === "lines") {
       part.input = html("textarea", { ...common, rows: 4, spellcheck: "false" });
     } else {
-      const number = field.kind === "whole" || field.kind === "real";
-      part.input = html("input", { ...common, type: "text", inputmode: number ? "decimal" : "text", spellcheck: "false" });
+      part.input = html("input", { ...common, type: "text", inputmode: keyboard(field), spellcheck: "false" });
     }
-    part.input.value = this.values[field.name];
-    part.input.addEventListener("input", () => this.#set(field, part.input.value, false));
-    part.input.addEventListener("change", () => this.#set(field, part.input.value, true));
+    part.write(this.values[field.name]);
+    part.input.addEventListener("input", () => this.#set(field, part.read(), false));
+    part.input.addEventListener("change", () => this.#set(field, part.read(), true));
     if (field.slider) {
       part.stops = stops(field.slider);
       part.slider = html("input", { type: "range", min: 0, max: part.stops.length - 1, step: 1, "aria-label": `${field.label}, slider` });
@@ -108,9 +119,10 @@ export class Form {
       part.input.value = String((Number(part.input.value) || 0) + 1);
       this.#set(field, part.input.value, true);
     } }, field.again);
+    const typed = html("div", { class: "typed" }, part.input, field.unit ? html("span", {}, field.unit) : null, again);
+    const label = html("label", { for: id }, field.label, part.output);
     part.field = html("div", { class: "field" },
-      html("label", { for: id }, field.label, part.output),
-      html("div", { class: "typed" }, part.input, field.unit ? html("span", {}, field.unit) : null, again),
+      field.kind === "flag" ? html("div", { class: "flag" }, part.input, label) : [label, typed],
       part.slider ?? null,
       html("p", { class: "help", id: `${id}-help` }, field.help),
       part.message);
@@ -140,7 +152,7 @@ export class Form {
       for (const other of this.form.fields) {
         if (other !== field && before[other.name] === start(this.form, other, before)) {
           this.values[other.name] = start(this.form, other, this.values);
-          this.parts.get(other.name).input.value = this.values[other.name];
+          this.parts.get(other.name).write(this.values[other.name]);
         }
       }
     }
@@ -155,6 +167,7 @@ export class Form {
       const number = Number(this.values[field.name]);
       const usable = this.values[field.name].trim() !== "" && Number.isFinite(number);
       part.output.textContent = usable && field.kind === "whole" && number >= 10_000 ? number.toLocaleString("en") : "";
+      if (part.slider && !usable) part.slider.setAttribute("aria-valuetext", "nothing typed");
       if (part.slider && usable) {
         part.slider.value = nearest(part.stops, number, field.slider.logarithmic);
         part.slider.setAttribute("aria-valuetext", `${spoken(number)}${field.unit ? ` ${field.unit}` : ""}`);

@@ -1,4 +1,5 @@
 // Curves as SVG, drawn for the width at hand.
+import { exact, shown } from "./digits.js";
 import { spoken, svg } from "./element.js";
 
 const TOP = 14;
@@ -98,9 +99,11 @@ export class Drawing {
     for (const line of block.lines) parts.push(...this.#line(line, across, up));
     for (const mark of block.marks) {
       const [x, y] = [across.at(mark.x), up.at(mark.y)];
-      const before = x + wide(mark.words) + 14 > width;
+      const words = shown(mark.words);
+      const before = x + wide(words) + 14 > width;
       parts.push(svg("circle", { cx: x, cy: y, r: 4.5, class: "mark" }));
-      parts.push(svg("text", { x: before ? x - 10 : x + 10, y: y - 8, "text-anchor": before ? "end" : "start", class: "halo" }, mark.words));
+      const above = y - 8 > TOP;
+      parts.push(svg("text", { x: before ? x - 10 : x + 10, y: above ? y - 8 : y + 18, "text-anchor": before ? "end" : "start", class: "halo" }, words, svg("title", {}, exact(mark.words))));
     }
     const legend = this.#legend(left, width, height + 6);
     const total = height + 6 + legend.rows * ROW;
