@@ -51,7 +51,9 @@ def wanted_share(question: Question) -> float | None:
     """The share of users up to which a bin's error counts; None if the total over all bins does."""
     objective, share = question.option("objective"), question.option("share")
     if objective not in (None, *OBJECTIVE.words):
-        raise InvalidInput(f"the objective is {' or '.join(OBJECTIVE.words)}; got {objective!r}. Leave it out for the usual one.")
+        raise InvalidInput(
+            f"the objective is {' or '.join(OBJECTIVE.words)}; got {objective!r}. Leave it out for the usual one."
+        )
     if share is not None:
         if objective == "total":
             raise InvalidInput("a share belongs to the objective share. Leave out the objective or the share.")

@@ -93,6 +93,7 @@ async function ask() {
 }
 
 function stop() {
+  clearTimeout(waiting); // who leaves a field by pressing the button asks no more
   asking.abort();
   for (const card of answer.querySelectorAll(".busy")) card.remove();
   progress.stops();
