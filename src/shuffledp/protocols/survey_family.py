@@ -50,7 +50,9 @@ class SurveyFamily(PlannedFamily):
     def check(self, question: Question) -> None:
         """Questions that make sense, and a way that there is."""
         if question.option("way", self.way) not in WAY.words:
-            raise InvalidInput(f"a survey is asked in one of the ways {', '.join(WAY.words)}. Choose one, or leave it out.")
+            raise InvalidInput(
+                f"a survey is asked in one of the ways {', '.join(WAY.words)}. Choose one, or leave it out."
+            )
         parts(question)
 
     def cost(self, protocol: Deployable, question: Question) -> float:
