@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from shuffledp import InvalidInput, KeyedWords, Plan, Result, plan, run
 from shuffledp.core.estimate import Estimate, SideBySide
@@ -17,6 +18,7 @@ from shuffledp.engines.run import run_source
 from shuffledp.engines.values import Values
 from shuffledp.results import rehearsal, simulation
 from shuffledp.results.derived import derived
+from shuffledp.results.promise import promise, stated
 from shuffledp.results.rehearsal import rehearse
 from shuffledp.results.simulation import simulate
 
@@ -328,3 +330,101 @@ def test_other_texts_are_asked_about_with_all_that_depends_on_them() -> None:
     assert (other.guarantee, other.estimate.guarantee) == (answer.guarantee, answer.guarantee)
     assert (other.received, other.n, other.realised_honest) == (2000, 2000, answer.realised_honest)
     assert other.plan.sha256 == answer.plan.sha256
+
+
+def rare(messages: int, chance: float, values: int, allowed: float) -> tuple[int, float]:
+    """The least total that so few of the values reach by chance, one after the other, and how many do."""
+    for total in range(messages + 2):
+        expected = values * float(binom.sf(total - 1, messages, chance))
+        if expected <= allowed:
+            return total, expected
+    raise AssertionError
+
+
+@pytest.mark.parametrize("allowed", [0.5, 3.0])
+@pytest.mark.parametrize("options", [{"size": 40, "messages_per_user": 4}, {"size": 7}, {"size": 700}], ids=str)
+def test_what_is_found_by_a_threshold_is_what_chance_alone_seldom_reaches(
+    options: dict[str, Any], allowed: float
+) -> None:
+    """Of a value that nobody holds: by the messages of all others, and by all dummies that were sent."""
+    made = plan("histogram", **ASKED, **options)
+    size = options["size"]
+    held = np.r_[np.full(2500, size - 1), np.full(460, 3), np.full(40, 1)]
+    answer = run(made, np.r_[held, held], words=KeyedWords.seeded(7))
+    found = derived(answer, false_positives=allowed, top=size)
+    some: Any = made.protocol
+    if "messages_per_user" in options:
+        dummies, share = int(answer.counts.values[:-1].sum()) - 6000, 1 / size
+        assert some.randomizer.structure.shared == 0  # each value has a message of its own
+        total, expected = rare(dummies, share, size, allowed)
+        least = total - dummies * share
+    else:
+        own, other = some.law
+        total, expected = rare(6000, other, size, allowed)
+        least = (total - 6000 * other) / (own - other)
+    assert found["threshold"]["estimate"] == pytest.approx(least, rel=1e-6)
+    assert found["threshold"]["false_positives"] == pytest.approx(expected, rel=1e-6)
+    assert found["threshold"]["values"] == size
+    value = answer.estimate.value
+    order = sorted(range(size), key=lambda j: -value[j])
+    passed = [j for j in order if value[j] >= least]
+    assert [one["bin"] for one in found["top"]] == [answer.names[j] for j in passed]
+    assert [one["value"] for one in found["top"]] == [value[j] for j in passed]
+    assert passed[:2] == [size - 1, 3]
+    few = derived(answer, false_positives=allowed, top=1)
+    assert [one["bin"] for one in few["top"]] == [answer.names[order[0]]]
+    assert [one["bin"] for one in derived(answer, top=2)["top"]] == [answer.names[j] for j in order[:2]]
+
+
+@pytest.mark.parametrize("way", ["one", "table"])
+def test_the_weight_and_range_of_a_question_decide_what_its_error_counts(way: str) -> None:
+    """Squared errors as shares of the answers' ranges, by weight: of a mean, a sum, all bins of a list."""
+    questions: list[dict[str, Any]] = [
+        {"name": "age", "ask": "mean", "low": 18, "high": 98, "weight": 5},
+        {"name": "spent", "ask": "sum", "low": -3, "high": 1, "weight": 2},
+        {"name": "diet", "ask": "histogram", "labels": ["meat", "fish", "plants"]},
+    ]
+    protocol: Any = plan("survey", questions=questions, way=way, **ASKED).protocol
+    errors, n = protocol.errors(2000), 2000
+    mean, total, bins = (one / scale**2 for one, scale in zip(errors, (80, 4 * n, n), strict=True))
+    assert protocol.cost(n) == pytest.approx((5 * mean + 2 * total + bins) / 8)
+    assert protocol.mean_squared_error(n) == pytest.approx(sum(errors))
+    assert [one.weight for one in protocol.questions] == [5, 2, 1]
+    if way == "one":
+        assert [protocol.share(t) for t in range(3)] == [5 / 8, 2 / 8, 1 / 8]
+
+
+def test_what_is_said_if_nothing_else_is_asked_for(bins: Result, curve: Result, table: Result) -> None:
+    """95 % for each entry alone, everywhere; quartiles of a distribution, and no others."""
+    usual: Any = {"confidence": 0.95, "simultaneous": False}
+    for answer in (bins, curve, table):
+        low, high = by_hand(answer.estimate, 0.95, 1, together=False)
+        assert [one.low for one in answer] == pytest.approx(low.tolist(), nan_ok=True)
+        assert [one.high for one in answer] == pytest.approx(high.tolist(), nan_ok=True)
+        assert json.dumps(answer.to_dict()) == json.dumps(answer.to_dict(**usual))
+        assert answer.document() == answer.document(**usual)
+        assert answer.to_frame().equals(answer.to_frame(**usual))
+    asked: Any = {"cdf": True, "frequencies": True, "ranges": [f"{bins.names[0]}..{bins.names[2]}"]}
+    assert derived(bins, **asked) == derived(bins, **usual, **asked)
+    found = derived(curve)
+    assert [one["share"] for one in found["quantiles"]] == [0.25, 0.5, 0.75]
+    assert found == derived(curve, **usual, quantiles=(0.25, 0.5, 0.75))
+    assert derived(bins) == derived(table) == {}
+
+
+def test_the_sentences_of_a_guarantee_have_its_own_numbers() -> None:
+    """Seven of ten are honest, some rows were left out: each sentence says of which reports it speaks."""
+    made = plan("histogram", labels=["no", "yes"], n=1000, epsilon=1.0, delta=1e-6, honest_fraction=0.7)
+    answer = run(made, ["no"] * 900 + ["yes"] * 600 + [None] * 300, missing="skip")
+    document = json.loads(json.dumps(answer.document()))
+    planned, realised, alone = stated(document)
+    assert planned == ("once 700 honest reports arrive", "1", "1e-6")
+    assert realised.when == "if at least 1,050 of the 1,500 valid reports (70 %) are from honest users"
+    assert float(realised.epsilon) >= made.epsilon_at(1050) >= 0.99 * float(realised.epsilon)
+    assert (realised.delta, alone.delta) == ("1e-6", "0")
+    assert float(alone.epsilon) >= made.epsilon0 >= 0.99 * float(alone.epsilon)
+    served = document | {"task": "0" * 64}
+    assert stated(served)[1].when == "if at least 1,050 of the 1,800 reports received (58.4 %) are from honest users"
+    assert promise(document) == "(1, 1e-6)-differentially private"
+    assert promise(document | {"guarantee": None}) == "simulation, no guarantee"
+    assert stated(document | {"guarantee": None}) == []
