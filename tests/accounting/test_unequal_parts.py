@@ -68,10 +68,10 @@ def test_unequal_collections_together_are_enclosed_by_what_is_claimed(
         assert together.local_epsilon == pytest.approx(local, rel=1e-12)
         for epsilon in (0.0, 0.3, 1.1):
             truth = worst(each, epsilon)
-            assert truth <= together.delta(epsilon) <= 1.5 * truth + 0.01
+            assert truth <= together.delta(epsilon) <= 1.4 * truth
             least = together.least_delta(epsilon)
             assert least is not None
-            assert 0.3 * truth - 0.02 <= least <= truth
+            assert 0.87 * truth <= least <= truth  # without some rounds it would be half of that
         delta = together.delta(0.3)
         assert together.epsilon(delta) == pytest.approx(0.3, abs=1e-3)
         below = together.least_epsilon(delta)

@@ -4,6 +4,7 @@ The suite of protocols looks at sums over entries; an error that is too small fo
 """
 
 import math
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -32,8 +33,8 @@ from shuffledp.randomizers.response import RandomizedResponse
 
 Reals = NDArray[np.float64]
 RUNS = 20_000
-SEX, REGION = ("sex", Labels(("f", "m"))), ("region", Labels(("east", "north", "west")))
-TABLE = CrossTable((SEX, REGION), Labels(("no", "perhaps", "rarely", "yes")))
+SEX, REGION = ("sex", Labels(("m", "f"))), ("region", Labels(("west", "east", "north")))
+TABLE = CrossTable((SEX, REGION), Labels(("yes", "no", "rarely", "perhaps")))
 
 
 def response(size: int, gamma: float) -> RandomizedResponse:
@@ -159,18 +160,10 @@ def test_every_entry_is_unbiased_and_errs_as_it_says(protocol: OneMessage) -> No
         assert p_variance(found[:, [j]] - mean[j], 1.2 * variance[[j]]) < SIGNIFICANCE
 
 
-def linear_parts(protocol: OneMessage, population: Population) -> tuple[Reals, Reals, Reals]:
-    """What is read off the exact entries, the gradient of that, and the covariances of the entries."""
-    n, (mean, covariance) = population.n, moments(protocol, population)
-    truth = protocol.expected(population)
-    assert mean == pytest.approx(truth, abs=1e-9 * n)
-
-    def read(entries: Reals) -> Reals:
-        return protocol.read(Estimate(value=entries, standard_error=np.zeros(len(entries)), n=n)).value
-
+def slopes_of(read: Callable[[Reals], Reals], truth: Reals, n: int) -> Reals:
+    """How much each number that is read changes with each entry."""
     step = 1e-5 * n
-    slopes = [(read(truth + step * one) - read(truth - step * one)) / (2 * step) for one in np.eye(len(truth))]
-    return read(truth), np.array(slopes), covariance
+    return np.array([(read(truth + step * one) - read(truth - step * one)) / (2 * step) for one in np.eye(len(truth))])
 
 
 @pytest.mark.parametrize("protocol", READ, ids=lambda one: f"{one.kind}, {one.domain}"[:70])
@@ -178,12 +171,24 @@ def test_what_is_read_off_entries_errs_as_it_says(protocol: Any) -> None:
     """Means, sums and surveys: to first order, wherever the range begins and however uneven the groups are."""
     population = rows(protocol, 3000)
     n, truth = population.n, protocol.expected(population)
-    found, slopes, covariance = linear_parts(protocol, population)
-    assert protocol.read_exactly(truth) == pytest.approx(found, rel=1e-9)
-    variance = np.einsum("ij,ik,kj->j", slopes, covariance, slopes)
-    said = protocol.read(Estimate(value=truth, standard_error=protocol.standard_error(truth, n), n=n))
+    mean, covariance = moments(protocol, population)
+    assert mean == pytest.approx(truth, abs=1e-9 * n)
+
+    def estimated(entries: Reals) -> Estimate:
+        return Estimate(value=entries, standard_error=protocol.standard_error(entries, n), n=n)
+
+    def varies(slopes: Reals) -> Reals:
+        return np.asarray(np.einsum("ij,ik,kj->j", slopes, covariance, slopes))
+
+    said = protocol.read(estimated(truth))
+    assert protocol.read_exactly(truth) == pytest.approx(said.value, rel=1e-9)
+    variance = varies(slopes_of(lambda entries: np.asarray(protocol.read(estimated(entries)).value), truth, n))
     assert (said.standard_error**2 >= variance * (1 - 1e-5)).all()
     assert (said.standard_error**2 <= variance * 3).all()
+    assert protocol.also(estimated(truth))  # how many users each group has
+    for title, one in protocol.also(estimated(truth)).items():
+        beside = slopes_of(lambda entries, name=title: protocol.also(estimated(entries))[name].value, truth, n)  # type: ignore[misc]
+        assert one.standard_error**2 == pytest.approx(varies(beside), rel=1e-5)
     stated = protocol.read_error(population)
     if isinstance(protocol, JointTable):
         variance = np.array([part.sum() for part in np.split(variance, [2, 3])])
@@ -215,17 +220,15 @@ def test_no_false_reports_move_what_is_read_by_more_than_is_stated(protocol: Any
 def test_the_margins_and_shares_of_an_uneven_table_are_those_of_its_cells() -> None:
     """Cell by cell: names, counts, and errors by the covariance matrix; no two columns have as many values."""
     protocol = Histogram(response(24, 0.3), TABLE)
-    users = np.random.default_rng(2).integers(5_000, 90_000, 24)
-    n, names = int(users.sum()), [label for _, labels in (SEX, REGION) for label in labels.names]
+    users = np.random.default_rng(2).integers(5_000, 90_000, 24)  # no labels are in the order of the alphabet
+    n = int(users.sum())
     truth, covariance = users.astype(float), protocol.covariance(users.astype(float))
     found = protocol.also(Estimate(value=truth, standard_error=np.zeros(24), n=n))
-    cells = [
-        (s, r, v) for s in ("f", "m") for r in ("east", "north", "west") for v in ("no", "perhaps", "rarely", "yes")
-    ]
+    sexes, regions, values = ("m", "f"), ("west", "east", "north"), ("yes", "no", "rarely", "perhaps")
+    cells = list(product(sexes, regions, values))
     columns = {"sex": 0, "region": 1, "value": 2}
     asked = {title.removeprefix("users by "): one for title, one in found.items() if title.startswith("users by ")}
     assert set(asked) == {"sex", "region", "value", "sex and region", "sex and value", "region and value"}
-    assert len(names) == 5
     for title, estimate in asked.items():
         kept = [columns[name] for name in title.split(" and ")]
         for name, value, error in zip(estimate.names, estimate.value, estimate.standard_error, strict=True):
