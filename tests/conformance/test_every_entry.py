@@ -5,26 +5,30 @@ The suite of protocols looks at sums over entries; an error that is too small fo
 
 import math
 from collections.abc import Callable
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from oracles.chance import SIGNIFICANCE, p_mean, p_variance
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
+from shuffledp.core.words import KeyedWords
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
 from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.registry import PROTOCOLS
+from shuffledp.protocols.sampling import sampled_error
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.survey import Asked
 from shuffledp.protocols.survey_one import OneOfAll
@@ -71,11 +75,11 @@ READ = [
 ]  # fmt: skip
 
 
-def name_of(protocol: OneMessage) -> str:
+def name_of(protocol: Any) -> str:
     return f"{protocol.kind}, {protocol.alphabet} messages"
 
 
-def crowd(protocol: OneMessage, often: int = 1) -> Population:
+def crowd(protocol: OneMessage | DummyCounts, often: int = 1) -> Population:
     """Uneven numbers of people, few of the first value and many of the last, between the points of grids."""
     values = protocol.domain.clean(protocol.domain.samples()).values
     if isinstance(protocol.domain, RealRange):
@@ -260,3 +264,64 @@ def test_one_of_several_questions_errs_entry_by_entry_as_it_says(protocol: OneOf
     assert (protocol.standard_error(truth, population.n) ** 2 >= 0.93 * squared).all()
     for part, forecast in zip(protocol.answers_of(squared), protocol.errors_for(population), strict=True):
         assert part.sum() == pytest.approx(forecast, rel=0.05)
+
+
+@pytest.mark.parametrize("protocol", DummyCounts.examples(), ids=name_of)
+def test_a_liar_with_as_many_messages_as_are_taken_moves_a_count_by_no_more_than_is_stated(
+    protocol: DummyCounts,
+) -> None:
+    """All of them the worst one, in place of an honest user who sent one; each value's estimate in turn."""
+    honest = crowd(protocol)
+    counts = protocol.count(
+        protocol.randomize(np.repeat(honest.values, honest.users), KeyedWords.seeded(2), first_row=0)
+    ).values
+    messages = np.eye(protocol.counters, dtype=np.int64)[:-1]
+    before = protocol.debias(counts, honest.n)
+    moved = [
+        np.abs(protocol.debias(counts - messages[gone] + protocol.most_messages * sent, honest.n) - before).max()
+        for gone in np.flatnonzero(counts[:-1])
+        for sent in messages
+    ]
+    assert 0.5 * protocol.max_shift(honest.n) <= max(moved) <= protocol.max_shift(honest.n) * (1 + 1e-9)
+    assert protocol.tallied(counts[:-1], honest.n).values.tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize("protocol", DummyCounts.examples(), ids=name_of)
+def test_what_dummies_and_true_messages_show_by_chance_is_counted_for_a_threshold(protocol: DummyCounts) -> None:
+    """Of a value that nobody holds, n true messages belong to it with one chance, D dummies with another: at most so often."""
+    honest = crowd(protocol, 30)
+    counts = protocol.count(
+        protocol.randomize(np.repeat(honest.values, honest.users), KeyedWords.seeded(3), first_row=0)
+    )
+    n, dummies, size = honest.n, int(counts.values[:-1].sum()) - honest.n, len(protocol.names)
+    structure = protocol.randomizer.structure
+    taken, share = structure.shared / structure.choices, float(structure.share)
+    statistics: Any = protocol.statistics(protocol.estimate(counts), counts)
+    for allowed in (0.3, 2.0):
+        found = statistics.threshold(allowed)
+        total = round(found.estimate * (1 - taken) + n * taken + dummies * share)
+        true_ones, others = np.arange(n + 1), binom.sf(total - 1 - np.arange(n + 1), dummies, share)
+        exact = size * float(binom.pmf(true_ones, n, taken) @ others)
+        assert exact <= found.false_positives * (1 + 1e-9) <= allowed * (1 + 1e-9)
+        if not taken:
+            assert exact == pytest.approx(found.false_positives, rel=1e-6)
+
+
+SAMPLED = [one for one in LINEAR if one.sampled and one.kind != "text-frequencies"]
+"""Of texts the error depends on who shares a point."""
+
+
+@pytest.mark.parametrize("protocol", SAMPLED, ids=name_of)
+@pytest.mark.parametrize(("n", "asked"), [(5, 2), (6, 5), (7, 1)])
+def test_asking_a_part_of_few_people_errs_as_forecast(protocol: OneMessage, n: int, asked: int) -> None:
+    """All parts of the people, one after the other: the error of their answer as one about everybody."""
+    worst = protocol.worst_sampled(n, 1 - asked / n)
+    people = np.repeat(np.arange(len(worst.values)), worst.users)
+    assert len(people) == n
+    truth, scale = protocol.expected(worst), 1.0 if protocol.entries_average else n / asked
+    squared = []
+    for chosen in combinations(people.tolist(), asked):
+        some = Population(values=worst.values[list(chosen)], users=np.ones(asked, dtype=np.int64))
+        off = float(np.square(scale * protocol.expected(some) - truth).sum())
+        squared.append(scale**2 * protocol.expected_error(some) + off)
+    assert sampled_error(protocol, asked, n) == pytest.approx(np.mean(squared), rel=1e-9)
