@@ -20,6 +20,7 @@ from shuffledp.esa.release import release
 from shuffledp.stores.batch import Batch, Contents
 from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.registry import BACKENDS, open_store, restore_store
+from shuffledp.stores.sqlite import ending
 from shuffledp.stores.sqlite.store import SQLiteStore
 from shuffledp.stores.store import Store
 
@@ -27,6 +28,7 @@ from shuffledp.stores.store import Store
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(releasing, "CHUNK", 7)
+    monkeypatch.setattr(ending, "STEP", 4)
 
 
 @pytest.fixture
@@ -47,6 +49,15 @@ def test_a_registered_store(check: Callable[[Opening], None], opening: Opening) 
 def test_a_registered_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
     """A server takes longer: fewer random histories."""
     suite.does_what_its_model_does(opening, seed)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "seed"),
+    [(kind, seed) for kind in sorted(BACKENDS) for seed in range(1, examples(6) if kind == "sqlite" else full(2, 6))],
+    indirect=["scheme"],
+)
+def test_tasks_in_one_store_have_nothing_to_do_with_each_other(opening: Opening, seed: int) -> None:
+    suite.keeps_tasks_keys_and_windows_apart(opening, seed)
 
 
 def test_a_backup_is_a_store_and_open_batches_are_not_released_twice(

@@ -2,7 +2,8 @@
 
 import hashlib
 import random
-from typing import Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
@@ -130,6 +131,179 @@ def does_what_its_model_does(opening: Opening, seed: int = 0) -> None:
         assert sorted(released(store, number)) == sorted(held)
     assert store.tasks() == {"t": ("{}", 1), "other": ("{}", 2)}
     assert [batch.id for batch in store.history()] == sorted(batch.id for batch in store.history())
+    store.close()
+
+
+class SeveralTasks:
+    """A store of several tasks, keys and windows in a few dicts; nothing of one task has to do with another."""
+
+    def __init__(self, tasks: list[str]) -> None:
+        self.known: dict[str, set[int]] = {task: set() for task in tasks}
+        self.spent: dict[str, set[int]] = {task: set() for task in tasks}
+        self.retired: set[str] = set()
+        self.batches: dict[int, Batch] = {}
+        self.held: dict[int, set[bytes]] = {}
+        self.ended = 0
+
+    def open(self, task: str) -> list[Batch]:
+        return [batch for batch in self.batches.values() if (batch.task, batch.state) == (task, "OPEN")]
+
+    def change(self, number: int, **what: Any) -> None:
+        self.batches[number] = replace(self.batches[number], **what)
+
+    def opened(self, batch: Batch) -> None:
+        """What the store says of a batch that it opened, unless it is open already."""
+        same = [one for one in self.open(batch.task) if one.key == batch.key]
+        if same:
+            assert batch == same[0]
+            return
+        assert batch.id > max(self.batches, default=0)
+        assert (batch.state, batch.count, batch.window, batch.digest) == ("OPEN", 0, batch.id, None)
+        self.batches[batch.id], self.held[batch.id] = batch, set()
+
+    def add(
+        self, store: Store, task: str, sent: list[tuple[int, int]], spending: list[int] | None, keys: dict[int, NextKey],
+        window: int | None, now: float | None,
+    ) -> None:  # fmt: skip
+        """Reports (number, id of a key) as a store and this take them."""
+        names = None if spending is None else [name(one) for one in spending]
+        records = [(name(number), inner(number, key)) for number, key in sent]
+        kept = store.add_reports(task, records, names, keys=keys, window=window, several=now)
+        listed = [batch for batch in self.open(task) if keys.get(batch.key.id) == batch.key]
+        if now is not None and self.open(task):
+            for batch in store.batches(task, "OPEN"):
+                if batch.id not in self.batches:  # opened for a report: it was empty before
+                    assert keys[batch.key.id] == batch.key
+                    assert batch.key.id in {key for _, key in sent}
+                    self.opened(replace(batch, count=0))
+            takes = {batch.key.id: batch.id for batch in self.open(task) if keys.get(batch.key.id) == batch.key}
+            missed = "outdated_key"
+        else:
+            newest = (listed or self.open(task) or [None])[-1]
+            of_window = newest is not None and window in (None, newest.window)
+            takes = {newest.key.id: newest.id} if newest is not None and of_window and newest in listed else {}
+            missed = "outdated_key" if of_window else "batch_collected"
+        for j in sorted(range(len(sent)), key=lambda j: (sent[j][0], j)):
+            number, key = sent[j]
+            if number in self.known[task]:
+                expected = "report_replayed"
+            elif key not in takes:
+                expected = missed
+            elif spending is not None and spending[j] in self.spent[task]:
+                expected = "not_admitted"
+            else:
+                expected = "accepted"
+                self.known[task].add(number)
+                self.held[takes[key]].add(inner(number, key))
+                self.change(takes[key], count=self.batches[takes[key]].count + 1)
+                if spending is not None:
+                    self.spent[task].add(spending[j])
+            assert kept[j] == expected
+
+    def check(self, store: Store) -> None:
+        """Everything that the store says."""
+        assert {batch.id: batch for batch in store.history()} == self.batches
+        assert store.instance().generation == self.ended
+        assert set(store.tasks()) == set(self.known) - self.retired
+        for task in self.known:
+            mine = [batch for batch in self.batches.values() if batch.task == task]
+            assert store.batches(task) == mine
+            for state in ("OPEN", "CLOSING", "RELEASED", "ROLLED_OVER", "DESTROYED"):
+                assert store.batches(task, state) == [batch for batch in mine if batch.state == state]
+
+
+def keeps_tasks_keys_and_windows_apart(opening: Opening, seed: int = 0) -> None:
+    """Random histories of three tasks whose reports and credentials have the same names, with several keys each."""
+    chance, store = random.Random(100 + seed), opening()
+    every = [NextKey(id=j, fingerprint=f"{j}" * 64) for j in range(3)]
+    tasks = ["a", "b", "c"]
+    model = SeveralTasks(tasks)
+    for task in tasks:
+        store.add_task(task, f"of {task}", hop=1, key=every[0], now=0.0)
+        model.opened(store.open_batch(task))
+    for step in range(1, 70):
+        now, key = float(step), chance.choice(every)
+        task = chance.choice([task for task in tasks if task not in model.retired or chance.random() < 0.1] or ["a"])
+        mine = model.open(task)
+        batch = chance.choice(mine) if mine else None
+        does = chance.choice(["add"] * 6 + ["close", "close", "release", "end", "window", "purge", "restart", "retire", "renew"])
+        if does == "add":
+            listed = {one.id: one for one in every if chance.random() < 0.8}
+            if chance.random() < 0.1:
+                listed[0] = NextKey(id=0, fingerprint="f" * 64)
+            sent = [(chance.randrange(90), chance.choice([0, 0, 1, 2])) for _ in range(chance.randrange(1, 12))]
+            spending = [chance.randrange(60) for _ in sent] if chance.random() < 0.5 else None
+            windows = [None, None, *(one.window for one in model.batches.values() if one.task == task)]
+            model.add(store, task, sent, spending, listed, chance.choice(windows), chance.choice([None, None, now]))
+        elif does == "release":
+            for closing in [one for one in store.unfinished() if one.state == "CLOSING"]:
+                found = release(store, closing.id)
+                data = b"".join(store.pieces(closing.id))
+                assert {data[start : start + 71] for start in range(0, len(data), 71)} == model.held[closing.id]
+                assert len(data) == 71 * closing.count
+                assert found.digest == hashlib.sha256(data).hexdigest()
+                model.change(closing.id, state="RELEASED", digest=found.digest)
+        elif does == "purge":
+            for one in [one for one in model.batches.values() if one.state == "RELEASED" and chance.random() < 0.3]:
+                model.change(one.id, purged=True)
+                assert store.purge(one.id) == model.batches[one.id]
+        elif does == "restart":
+            store.close()
+            store = opening()
+        elif batch is None:
+            assert task in model.retired
+            with pytest.raises(InvalidInput, match="retired"):
+                store.retire(task, at_most=99)
+        elif does == "close":
+            least = chance.randrange(1, 15)
+            closed_ = store.start_closing(batch.id, at_least=least, secret=chance.randbytes(32), key=key, now=now)
+            assert (closed_ is not None) == (batch.count >= least)
+            if closed_ is not None:
+                model.change(batch.id, state="CLOSING")
+                model.ended += 1
+                model.opened(next(one for one in store.batches(task, "OPEN") if one.key == key))
+        elif does == "end":
+            below, roll_over = chance.randrange(1, 15), chance.random() < 0.5
+            ended = store.end(batch.id, below=below, roll_over=roll_over, key=key, now=now)
+            assert (ended is not None) == (batch.count < below)
+            if ended is not None and roll_over:
+                assert ended == replace(batch, id=ended.id, state="ROLLED_OVER")
+                model.batches[ended.id] = ended
+                model.change(batch.id, opened=now)
+            elif ended is not None:
+                model.change(batch.id, state="DESTROYED")
+                assert ended == model.batches[batch.id]
+                model.ended += 1
+                model.opened(next(one for one in store.batches(task, "OPEN") if one.key == key))
+        elif does == "window":
+            found = store.open_window(task, key=key, now=now)
+            for one in mine:
+                if one.count == 0 and one.key != key:
+                    model.change(one.id, state="ROLLED_OVER")
+            model.opened(found)
+        elif does == "renew":
+            empty = chance.random() < 0.5
+            store.renew(batch.id, now=now, empty=empty)
+            if not batch.count or not empty:
+                model.change(batch.id, opened=now)
+        elif does == "retire" and step > 40:
+            most = chance.randrange(0, 40)
+            destroyed = store.retire(task, at_most=most)
+            held = sum(one.count for one in mine)
+            assert destroyed == (held if held <= most else None)
+            if destroyed is not None:
+                model.retired.add(task)
+                model.ended += 1
+                for one in mine:
+                    model.change(one.id, state="DESTROYED")
+        model.check(store)
+    for one in model.batches.values():
+        data = b"".join(store.pieces(one.id))
+        expected = model.held[one.id] if one.state == "RELEASED" and not one.purged else set()
+        assert {data[start : start + 71] for start in range(0, len(data), 71)} == expected
+    for task in tasks:  # whatever became of them, the names of its own reports are known, and no others
+        kept = store.add_reports(task, reports(*range(90)), keys={})
+        assert {j for j in range(90) if kept[j] == "report_replayed"} == model.known[task]
     store.close()
 
 
@@ -385,7 +559,7 @@ def is_the_same_for_every_thread(opening: Opening) -> None:
 
 
 CHECKS = [
-    does_what_its_model_does, releases_nothing_below_the_minimum, releases_in_the_order_that_the_permutation_gives,
+    does_what_its_model_does, keeps_tasks_keys_and_windows_apart, releases_nothing_below_the_minimum, releases_in_the_order_that_the_permutation_gives,
     takes_up_an_interrupted_release, gives_bundles_of_all_lengths_back, keeps_all_or_nothing_of_an_upload, has_one_key_per_batch,
     opens_another_window_for_another_key, has_a_batch_for_each_key_of_forwarded_reports, keeps_a_report_in_its_window,
     restarts_an_empty_batch_only, forgets_purged_bytes_and_no_report, takes_nothing_for_a_retired_task,
