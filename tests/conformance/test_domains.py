@@ -5,8 +5,10 @@ Domains are judged as protocols use them: each registered one must be that of so
 
 import json
 import math
+import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,12 @@ from numpy.typing import NDArray
 from oracles.mutation import STRANGE, places, replaced
 from shuffledp import InvalidInput, Policy
 from shuffledp.core.canonical import canonical
+from shuffledp.domains import record
 from shuffledp.domains.domain import STRICT, Clean, Domain
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
 from shuffledp.domains.reals import RealRange
+from shuffledp.domains.record import Record
 from shuffledp.domains.registry import DOMAINS, from_document
 from shuffledp.domains.rows import Rows, line, split_line
 from shuffledp.domains.texts import Texts
@@ -86,12 +90,17 @@ def columns(rows: list[Any]) -> list[Any]:
         pa.array(texts),
         pa.array(texts).dictionary_encode(),
     ]
-    if None not in rows:
+    if None in rows:  # missing in both ways that a column with codes has
+        names = [*dict.fromkeys(text for text in texts if text is not None), None]
+        first = texts.index(None)
+        codes = [None if j == first else names.index(text) for j, text in enumerate(texts)]
+        found += [pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(names))]
+    else:
         found += [np.array(rows)]
         if kind is int:
             found += [np.array(rows, dtype=kind) for kind in (np.uint16, np.int64, np.float64)]
             found += [pa.array(rows, type=kind) for kind in (pa.int32(), pa.uint64(), pa.float64())]
-    elif kind is float:
+    if kind is float:
         found += [np.array([math.nan if row is None else row for row in rows])]
     return found
 
@@ -199,6 +208,76 @@ def check_policies(domain: Domain) -> None:
         domain.check(Policy(outside="clamp", other="x"))
 
 
+def cells_of(domain: Domain) -> list[tuple[str, Domain]]:
+    """The columns that a value is made of."""
+    if isinstance(domain, Record):
+        return list(dict.fromkeys((cell.name, cell.domain) for one in domain.fields for cell in record.cells(one)))
+    return [(column.name, column.domain) for column in domain.columns] if isinstance(domain, Rows) else [("", domain)]
+
+
+def takes(domain: Domain, **policy: Any) -> bool:
+    try:
+        domain.check(Policy(**policy))
+    except InvalidInput:
+        return False
+    return True
+
+
+def check_stand_ins(domain: Domain) -> None:
+    """Each cell that is missing, unknown, too low or too high becomes what is said of its column and kind, wherever it stands."""
+    chance, columns = random.Random(8), cells_of(domain)
+    samples = {name: column.samples() for name, column in columns}
+    lists = [name for name, column in columns if takes(column, other=str(samples[name][-1]))]
+    ends = {
+        name: (min(samples[name]), max(samples[name]))
+        for name, column in columns
+        if name not in lists and takes(column, outside="clamp")
+    }
+    missing_as = {name: found[1] for name, found in samples.items()}
+    other = {name: samples[name][-1] for name in lists}
+
+    def row(cells: dict[str, Any]) -> Any:
+        return cells if len(columns) > 1 else cells[""]
+
+    def stand_in(cells: dict[str, Any]) -> str | None:
+        if isinstance(domain, Record):
+            return json.dumps(cells) if cells else None
+        return line([str(cells.get(name, "")) for name, _ in columns]) if cells else None
+
+    given, settled, gaps, changed = list[Any](), list[Any](), list[int](), Counter[str]()
+    for _ in range(80):
+        cells = {name: chance.choice(found) for name, found in samples.items()}
+        good, gap = dict(cells), 0
+        for name in samples:
+            what = chance.choice(["as it is"] * 5 + ["missing", "odd"])
+            if what == "missing":
+                cells[name], good[name], gap = None, missing_as[name], 1
+            elif what == "odd" and name in lists:
+                cells[name], good[name] = FOREIGN[type(samples[name][0])], other[name]
+                changed["other"] += 1
+            elif what == "odd" and name in ends:
+                side = chance.randrange(2)
+                cells[name], good[name] = (-31337.0, 31337.0)[side], ends[name][side]
+                changed["clamped"] += 1
+        given.append(row(cells))
+        settled.append(row(good))
+        gaps.append(gap)
+    rest = Policy(outside="clamp" if ends else "refuse", other=stand_in(other))
+    expected, kept = domain.clean(settled).values, np.array(gaps) == 0
+    for raw in (given, pa.array(given)):
+        found = domain.clean(raw, replace(rest, missing_as=stand_in(missing_as)))
+        assert found.keep is None
+        assert not found.rejected
+        assert np.array_equal(found.values, expected)
+        skipped = domain.clean(raw, replace(rest, missing="skip"))
+        assert np.array_equal(skipped.keep, kept)
+        assert skipped.rejected == Counter(missing=sum(gaps))
+        assert np.array_equal(skipped.values[kept], expected[kept])
+        if not isinstance(domain, Record):  # which counts a cell for each question that asks for it
+            assert found.adjusted == Counter(missing=sum(gaps)) + changed
+            assert skipped.adjusted == changed
+
+
 def check_document(domain: Domain) -> None:
     """Written, read back, and the same; anything else is refused or is a document of its own."""
     document = domain.document()
@@ -220,7 +299,7 @@ def check_document(domain: Domain) -> None:
 
 
 CHECKS: list[Callable[[Domain], None]] = [
-    check_one_meaning, check_clean_is_clean, check_refusals, check_policies, check_document,
+    check_one_meaning, check_clean_is_clean, check_refusals, check_policies, check_stand_ins, check_document,
 ]  # fmt: skip
 
 

@@ -226,7 +226,9 @@ def keeps_tasks_keys_and_windows_apart(opening: Opening, seed: int = 0) -> None:
         task = chance.choice([task for task in tasks if task not in model.retired or chance.random() < 0.1] or ["a"])
         mine = model.open(task)
         batch = chance.choice(mine) if mine else None
-        does = chance.choice(["add"] * 6 + ["close", "close", "release", "end", "window", "purge", "restart", "retire", "renew"])
+        does = chance.choice(
+            ["add"] * 6 + ["close", "close", "release", "end", "window", "purge", "restart", "retire", "renew"]
+        )
         if does == "add":
             listed = {one.id: one for one in every if chance.random() < 0.8}
             if chance.random() < 0.1:
@@ -559,7 +561,8 @@ def is_the_same_for_every_thread(opening: Opening) -> None:
 
 
 CHECKS = [
-    does_what_its_model_does, keeps_tasks_keys_and_windows_apart, releases_nothing_below_the_minimum, releases_in_the_order_that_the_permutation_gives,
+    does_what_its_model_does, keeps_tasks_keys_and_windows_apart, releases_nothing_below_the_minimum,
+    releases_in_the_order_that_the_permutation_gives,
     takes_up_an_interrupted_release, gives_bundles_of_all_lengths_back, keeps_all_or_nothing_of_an_upload, has_one_key_per_batch,
     opens_another_window_for_another_key, has_a_batch_for_each_key_of_forwarded_reports, keeps_a_report_in_its_window,
     restarts_an_empty_batch_only, forgets_purged_bytes_and_no_report, takes_nothing_for_a_retired_task,
