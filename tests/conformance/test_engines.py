@@ -18,7 +18,7 @@ from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Policy
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Domain
-from shuffledp.engines import csv_file, table
+from shuffledp.engines import csv_file, table, tally, values
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.file import File
@@ -66,10 +66,12 @@ class Cut(Source):
 
 @contextmanager
 def small_batches() -> Iterator[None]:
-    """Files in many pieces."""
+    """Files and columns in many pieces, each of which is randomized in several blocks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "ROWS", 32)
         patch.setattr(csv_file, "_BLOCK", 1 << 9)
+        patch.setattr(tally, "BLOCK", 29)
+        patch.setattr(values, "BLOCK", 47)
         yield
 
 

@@ -1,6 +1,8 @@
 """Rows with numbers of their own: another one for each, or nothing is released; no cell is ever shown."""
 
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ from pyarrow import csv, parquet
 
 from oracles.people import COLOURS, write
 from shuffledp import InvalidInput, KeyedWords, Plan, SystemWords, run, run_file
+from shuffledp.domains.domain import Domain
 from shuffledp.engines import addresses
 from shuffledp.engines.addresses import check_distinct
+from shuffledp.engines.source import Piece, Source
 
 WORDS = KeyedWords.seeded(1)
 ROWS = len(COLOURS)
@@ -73,6 +77,35 @@ def test_many_row_numbers_are_told_apart(monkeypatch: pytest.MonkeyPatch, few: i
     check_distinct(np.array_split(numbers, 7), "it")
     with pytest.raises(InvalidInput, match="same row number"):
         check_distinct([*np.array_split(numbers, 7), numbers[77:78]], "it")
+
+
+class Numbered(Source):
+    """Rows with these numbers, so many in a piece."""
+
+    def __init__(self, numbers: Sequence[int], size: int) -> None:
+        self._numbers, self._size = np.array(numbers, dtype=np.uint64), size
+
+    def pieces(self, domain: Domain) -> Iterator[Piece]:
+        for first in range(0, len(self._numbers), self._size):
+            some = self._numbers[first : first + self._size]
+            yield Piece(["red"] * len(some), first, addresses=some)
+
+    def __str__(self) -> str:
+        return "it"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_a_number_that_comes_twice_is_seen_wherever_pieces_end(histogram: Plan, size: int) -> None:
+    """All ways to number four rows from 0 to 3, and the same far out."""
+    domain = histogram.protocol.domain
+    for numbers in product(range(4), repeat=4):
+        for first in (0, 2**63 - 2):
+            source = Numbered([first + number for number in numbers], size)
+            if len(set(numbers)) == 4:
+                assert sum(len(piece.raw) for piece in source.consecutive(domain)) == 4
+            else:
+                with pytest.raises(InvalidInput, match="same row number"):
+                    list(source.consecutive(domain))
 
 
 def test_row_numbers_need_a_table_and_a_key(histogram: Plan) -> None:

@@ -67,6 +67,23 @@ def test_a_table_remembers_whether_it_was_checked_whose_row_is_whose(
     assert found.unit == ("one row = one person" if user is None else "one row = one person (checked)")
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_table_promises_what_an_answer_to_the_same_rows_does(tmp_path: Path, histogram: Plan, most: int) -> None:
+    """Of people with several rows, too, some of which are more than they may have."""
+    frame = {"colour": list(COLOURS), "who": np.random.default_rng(1).integers(0, 1500, len(COLOURS))}
+    options: dict[str, Any] = {"column": "colour", "user": "who", "max_rows_per_user": most}
+    expected = run(histogram, frame, **options)
+    assert expected.received > expected.n
+    message_table(histogram, FrameRows(frame, **options)).write(tmp_path / "table.parquet")
+    found = read_export(tmp_path / "table.parquet")
+    assert (found.n, found.unit, found.guarantee) == (expected.n, expected.unit, expected.guarantee)
+    assert (found.realised_epsilon, found.realised_honest) == (expected.realised_epsilon, expected.realised_honest)
+    stated = json.loads(parquet.read_schema(tmp_path / "table.parquet").metadata[b"shuffledp"])
+    assert (stated["users"], stated["rows_per_person"]) == (expected.n, most)
+    assert expected.guarantee is not None
+    assert stated["guarantee"]["epsilon"] == expected.guarantee.epsilon
+
+
 def test_the_order_is_secret_and_does_not_depend_on_the_rows(tmp_path: Path, histogram: Plan) -> None:
     values = sorted(COLOURS)
     once = message_table(histogram, Values(values))

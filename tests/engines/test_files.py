@@ -1,6 +1,7 @@
 """Many files that are one table: the same answer as one file, or a clear error and nothing left behind."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -22,6 +23,7 @@ from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.file import File
 from shuffledp.engines.source import Part, Piece
 from shuffledp.engines.tables import files_like
+from shuffledp.engines.tally import Tally
 
 WORDS = KeyedWords.seeded(1)
 ROWS = len(COLOURS)
@@ -186,11 +188,57 @@ def test_many_files_on_the_command_line(tmp_path: Path, mean: Plan) -> None:
 
 def test_files_that_are_named_twice_or_not_at_all_are_refused(tmp_path: Path, mean: Plan) -> None:
     many = cut_up(tmp_path / "parts", ".csv", number=NUMBERS)
-    for wrong in ([], [*many, many[0]]):
+    link = tmp_path / "link.csv"
+    link.symlink_to(many[3])
+    for wrong in ([], [*many, many[0]], [*many, link], [many[1], tmp_path / "parts" / ".." / "parts" / many[1].name]):
         with pytest.raises(InvalidInput, match="Name each once"):
             run_file(mean, wrong, column="number")
     with pytest.raises(InvalidInput, match="the files have no rows"):
         run_file(mean, [many[2], write(tmp_path / "other.csv", {"number": NUMBERS[:0]})], column="number")
+
+
+class Meanwhile:
+    """Reads all, and then something happens to a file before the answer is given."""
+
+    name = "meanwhile"
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        self._happens = happens
+
+    def tally(self, *given: Any, **more: Any) -> Tally:
+        found = Arrow().tally(*given, **more)
+        self._happens()
+        return found
+
+
+def add_a_row(path: Path) -> None:
+    with path.open("a") as file:
+        file.write("5\n")
+
+
+def exchange_two_cells(path: Path) -> None:
+    """As long as before, and written later."""
+    content, before = path.read_text(), path.stat()
+    path.write_text(content[:-8] + content[-8:].replace("1", "2"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+
+
+def put_a_copy_in_its_place(path: Path) -> None:
+    copy, before = path.with_suffix(".copy"), path.stat()
+    copy.write_bytes(path.read_bytes())
+    os.utime(copy, ns=(before.st_atime_ns, before.st_mtime_ns))
+    copy.replace(path)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("how", [add_a_row, exchange_two_cells, put_a_copy_in_its_place, Path.unlink])
+def test_whichever_file_changes_while_it_is_read_and_however_nothing_is_released(
+    tmp_path: Path, mean: Plan, which: int, how: Callable[[Path], object]
+) -> None:
+    many = [write(tmp_path / f"{j}.csv", {"number": some}) for j, some in enumerate(np.array_split(NUMBERS, 3))]
+    assert run_file(mean, many, column="number", engine=Meanwhile(lambda: None)).n == ROWS
+    with pytest.raises(InvalidInput, match="was changed while it was read, so nothing is released"):
+        run_file(mean, many, column="number", engine=Meanwhile(lambda: how(many[which])))
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

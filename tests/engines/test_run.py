@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,10 @@ from shuffledp import (
     run_file,
 )
 from shuffledp.accounting.group import group
+from shuffledp.core.words import EncodingWords, QuestionWords, WordSource
 from shuffledp.engines import csv_file, person_rows, table
 from shuffledp.engines import tally as tally_module
+from shuffledp.engines.export import message_table
 from shuffledp.engines.run import result_of, tally_source
 from shuffledp.engines.tally import tally_rows
 from shuffledp.engines.values import Values
@@ -153,6 +156,18 @@ def test_no_seed_carries_a_guarantee_however_many_rows_a_person_has(rows: int, h
     assert (found.guarantee, found.realised_epsilon, found.realised_honest) == (None, None, None)
     assert (found.spend, found.certificate, found.estimate.guarantee) == (None, None, None)
     assert "simulation" in found.notes[0]
+
+
+@pytest.mark.parametrize("made", [partial(QuestionWords, question=3), EncodingWords, KeyedWords.replayed])
+def test_words_of_other_words_carry_a_guarantee_only_if_those_do(
+    histogram: Plan, made: Callable[[KeyedWords], WordSource]
+) -> None:
+    """Nor is a table of messages made with them."""
+    for words in (made(KeyedWords.seeded(4)), made(KeyedWords.fresh().replayed())):
+        found = run(histogram, list(COLOURS), words=words)
+        assert (found.guarantee, found.realised_epsilon, found.estimate.guarantee) == (None, None, None)
+        with pytest.raises(InvalidInput, match="a table states a guarantee"):
+            message_table(histogram, Values(list(COLOURS)), words=words)
 
 
 @pytest.mark.parametrize("honest_fraction", [1.0, 0.35])
@@ -307,6 +322,27 @@ def test_a_repeated_user_is_refused_without_being_named(tmp_path: Path, mean: Pl
     users[1999] = "user-1999"
     path = write(tmp_path / "people.csv", {"who": users, "number": NUMBERS})
     assert run_file(mean, path, column="number", user="who").unit == "one row = one person (checked)"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_people_are_told_apart_by_the_whole_of_their_names(tmp_path: Path, histogram: Plan, ending: str) -> None:
+    """Which may differ at their ends only, in case, by a blank, or by zeros in front; and equal ones are one person."""
+    ends = [f"{end}{j:04}" for end in ("", "a", "A", "a ") for j in range(300)]
+    names = [f"a person who lives in the town of Anytown, number {end}" for end in ends] + [
+        "7",
+        "07",
+        "7.0",
+        "+7",
+        " 7",
+        "NaN ",
+    ]
+    people = {"who": names, "colour": COLOURS[: len(names)]}
+    assert run_file(histogram, write(tmp_path / f"all{ending}", people), column="colour", user="who").n == len(names)
+    for again in (0, 5, 1203):
+        twice = {"who": [*names, names[again]], "colour": COLOURS[: len(names) + 1]}
+        path = write(tmp_path / f"twice{again}{ending}", twice)
+        with pytest.raises(InvalidInput, match=f"data row {len(names) + 1:,} a user appears again"):
+            run_file(histogram, path, column="colour", user="who")
 
 
 @pytest.mark.parametrize("rows", [128, 1 << 18])
