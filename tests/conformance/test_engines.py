@@ -65,12 +65,12 @@ class Cut(Source):
 
 
 @contextmanager
-def small_batches() -> Iterator[None]:
-    """Files and columns in many pieces, each of which is randomized in several blocks."""
+def small_batches(block: int = 1 << 10) -> Iterator[None]:
+    """Files and columns in many pieces, each of which is randomized in blocks of so many rows at most."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "ROWS", 32)
         patch.setattr(csv_file, "_BLOCK", 1 << 9)
-        patch.setattr(tally, "BLOCK", 29)
+        patch.setattr(tally, "BLOCK", block)
         patch.setattr(values, "BLOCK", 47)
         yield
 
@@ -88,11 +88,11 @@ def row_by_row(protocol: ShuffleProtocol, rows: tuple[Any, ...], policy: Policy,
 
 def check_tally(
     engine: Engine, protocol: ShuffleProtocol, source: Source, rows: list[Any], policy: Policy = STRICT,
-    surplus: list[int] | None = None,
+    surplus: list[int] | None = None, block: int = 1 << 10,
 ) -> None:  # fmt: skip
     expected = row_by_row(protocol, tuple(rows), policy, tuple(surplus or ()))
     heard: list[float] = []
-    with small_batches():
+    with small_batches(block):
         found = engine.tally(protocol, source, WORDS, policy, truth=True, progress=heard.append)
         again = found if engine.name in SLOW else engine.tally(protocol, source, WORDS, policy)
     assert same(found, expected)
@@ -163,7 +163,7 @@ def check_awkward_rows(engine: Engine, folder: Path) -> None:
                 sources.append((File(folder / name, column="x"), []))
                 sources.append((File(folder / name, column="x", user="who", max_rows_per_user=2), SECOND_ROWS))
             for source, surplus in forms(engine, case, sources, at_least=4):
-                check_tally(engine, protocol, source, rows, policy, surplus)
+                check_tally(engine, protocol, source, rows, policy, surplus, block=11)
 
 
 def check_refusals(engine: Engine, folder: Path) -> None:
@@ -219,7 +219,7 @@ def check_addresses(engine: Engine, folder: Path) -> None:
         rows = mixed(protocol)
         in_order = Numbered(rows, list(range(ROWS)), 40)
         for source in forms(engine, case, [in_order, Numbered([rows[j] for j in order], order, 40)]):
-            check_tally(engine, protocol, source, rows)
+            check_tally(engine, protocol, source, rows, block=29)
     rows = mixed(COLOURS)
     data = pa.table({"x": [rows[j] for j in order], "id": order, "who": [f"{j}" for j in order]})
     parquet.write_table(data, folder / "people.parquet", row_group_size=50)
