@@ -84,6 +84,39 @@ def test_a_backup_is_a_store_and_open_batches_are_not_released_twice(
     store.close()
 
 
+def test_whatever_is_open_in_a_backup_is_destroyed_and_what_was_closing_leaves_as_it_would_have(
+    place: Place, opening: Opening, tmp_path: Path
+) -> None:
+    """In every task, under every key; credentials stay spent, and what the tasks are stays known."""
+    store = started(opening())
+    store.add_task("u", "another", hop=2, key=suite.OTHER, now=0.0)
+    store.add_reports("t", reports(1, 2, 3), [name(j) for j in (51, 52, 53)], keys=KEYS)
+    closing = closed(store)
+    both = [*reports(4), (name(5), suite.inner(5, key=1))]
+    assert store.add_reports("t", both, [name(54), name(55)], keys=suite.BOTH, several=1.0) == ["accepted"] * 2
+    assert store.add_reports("u", [(name(6), suite.inner(6, key=1))], [name(56)], keys=suite.BOTH) == ["accepted"]
+    store.backup(tmp_path / "copy")
+    release(store, closing.id)
+    for kept in (True, False):
+        url = place(tmp_path / f"again {kept}")
+        restore_store(tmp_path / "copy", url, nothing_released_since=kept)
+        again = open_store(url, create=False)
+        assert again.tasks() == store.tasks()
+        assert [(batch.id, batch.state) for batch in again.unfinished()] == [(closing.id, "CLOSING")]
+        release(again, closing.id)
+        assert released(again, closing.id) == released(store, closing.id)
+        for task, held in (("t", 2), ("u", 1)):
+            batches = again.batches(task)
+            assert sum(batch.count for batch in batches if batch.state == "OPEN") == (held if kept else 0)
+            assert sum(batch.count for batch in batches if batch.state == "DESTROYED") == (0 if kept else held)
+        assert again.add_reports("t", reports(1, 2, 3, 4, 5), keys=KEYS) == ["report_replayed"] * 5
+        assert again.add_reports("u", reports(6, 1), keys=KEYS) == ["report_replayed", "outdated_key"]
+        spent = again.add_reports("t", reports(*range(60, 66)), [name(j) for j in range(51, 57)], keys=KEYS)
+        assert spent == ["not_admitted"] * 5 + ["accepted"]
+        again.close()
+    store.close()
+
+
 def test_a_store_that_is_not_there(place: Place, tmp_path: Path) -> None:
     url = place(tmp_path / "store")
     for create, read_only in ((False, False), (True, True), (False, True)):
