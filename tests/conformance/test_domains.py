@@ -270,6 +270,7 @@ def check_stand_ins(domain: Domain) -> None:
         assert not found.rejected
         assert np.array_equal(found.values, expected)
         skipped = domain.clean(raw, replace(rest, missing="skip"))
+        assert skipped.keep is not None
         assert np.array_equal(skipped.keep, kept)
         assert skipped.rejected == Counter(missing=sum(gaps))
         assert np.array_equal(skipped.values[kept], expected[kept])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -200,7 +200,7 @@ def test_files_that_are_named_twice_or_not_at_all_are_refused(tmp_path: Path, me
 class Meanwhile:
     """Reads all, and then something happens to a file before the answer is given."""
 
-    name = "meanwhile"
+    name: ClassVar[str] = "meanwhile"
 
     def __init__(self, happens: Callable[[], object]) -> None:
         self._happens = happens

@@ -53,7 +53,7 @@ TURNS = [*TASKS] * 2
 def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Clock, OneTimeTokens | None], Shuffler]:
     """A shuffler of all tasks, served in some order."""
 
-    def opened(clock: Clock, admission: OneTimeTokens | None = None) -> Shuffler:
+    def opened(clock: Clock, admission: OneTimeTokens | None) -> Shuffler:
         shuffler = Shuffler(
             store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock, steady=clock, admission=admission
         )
@@ -84,7 +84,7 @@ def test_each_task_has_its_own_minimum_window_age_keys_and_end(
     opening: Callable[[Clock, OneTimeTokens | None], Shuffler],
 ) -> None:
     clock = Clock()
-    shuffler, begin = opening(clock), clock.now
+    shuffler, begin = opening(clock, None), clock.now
     for name, least in LEAST.items():
         assert shuffler.accept(TASKS[name].id, reports(name, least - 1)) == ["accepted"] * (least - 1)
     assert shuffler.accept(TASKS["inner"].id, reports("inner", 50, INNER.rotated())) == ["outdated_key"] * 50
@@ -119,7 +119,7 @@ def test_each_task_has_its_own_minimum_window_age_keys_and_end(
 def test_a_list_of_keys_is_for_the_task_that_it_was_given_for(
     opening: Callable[[Clock, OneTimeTokens | None], Shuffler],
 ) -> None:
-    shuffler = opening(Clock())
+    shuffler = opening(Clock(), None)
     before = {name: shuffler.store.open_batch(task.id) for name, task in TASKS.items()}
     shuffler.seal_to(TASKS["old"].id, ANALYZERS["old"].rotated().public())
     shuffler.tick()

@@ -179,7 +179,7 @@ class SeveralTasks:
             takes = {batch.key.id: batch.id for batch in self.open(task) if keys.get(batch.key.id) == batch.key}
             missed = "outdated_key"
         else:
-            newest = (listed or self.open(task) or [None])[-1]
+            newest = next(reversed(listed or self.open(task)), None)
             of_window = newest is not None and window in (None, newest.window)
             takes = {newest.key.id: newest.id} if newest is not None and of_window and newest in listed else {}
             missed = "outdated_key" if of_window else "batch_collected"
