@@ -2,7 +2,11 @@
 
 import hashlib
 import random
+import sqlite3
+import tempfile
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -204,6 +208,8 @@ class SeveralTasks:
         """Everything that the store says."""
         assert {batch.id: batch for batch in store.history()} == self.batches
         assert store.instance().generation == self.ended
+        interrupted = [batch for batch in self.batches.values() if batch.state == "CLOSING"]
+        assert store.unfinished() == interrupted  # of all others that ended the records are erased
         assert set(store.tasks()) == set(self.known) - self.retired
         for task in self.known:
             mine = [batch for batch in self.batches.values() if batch.task == task]
@@ -238,13 +244,13 @@ def keeps_tasks_keys_and_windows_apart(opening: Opening, seed: int = 0) -> None:
             windows = [None, None, *(one.window for one in model.batches.values() if one.task == task)]
             model.add(store, task, sent, spending, listed, chance.choice(windows), chance.choice([None, None, now]))
         elif does == "release":
-            for closing in [one for one in store.unfinished() if one.state == "CLOSING"]:
-                found = release(store, closing.id)
-                data = b"".join(store.pieces(closing.id))
-                assert {data[start : start + 71] for start in range(0, len(data), 71)} == model.held[closing.id]
-                assert len(data) == 71 * closing.count
+            for one in store.unfinished():
+                found = release(store, one.id)
+                data = b"".join(store.pieces(one.id))
+                assert {data[start : start + 71] for start in range(0, len(data), 71)} == model.held[one.id]
+                assert len(data) == 71 * one.count
                 assert found.digest == hashlib.sha256(data).hexdigest()
-                model.change(closing.id, state="RELEASED", digest=found.digest)
+                model.change(one.id, state="RELEASED", digest=found.digest)
         elif does == "purge":
             for one in [one for one in model.batches.values() if one.state == "RELEASED" and chance.random() < 0.3]:
                 model.change(one.id, purged=True)
@@ -303,6 +309,18 @@ def keeps_tasks_keys_and_windows_apart(opening: Opening, seed: int = 0) -> None:
         data = b"".join(store.pieces(one.id))
         expected = model.held[one.id] if one.state == "RELEASED" and not one.purged else set()
         assert {data[start : start + 71] for start in range(0, len(data), 71)} == expected
+    for batch_id in [one.id for one in store.unfinished()]:
+        release(store, batch_id)
+    if "a" not in model.retired:
+        store.retire("a", at_most=1 << 40)
+    with tempfile.TemporaryDirectory() as folder:  # a backup is the same of all kinds of stores
+        store.backup(Path(folder) / "copy")
+        with closing(sqlite3.connect(Path(folder) / "copy")) as copy:
+            collecting = copy.execute("SELECT batch, count(*) FROM sealed GROUP BY batch").fetchall()
+            spending = copy.execute("SELECT count(*) FROM spending JOIN task ON number = task WHERE retired").fetchone()
+    opened = [one for task in tasks for one in store.batches(task, "OPEN")]
+    assert dict(collecting) == {one.id: one.count for one in opened if one.count}  # nothing is left of any other
+    assert spending == (0,)
     for task in tasks:  # whatever became of them, the names of its own reports are known, and no others
         kept = store.add_reports(task, reports(*range(90)), keys={})
         assert {j for j in range(90) if kept[j] == "report_replayed"} == model.known[task]
