@@ -42,6 +42,8 @@ export interface Task {
   window: number;
   /** Number of shufflers on the way. */
   hops: number;
+  /** How many reports one person makes at most: Infinity if the plan is not of rounds. */
+  most: number;
 }
 
 /** Where random words come from; the system's unless told. */
@@ -108,7 +110,7 @@ export class Client {
 }
 
 export class ShuffledpError extends Error {
-  kind: "invalid" | "untrusted" | "too_soon" | "refused" | "not_delivered" | "storage";
+  kind: "invalid" | "untrusted" | "too_soon" | "no_more" | "refused" | "not_delivered" | "storage";
   /** When the next report may be made (too_soon). */
   next?: Date;
   /** What the shuffler says of the report (refused). */

@@ -41,7 +41,7 @@ class Gap:
 TRUTH = ("test_the_truth_is_never_outside_the_best_enclosure", "test_the_truth_is_never_outside_what_any_bound_claims")
 BOUNDS, RANDOMIZERS = "Bounds", "What runs"
 ROUNDS, ESTIMATES, PLANS, SERVICE = "Rounds, groups, budgets", "Estimates", "Plans and files", "Service"
-AUDITS = "Audits"
+AUDITS, VERIFIED = "Audits", "What is confirmed"
 
 CLAIMS = (
     Claim(
@@ -167,6 +167,16 @@ CLAIMS = (
     ),
     Claim(
         BOUNDS,
+        "Numbers of every kind say the same, and what is no double is rounded, where it comes in, to the side that claims less",
+        ("docs/maths/solver.md",),
+        (
+            "test_every_kind_of_number_says_the_same",
+            "test_what_is_no_number_is_refused_by_name",
+            "test_what_is_promised_is_never_less_private_than_what_was_asked_for",
+        ),
+    ),
+    Claim(
+        BOUNDS,
         "Other tools say the same wherever they can be asked: one user, an explicit pair of laws, a local randomizer",
         ("docs/other-tools.md",),
         (
@@ -215,6 +225,39 @@ CLAIMS = (
         ),
     ),
     Claim(
+        ROUNDS,
+        "All rounds of a plan are proved together, and again whenever it is read",
+        ("docs/over-time.md", "docs/maths/composition.md"),
+        (
+            "test_one_round_proves_rounds_only_at_its_own_delta",
+            "test_rounds_are_composed_and_not_only_their_epsilons_added_up",
+            "test_rounds_that_are_not_proved_are_no_plan",
+            "test_what_rounds_have_spent_relies_on_honest_reports_only",
+        ),
+    ),
+    Claim(
+        ROUNDS,
+        "Releases of unequal parts, sizes and rounds cost together what the accountant composes, in whatever order they came",
+        ("docs/maths/composition.md",),
+        (
+            "test_releases_cost_what_they_cost_one_by_one_in_any_order",
+            "test_a_cheap_release_does_not_hide_a_dear_one",
+            "test_several_messages_in_several_rounds_are_as_many_releases",
+            "test_a_release_relies_on_honest_reports_only",
+            "test_all_answers_are_composed_in_whatever_order_they_were_given",
+            "test_one_that_cannot_be_composed_makes_all_of_them_add_up",
+        ),
+    ),
+    Claim(
+        ROUNDS,
+        "A person makes no more reports than the rounds of a task allow, whatever a shuffler announces",
+        ("docs/over-time.md",),
+        (
+            "test_a_window_that_is_dropped_is_a_report_all_the_same",
+            "test_its_own_tests_and_the_shipped_vectors_pass_in_node",
+        ),
+    ),
+    Claim(
         RANDOMIZERS,
         "Messages follow the very law that is accounted for, to the last of 64 bits",
         ("docs/maths/blankets.md",),
@@ -244,6 +287,43 @@ CLAIMS = (
         "Real runs use the system's randomness; seeded ones carry no guarantee",
         ("docs/threat-model.md",),
         ("test_t22_clients_use_the_systems_randomness_alone", "test_seeded_randomness_carries_no_guarantee"),
+    ),
+    Claim(
+        RANDOMIZERS,
+        "A key randomizes one release: two under one key would show how their data differ",
+        ("docs/threat-model.md", "docs/faq.md"),
+        (
+            "test_words_of_one_release_are_refused_for_another",
+            "test_it_is_the_key_that_is_remembered_and_each_half_of_it",
+            "test_a_copy_randomizes_no_release",
+            "test_of_two_runs_at_once_one_gets_the_words",
+            "test_copies_in_other_processes_randomize_no_release_of_their_own",
+            "test_a_run_that_fails_has_used_its_words",
+            "test_a_run_is_repeated_without_a_guarantee",
+            "test_a_key_that_was_used_without_a_guarantee_gets_none_afterwards",
+            "test_a_second_report_under_the_same_key_is_refused",
+        ),
+    ),
+    Claim(
+        RANDOMIZERS,
+        "What a value is does not depend on the kind of column, label or number it comes in; who gave no answer is never counted as one",
+        ("docs/run.md",),
+        (
+            "test_columns_of_every_kind_say_the_same",
+            "test_who_gave_no_answer_is_never_counted",
+            "test_labels_that_nearly_match_are_said_to_and_can_be_matched_loosely",
+            "test_labels_that_are_alike_cannot_be_matched_loosely",
+            "test_what_is_not_listed_is_refused_without_being_shown",
+        ),
+    ),
+    Claim(
+        RANDOMIZERS,
+        "Which rows of a person count beyond their share does not depend on values",
+        ("docs/run.md", "docs/spark.md"),
+        (
+            "test_rows_beyond_a_persons_share_are_left_out_and_the_rest_accounted_for",
+            "test_a_persons_first_rows_are_those_with_the_least_row_numbers",
+        ),
     ),
     Claim(
         ESTIMATES,
@@ -295,6 +375,126 @@ CLAIMS = (
             "test_nothing_is_released_below_the_minimum_whatever_a_protocol_counts",
             "test_too_few_rows_release_nothing",
             "test_a3_nothing_below_min_batch_is_ever_released",
+        ),
+    ),
+    Claim(
+        PLANS,
+        "Whatever is planned is written, read, verified and run",
+        ("docs/run.md",),
+        (
+            "test_what_is_planned_is_written_loaded_verified_and_run",
+            "test_every_question_and_every_family_is_among_them",
+            "test_the_same_on_the_command_line",
+        ),
+    ),
+    Claim(
+        PLANS,
+        "Equal documents are read alike, whoever wrote them; what parsers could read differently, or is nested without end, is refused",
+        ("docs/wire.md", "docs/threat-model.md"),
+        (
+            "test_every_file_of_earlier_versions",
+            "test_what_is_verified",
+            "test_what_is_composed",
+            "test_tasks_in_javascript",
+            "test_the_header_of_an_exported_table",
+            "test_ledgers",
+            "test_what_parsers_read_differently",
+            "test_no_command_reads_such_json",
+            "test_no_command_reads_such_toml",
+            "test_no_reader_of_objects_does",
+        ),
+    ),
+    Claim(
+        PLANS,
+        "Files of earlier versions are read and verified, and their plans make the same messages under the same key",
+        ("docs/stability.md",),
+        (
+            "test_a_plan_is_read_and_its_messages_are_the_same",
+            "test_a_plan_and_its_result_are_verified",
+            "test_certificates_are_verified",
+            "test_an_exported_table_is_read",
+            "test_a_service_goes_on",
+        ),
+    ),
+    Claim(
+        PLANS,
+        "A table of messages says no more than its messages: nothing of values, nor of the order or number of people who have none",
+        ("docs/run.md",),
+        (
+            "test_the_order_is_secret_and_does_not_depend_on_the_rows",
+            "test_a_table_says_nothing_of_rejected_or_adjusted_values",
+            "test_nobody_is_left_out_of_a_table_for_want_of_a_value",
+            "test_a_table_has_no_guarantee_that_its_words_do_not_give",
+            "test_a_table_of_the_former_version_says_what_it_may_leave_out",
+            "test_an_edited_table_is_refused",
+            "test_a_table_gives_the_answer_of_its_messages",
+        ),
+    ),
+    Claim(
+        PLANS,
+        "Whoever writes a query learns nothing exact about a person from results, tables and errors, if its answers are settled in advance",
+        ("docs/run.md", "docs/threat-model.md"),
+        (
+            "test_where_all_is_settled_results_tell_nothing_but_messages",
+            "test_all_refusals_are_alike",
+            "test_answers_of_a_function_are_refused_alike",
+            "test_nobody_is_left_out_by_a_query",
+            "test_tables_of_neighbours_state_the_same",
+            "test_a_result_says_which_of_its_numbers_are_exact",
+        ),
+    ),
+    Claim(
+        VERIFIED,
+        "A certificate is confirmed only if its claim was proved, by other means than the accountant's, in exactly its words",
+        ("docs/certificates.md", "docs/maths/cushion.md"),
+        (
+            "test_a_forged_certificate_is_confirmed_only_if_it_is_true",
+            "test_nothing_below_the_truth_is_confirmed",
+            "test_nothing_below_the_certified_lower_end_is_confirmed",
+            "test_words_that_say_something_else_are_refused",
+            "test_what_is_certain_to_be_small_is_not_left_out",
+            "test_claims_are_confirmed_and_0_2_percent_better_ones_are_not",
+        ),
+    ),
+    Claim(
+        VERIFIED,
+        "What is confirmed of a plan, task or result is the whole promise, and what is printed is what was proved",
+        ("docs/certificates.md",),
+        (
+            "test_a_plan_that_was_edited_is_confirmed_only_if_it_is_true",
+            "test_a_task_that_was_edited_is_confirmed_only_if_it_is_true",
+            "test_a_result_that_was_edited_is_confirmed_only_if_it_is_true",
+            "test_there_are_five_hundred_forgeries_without_those_of_certificates",
+            "test_the_forgeries_of_old_are_refused",
+            "test_a_document_that_is_several_at_once_is_none",
+            "test_a_result_is_compared_with_its_plan_and_its_task",
+            "test_people_with_several_rows_need_the_plan",
+            "test_what_was_proved_is_printed_and_what_was_not",
+            "test_a_claim_that_is_not_proved_is_not_printed_as_one",
+        ),
+    ),
+    Claim(
+        VERIFIED,
+        "Certificates and the accountant take the same randomizers, and refuse the same",
+        ("docs/certificates.md", "docs/maths/mixtures.md"),
+        (
+            "test_every_kind_is_known_to_both",
+            "test_both_take_the_same_pairs_of_questions",
+            "test_both_refuse_the_same_odd_values",
+            "test_a_mixture_with_a_part_of_which_it_is_not_known_what_equal_inputs_show_is_refused",
+        ),
+    ),
+    Claim(
+        VERIFIED,
+        "Whatever a document says, `verify` raises nothing and comes to an end",
+        ("docs/certificates.md",),
+        (
+            "test_huge_claims_come_to_an_end",
+            "test_a_proof_that_takes_too_much_is_given_up",
+            "test_every_method_counts_before_it_sums_up",
+            "test_odd_fields_are_refused",
+            "test_what_is_nested_too_deeply_is_refused",
+            "test_verify_refuses_them",
         ),
     ),
     Claim(
@@ -352,6 +552,72 @@ CLAIMS = (
     ),
     Claim(
         SERVICE,
+        "A backup, a copy, an earlier state or a second name of a store is not served, so that no batch is released twice and no report lost",
+        ("docs/service.md", "docs/threat-model.md"),
+        (
+            "test_a47_a_backup_is_not_served",
+            "test_a47_neither_a_copy_nor_an_earlier_state_of_the_file_is_served",
+            "test_a_copy_of_the_file_is_refused",
+            "test_a_copy_of_the_tables_is_refused",
+            "test_a_store_that_was_set_back_releases_nothing_again",
+            "test_the_witness_knows_before_anything_is_released",
+            "test_a_store_that_was_moved_is_not_served_beside_the_new_one",
+            "test_a48_a_store_with_two_names_or_no_content_is_not_served",
+            "test_a_file_that_is_mounted_by_itself_is_refused",
+        ),
+    ),
+    Claim(
+        SERVICE,
+        "Nobody is opened twice, and a result counts on no more honest reports than its new ones may hold",
+        ("docs/threat-model.md", "docs/service.md"),
+        (
+            "test_an_analyzer_opens_nobody_twice_when_a_shuffler_released_them_twice",
+            "test_a_batch_that_is_released_again_with_a_few_people_more_does_not_show_them",
+            "test_the_realised_epsilon_counts_on_no_more_honest_reports_than_the_plan_assumes",
+        ),
+    ),
+    Claim(
+        SERVICE,
+        "No sender takes the connections, the bytes or the rate of the others, and a limit is never exceeded",
+        ("docs/service.md", "docs/threat-model.md"),
+        (
+            "test_sixty_six_slow_uploads_leave_room_for_everybody_else",
+            "test_slow_uploads_from_one_address_keep_nobody_else_from_reporting",
+            "test_silent_connections_from_one_address_keep_nobody_else_from_connecting",
+            "test_one_sender_does_not_use_up_the_rate_of_everybody",
+            "test_an_upload_with_more_than_a_rate_allows_in_its_window_is_refused_whole",
+            "test_what_is_dealt_is_never_more_than_the_rate",
+            "test_a_head_above_64_kib_is_refused_however_it_arrives",
+            "test_a_store_that_may_not_grow_is_not_ready_and_fills_no_log",
+        ),
+    ),
+    Claim(
+        SERVICE,
+        "A hostile shuffler gets 200 MB and a minute of those who ask it, and hands them no other batch than it announced",
+        ("docs/threat-model.md", "docs/service.md"),
+        (
+            "test_every_exchange_with_a_hostile_shuffler_ends_with_a_clear_error",
+            "test_a49_a_hostile_shuffler_gets_no_more_than_200_megabytes",
+            "test_a49_what_a_hostile_shuffler_can_delay_ends_within_a_minute",
+            "test_what_is_announced_is_compared_with_the_task_and_with_what_arrives",
+            "test_what_has_arrived_of_a_batch_buys_time_and_a_refusal_buys_none",
+        ),
+    ),
+    Claim(
+        SERVICE,
+        "No text of others forges a line of ours, and processes that hold keys leave no core dump",
+        ("docs/threat-model.md",),
+        (
+            "test_a50_whatever_text_of_a_task_is_replaced_it_is_refused_or_shown_safely",
+            "test_a50_no_task_is_made_with_a_name_that_is_not_one_line_of_printable_characters",
+            "test_nothing_that_a_document_says_steers_the_terminal",
+            "test_what_a_shuffler_says_is_shown_as_escapes",
+            "test_commands_that_hold_keys_leave_no_core_dump",
+            "test_a_shuffler_and_its_helpers_leave_no_core_dumps",
+        ),
+    ),
+    Claim(
+        SERVICE,
         "The JavaScript client sends the very bits that the Python one would",
         ("docs/wire.md",),
         (
@@ -387,6 +653,22 @@ GAPS = (
     Gap(
         "An audit of a service has time for some hundred batches: it notices a message that can be told from the others, and says that it is under-powered for the epsilon of the crowd ([audits](audit.md)).",
         ("docs/audit.md", "*under-powered*"),
+    ),
+    Gap(
+        "`verify` proves promises. That the estimates of a result are those of its reports, who the people are and whom to trust is not proved, and it says so ([certificates](certificates.md)).",
+        ("src/shuffledp/verification/results.py", "the estimates"),
+    ),
+    Gap(
+        "Two programs that are given the same key, and a store that is set back together with its witness, are not noticed ([known issues](known-issues.md)).",
+        ("docs/known-issues.md", "sets back a store together with its witness"),
+    ),
+    Gap(
+        "That a query fails, how long a run takes, and the numbers of rows that a run leaves out or adjusts are exact: results say which of their numbers are ([queries](run.md)).",
+        ("docs/run.md", "That there *was* an error is an exact bit"),
+    ),
+    Gap(
+        "The image of a shuffler was not built by the tests, and its base is as good as the digest that it is given ([service](service.md)).",
+        ("docs/deploy/Containerfile", "FROM ${BASE}"),
     ),
     Gap(
         "Arb's balls, Python's whole numbers, the HPKE and AES of `cryptography`, IEEE doubles and the system's randomness are relied on.",

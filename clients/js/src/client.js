@@ -132,7 +132,7 @@ export class Client {
       throw invalid(`this shuffler wants a credential of ${served.credential} bytes; got ${credential.length}.`);
     }
     if (report) return { report, fresh: false };
-    pace(entries, served.task.window, this.#now());
+    pace(entries, served.task, this.#now());
     const made = await this.#sealed(await messagesFor(served.task.protocol, value, this.#words), served);
     keep(entries, made);
     return { report: made, fresh: true };

@@ -41,11 +41,16 @@ export class Diary {
 }
 
 /**
- * Note a new report, or refuse it before its time. From the first report on, time is cut into periods of `seconds`: one report
- * for each that begins after the last. Periods that pass unused are gone, so that a server gains nothing by waiting.
+ * Note a new report, or refuse it: before its time, or after all that one person may make. From the first report on, time is
+ * cut into periods of the length of a window: one report for each that begins after the last. Periods that pass unused are
+ * gone, so that a server gains nothing by waiting.
  */
-export function pace(entries, seconds, now) {
+export function pace(entries, { window: seconds, most }, now) {
   if (!Number.isFinite(now)) throw new ShuffledpError("invalid", "the clock shows no time. Set it.");
+  if (entries.fresh >= most) {
+    const taken = `this task takes at most ${most} ${most === 1 ? "report" : "reports"} of one person`;
+    throw new ShuffledpError("no_more", `${taken}, and yours are made. Do not report again.`);
+  }
   const first = entries.first ?? now;
   const period = Math.floor((now - first) / (seconds * 1000));
   if (entries.period !== null && period <= entries.period) {

@@ -5,6 +5,7 @@
  *   invalid        an argument or a document is not what it should be
  *   untrusted      the shuffler shows something that the caller did not agree to: nothing was sealed or sent
  *   too_soon       one report per window, by this device's own clock
+ *   no_more        all reports are made that the task takes of one person
  *   refused        the shuffler does not take the report; `outcome` says why
  *   not_delivered  the shuffler could not be reached; submit again, and the same report is sent
  *   storage        what was reported before cannot be read or written, so nothing was reported

@@ -22,6 +22,8 @@ const FIELDS = [
 ];
 const PLAN_FIELDS = ["version", "protocol", "guarantee", "min_batch", "sha256"];
 const IF_SAID = ["over_time", "wording"];
+const MOST_ROUNDS = 1e5;
+const ROUNDS_FIELDS = ["kind", "rounds", "per_person", "epsilon", "delta"];
 const WORDING_FIELDS = ["title", "question", "unit"];
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u; // steers a terminal, reorders a line, ends it or is not seen
 const JOINERS = /[\u200c\u200d]/g; // but these are how some languages are written
@@ -32,7 +34,7 @@ export async function taskId(document) {
 }
 
 /**
- * The task of that id, ready to use: {id, document, protocol, window, hops}.
+ * The task of that id, ready to use: {id, document, protocol, window, hops, most}. One person makes at most `most` reports.
  * The guarantee itself was proved when the plan was made; check an id with `shuffledp task show` before you publish it.
  */
 export async function verifyTask(document, id) {
@@ -50,7 +52,7 @@ export async function verifyTask(document, id) {
   if (
     !exactly(document, FIELDS) ||
     !exactly(plan, [...PLAN_FIELDS, ...IF_SAID.filter((name) => Object.hasOwn(plan, name))]) ||
-    !(plan.over_time === undefined || isObject(plan.over_time)) ||
+    !(plan.over_time === undefined || areRounds(plan.over_time)) ||
     !worded(plan.wording) ||
     !whole(window, 1, A_YEAR) ||
     !whole(oldest, window, A_YEAR) ||
@@ -58,11 +60,23 @@ export async function verifyTask(document, id) {
   ) {
     throw invalid("this is not a task. Make one with shuffledp task new.");
   }
+  const most = plan.over_time?.per_person ?? Infinity;
   const { sha256: stated, ...body } = plan;
   if (toHex(await sha256(canonical(body))) !== stated) {
     throw invalid("the plan does not match its SHA-256: it was edited. Make a new one with shuffledp plan.");
   }
-  return { id, document, protocol: readProtocol(plan.protocol), window, hops: shufflers.length };
+  return { id, document, protocol: readProtocol(plan.protocol), window, hops: shufflers.length, most };
+}
+
+/** What a plan of several rounds says of them: what they guarantee together is for whoever takes part in so many at most. */
+function areRounds(said) {
+  return (
+    isObject(said) &&
+    exactly(said, ROUNDS_FIELDS) &&
+    said.kind === "rounds" &&
+    whole(said.rounds, 1, MOST_ROUNDS) &&
+    whole(said.per_person, 1, said.rounds)
+  );
 }
 
 /** Whether a text can be shown to people: one line, in which every letter is where it seems to be. */

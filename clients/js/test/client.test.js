@@ -137,6 +137,34 @@ test("a server that names new windows gets one report per window of this device'
   assert.equal(words.made, 3);
 });
 
+const ROUNDS = { kind: "rounds", rounds: 10, per_person: 2, epsilon: 2, delta: 1e-6 };
+
+test("where a person takes part in some rounds only, no more reports are made than that", async () => {
+  const { shuffler, client, words, clock } = await setUp({ rounds: ROUNDS });
+  await client.submit("a");
+  clock.now += 60_000;
+  shuffler.window = 2;
+  shuffler.answers = [undefined, ...Array(8).fill(lost)];
+  await assert.rejects(client.submit("b"), { kind: "not_delivered" });
+  assert.deepEqual(await client.submit("b"), { window: 2, earlier: true }); // one that waits is sent all the same
+  for (let window = 3; window < 13; window++) {
+    shuffler.window = window;
+    clock.now += 60_000;
+    await assert.rejects(client.submit("a"), { kind: "no_more", message: /at most 2 reports of one person/ });
+  }
+  assert.equal(words.made, 2);
+  assert.equal((await client.describe()).task.most, 2);
+});
+
+test("rounds that do not say how often a person may report are no task", async () => {
+  const { per_person: _, ...without } = ROUNDS;
+  const odd = [{ per_person: 0 }, { per_person: 11 }, { per_person: "2" }, { rounds: 1e6 }, { kind: "weeks" }, { more: 1 }];
+  for (const rounds of [without, [], null, ...odd.map((change) => ({ ...ROUNDS, ...change }))]) {
+    const { client } = await setUp({ rounds });
+    await assert.rejects(client.submit("a"), { kind: "invalid" });
+  }
+});
+
 test("when the shuffler's keys change the same inside gets a new wrapping", async () => {
   const { shuffler, client, words } = await setUp();
   shuffler.answers = [undefined, async () => void (shuffler.own = await party("shuffler", 1))];

@@ -42,12 +42,13 @@ const HISTOGRAM = {
 };
 
 /** A task document; its plan is a histogram on three labels unless told. */
-export async function taskDocument({ protocol = {}, window = 60, shufflers = ["Alpha"] } = {}) {
+export async function taskDocument({ protocol = {}, window = 60, shufflers = ["Alpha"], rounds } = {}) {
   const body = {
     version: 3,
     protocol: { ...HISTOGRAM, ...protocol },
     guarantee: { epsilon: 1, delta: 1e-6, n: 100, bound: "best", adjacency: "replace-one" },
     min_batch: 100,
+    ...(rounds === undefined ? {} : { over_time: rounds }),
   };
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", canonical(body)));
   return {
