@@ -12,7 +12,7 @@ from shuffledp.cli.tables import aligned
 from shuffledp.core.installed import extras, install_command, installed_version
 
 _GIVES: Final = {
-    "": "account, curve, compose, plan, verify, audit",
+    "": "account, curve, compose, plan, compare, verify, audit",
     "all": "everything but Spark and the demo's data",
     "demo": "the data of make demo",
     "figures": "pictures and pages: --plot, --report, figures",
