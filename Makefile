@@ -3,13 +3,15 @@ PYTHON ?= python3
 UV_VERSION := 0.13.7
 UV := .uv/$(UV_VERSION)/bin/uv
 RUN := .venv/bin/
+VENV := .venv/pyvenv.cfg
+DEMO := .venv/.demo
 READY := .venv/.ready
 SPARK := .venv/.spark
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test test-all check bench mutants format docs site soundness licences lock package clean browser postgres java
+.PHONY: demo test test-all test-versions check bench mutants format docs site soundness licences lock package clean browser postgres java
 
-demo: $(READY)
+demo: $(DEMO)
 	$(RUN)python examples/demo.py
 
 test: $(SPARK) browser postgres java
@@ -17,6 +19,11 @@ test: $(SPARK) browser postgres java
 
 test-all: $(SPARK) browser postgres java
 	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto --dist loadgroup
+
+# The fast tests at the lowest versions of what is needed, at the locked ones and at the newest, on three versions of Python.
+PYTHONS ?= 3.11 3.12 3.13
+test-versions: $(UV)
+	$(PYTHON) tools/versions.py $(UV) $(PYTHONS)
 
 check: $(READY)
 	$(RUN)ruff format --check .
@@ -39,10 +46,21 @@ $(UV):
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "shuffledp needs Python 3.11 or newer: set PYTHON=...")'
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .uv/$(UV_VERSION) uv==$(UV_VERSION)
 
-$(READY): $(UV) requirements/lock.txt pyproject.toml
-	$(UV) venv --quiet --clear --python $(PYTHON) .venv
-	$(UV) pip sync --quiet --python .venv --require-hashes requirements/lock.txt
-	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+$(VENV): | $(UV)
+	$(UV) venv --quiet --python $(PYTHON) .venv
+
+EDITABLE = $(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+
+# What the demo needs is a part of what development needs, at the same versions: nothing is removed for it.
+$(DEMO): requirements/demo.txt pyproject.toml | $(VENV)
+	$(UV) pip install --quiet --python .venv --require-hashes --requirements requirements/demo.txt
+	$(EDITABLE)
+	touch $@
+
+# Spark stays, if it is there.
+$(READY): requirements/lock.txt pyproject.toml | $(VENV)
+	$(UV) pip sync --quiet --python .venv --require-hashes requirements/lock.txt $(if $(wildcard $(SPARK)),requirements/spark.txt)
+	$(EDITABLE)
 	touch $@
 
 # Only the tests and benchmarks need Spark.
@@ -87,13 +105,19 @@ soundness: $(SPARK) browser postgres java
 licences: $(READY)
 	$(RUN)python tools/licences.py
 
-EXTRAS := all demo
+# Newer versions of everything; UPGRADE= keeps the pins, and only does what pyproject.toml asks for.
+UPGRADE ?= --upgrade
 LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
+LOCKED = $(LOCK) $(UPGRADE) --constraint requirements/lock.txt
 lock: $(UV)
-	$(LOCK) --upgrade $(EXTRAS:%=--extra %) --group dev pyproject.toml --output-file requirements/lock.txt
-	$(LOCK) --upgrade --extra spark --constraint requirements/lock.txt pyproject.toml --output-file requirements/spark.txt
-	$(LOCK) --upgrade --extra service --extra postgres --constraint requirements/lock.txt pyproject.toml --output-file requirements/service.txt
-	$(LOCK) --upgrade --group build --constraint requirements/lock.txt --output-file requirements/build.txt
+	$(LOCK) $(UPGRADE) --extra all --extra demo --group dev pyproject.toml --output-file requirements/lock.txt
+	$(LOCKED) --extra spark pyproject.toml --output-file requirements/spark.txt
+	$(LOCKED) --extra service --extra postgres pyproject.toml --output-file requirements/service.txt
+	$(LOCKED) --extra run --extra service --extra figures --extra demo --group editable pyproject.toml --output-file requirements/demo.txt
+	$(LOCKED) --group build --output-file requirements/build.txt
+	mkdir -p build
+	$(LOCK) --upgrade --resolution lowest-direct --extra all --extra demo pyproject.toml --output-file build/lowest.txt
+	$(LOCK) $(UPGRADE) --constraint build/lowest.txt --extra all --extra demo --group test pyproject.toml --output-file requirements/lowest.txt
 
 # A wheel and a source archive, in dist.
 package: $(READY)
@@ -101,4 +125,4 @@ package: $(READY)
 	$(RUN)hatchling build
 
 clean:
-	rm -rf .venv .uv demo build dist
+	rm -rf .venv .versions .uv demo build dist

@@ -10,6 +10,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from shuffledp.core.installed import not_installed
+
 OUT = Path("demo")
 PROGRAM = Path(sys.executable).with_name("shuffledp")
 
@@ -27,7 +29,7 @@ def survey() -> Path:
     """6,366 answers of a magazine survey (Fair 1978), as statsmodels ships them."""
     found = importlib.util.find_spec("statsmodels")
     if found is None or found.origin is None:
-        raise SystemExit("the demo's data come with statsmodels: install shuffledp[demo]")
+        raise SystemExit(str(not_installed("the demo's data come with statsmodels", "demo")))
     copy = OUT / "survey.csv"
     shutil.copy(Path(found.origin).parent / "datasets" / "fair" / "fair.csv", copy)
     return copy

@@ -154,6 +154,12 @@ PAPERS: dict[str, Paper] = {
         venue="TCC 2006",
         labels=frozenset(),
     ),
+    "CKS20": Paper(
+        authors="Clément Canonne, Gautam Kamath, Thomas Steinke",
+        title="The Discrete Gaussian for Differential Privacy",
+        venue="NeurIPS 2020; arXiv:2004.00010",
+        labels=frozenset({"Algorithm 1", "Algorithm 2"}),
+    ),
 }
 
 

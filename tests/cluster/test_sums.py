@@ -140,7 +140,7 @@ def test_no_message_of_an_error_leaves_a_task_but_ours() -> None:
     assert "KeyError" in told(RuntimeError("... RuntimeError: a task of shuffledp failed: KeyError\n at 31337"))
     assert "31337" not in told(ValueError("31337"))
     assert "disk of Spark is full" in told(RuntimeError("java.io.IOException: No space left on device 31337"))
-    assert "Install shuffledp" in told(RuntimeError("ModuleNotFoundError: No module named 'shuffledp'"))
+    assert "executors lack shuffledp" in told(RuntimeError("ModuleNotFoundError: No module named 'shuffledp'"))
 
 
 def test_secrets_are_not_shown() -> None:

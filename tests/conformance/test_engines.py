@@ -31,9 +31,7 @@ from shuffledp.protocols.registry import PROTOCOLS
 
 WORDS = KeyedWords.seeded(21)
 ROWS = 150
-OWN_NOISE = ("noisy-sum",)
-"""OpenDP's noise takes no words, so its messages are new each time."""
-EXAMPLES = [example for kind in PROTOCOLS.values() for example in kind.examples() if example.kind not in OWN_NOISE]
+EXAMPLES = [example for kind in PROTOCOLS.values() for example in kind.examples()]
 MEAN = next(example for example in EXAMPLES if example.question == "mean")
 COLOURS = next(example for example in EXAMPLES if "red" in example.names)
 PEOPLE = np.random.default_rng(2).integers(0, 60, ROWS)

@@ -230,6 +230,7 @@ def test_without_a_package_nothing_is_spent(
     paths = os.pathsep.join([str(tmp_path / "without"), os.environ.get("PYTHONPATH", "")])
     done = started(f"{line(shuffler)} --report {report}", cwd=tmp_path, environment={"PYTHONPATH": paths})
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{needed}, which is not installed. Install shuffledp[figures]." in done.stderr
+    assert f"{needed}, which is not installed. Install it: pip install " in done.stderr
+    assert f"{package}>=" in done.stderr
     assert shuffler.paths == []
     assert not (tmp_path / "ledger.jsonl").exists()

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import requires
+from importlib.metadata import requires, version
 from pathlib import Path
 
 from hatchling.builders.sdist import SdistBuilder
@@ -33,6 +33,19 @@ def install(wheel: Path, place: Path, *, extras: tuple[str, ...] = ()) -> dict[s
     subprocess.run([uv, "pip", "install", *into, "--no-deps", wheel], check=True)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return clean | {"PATH": f"{place / 'bin'}{os.pathsep}{clean['PATH']}"}
+
+
+def install_more(requirements: list[str], place: Path) -> None:
+    """Install what `pip install` is asked for, and what that needs, into an environment that is there."""
+    uv = next((ROOT / ".uv").glob("*/bin/uv"))
+    needed = place / "more.txt"
+    asked = [(re.sub(r"[-_.]+", "-", one.name).lower(), one) for one in map(Requirement, requirements)]
+    for name, one in asked:
+        assert one.specifier.contains(version(name), prereleases=True)
+    every = set[str]().union(*(_needed(name, extra) for name, one in asked for extra in ((), tuple(one.extras))))
+    needed.write_text("\n".join(_pinned(name) for name in sorted(every)))
+    into = ["--quiet", "--offline", "--python", str(place)]
+    subprocess.run([uv, "pip", "install", *into, "--require-hashes", "--requirement", needed], check=True)
 
 
 def _needed(package: str, extras: tuple[str, ...]) -> set[str]:

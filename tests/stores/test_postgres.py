@@ -312,14 +312,14 @@ def test_nothing_is_sent_in_clear_to_another_machine(host: str, address: str, mo
         PostgresStore("postgresql://db.example/x")
 
 
-def test_without_the_driver_the_extra_is_named(tmp_path: Path) -> None:
+def test_without_the_driver_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     code = "import sys; sys.modules['psycopg'] = None; from shuffledp.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "shuffler", "status", "postgresql://u:secret@h/d"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
-    assert "Install shuffledp[postgres]" in done.stderr
+    assert "needs psycopg, which is not installed. Install it: pip install 'psycopg[binary]>=" in done.stderr
     assert "secret" not in done.stderr
 
 

@@ -1,8 +1,6 @@
 """`shuffledp doctor`: what is installed, and what each missing part would give."""
 
 import platform
-import re
-from importlib.metadata import PackageNotFoundError, distribution, metadata, requires, version
 from typing import Any, Final
 
 import click
@@ -11,11 +9,11 @@ from shuffledp import __version__
 from shuffledp.cli.exits import BAD_INPUT
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.tables import aligned
+from shuffledp.core.installed import extras, install_command, installed_version
 
 _GIVES: Final = {
-    "": "account, curve, compose, plan, verify, audit",
+    "": "account, curve, compose, plan, compare, verify, audit",
     "all": "everything but Spark and the demo's data",
-    "compare": "the curator's noise in compare",
     "demo": "the data of make demo",
     "figures": "pictures and pages: --plot, --report, figures",
     "postgres": "the shuffler's store in PostgreSQL",
@@ -24,9 +22,6 @@ _GIVES: Final = {
     "spark": "run and analyzer on Apache Spark",
     "web": "the planner in the browser",
 }
-_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
-_EXTRA: Final = re.compile(r"""extra\s*==\s*['"]([\w-]+)['"]""")
-_ELSEWHERE: Final = re.compile(r"sys_platform|platform_system|os_name")
 
 
 @click.command("doctor")
@@ -41,7 +36,7 @@ def doctor_command(as_json: bool) -> None:
     document = {"shuffledp": __version__, "python": platform.python_version(), "parts": parts}
     head = f"shuffledp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     lacking = [name for name, part in parts.items() if name and part["state"] != "installed"]
-    advice = f"\n\nto install what is missing: pip install 'shuffledp[{','.join(lacking)}]'" if lacking else ""
+    advice = f"\n\nto install what is missing: {install_command(*lacking)}" if lacking else ""
     words = f"{head}\n\n{aligned(['part', 'state', 'gives', 'missing'], rows)}{advice}"
     show(document, words, as_json=as_json)
     if parts[""]["state"] != "installed":
@@ -50,29 +45,14 @@ def doctor_command(as_json: bool) -> None:
 
 def _parts() -> dict[str, dict[str, Any]]:
     """Every extra and its packages with their versions, None for one that is not there; the first is what all need."""
-    parts: dict[str, dict[str, Any]] = {"": {"state": "installed", "packages": {}}}
-    for extra in sorted(metadata("shuffledp").get_all("Provides-Extra") or ()):
-        parts[extra] = {"state": "installed", "packages": {}}
-    for requirement in requires("shuffledp") or ():
-        needed, _, marker = requirement.partition(";")
-        found = _EXTRA.search(marker)
-        name = _NAME.match(needed)
-        if name is None or _ELSEWHERE.search(marker):
-            continue
-        parts[found.group(1) if found else ""]["packages"][name.group()] = _version(name.group())
-    for part in parts.values():
-        there = [known for known in part["packages"].values() if known is not None]
-        if len(there) < len(part["packages"]):
-            part["state"] = "incomplete" if there else "missing"
-    return {name: part for name, part in parts.items() if part["packages"]}
-
-
-def _version(package: str) -> str | None:
-    try:
-        distribution(package)
-    except PackageNotFoundError:
-        return None
-    return version(package)
+    parts: dict[str, dict[str, Any]] = {}
+    for extra, needed in extras().items():
+        packages = {name: installed_version(name) for name in needed if name != "shuffledp"}
+        there = [known for known in packages.values() if known is not None]
+        state = "installed" if len(there) == len(packages) else "incomplete" if there else "missing"
+        if packages:
+            parts[extra] = {"state": state, "packages": packages}
+    return parts
 
 
 def _label(name: str) -> str:

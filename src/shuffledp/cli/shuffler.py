@@ -24,6 +24,7 @@ from shuffledp.cli.spark import chosen_openers, opener_option, spark_options
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.core.digits import counted
+from shuffledp.core.installed import not_installed
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.address import is_loopback
@@ -125,10 +126,7 @@ def serve(
         from shuffledp.esa.http import Service, Tokens
         from shuffledp.esa.server import Server
     except ImportError:
-        raise InvalidInput(
-            "the service needs packages that are not installed (starlette, uvicorn, httptools, prometheus-client). "
-            "Install shuffledp[service]."
-        ) from None
+        raise not_installed("the service needs starlette with uvicorn and more", "service") from None
     limits = Limits(**numbers)
     if (tls_cert is None) != (tls_key is None):
         raise InvalidInput("TLS needs a certificate and its key. Give both, or neither.")

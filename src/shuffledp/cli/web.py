@@ -8,6 +8,7 @@ import click
 
 from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import print_lines
+from shuffledp.core.installed import not_installed
 from shuffledp.errors import InvalidInput
 from shuffledp.esa.address import is_loopback
 
@@ -35,9 +36,7 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
 
         from shuffledp.web.app import app
     except ImportError:
-        raise InvalidInput(
-            "the page needs starlette and uvicorn, which are not installed. Install shuffledp[web]."
-        ) from None
+        raise not_installed("the page needs starlette with uvicorn", "web") from None
     if not names and not is_loopback(host):
         raise InvalidInput(
             f"other machines could reach {host}, and nothing is encrypted. Use 127.0.0.1, or say with --name how they do."

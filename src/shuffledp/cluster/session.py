@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from shuffledp.core.installed import not_installed
 from shuffledp.errors import InvalidInput
 
 _QUIET: Final = {
@@ -152,5 +153,5 @@ def _spark() -> Any:
     try:
         import pyspark.sql
     except ImportError:
-        raise InvalidInput("Spark needs pyspark, which is not installed. Install shuffledp[run,spark].") from None
+        raise not_installed("Spark needs pyspark", "run", "spark") from None
     return pyspark.sql

@@ -229,7 +229,10 @@ def told(error: Exception) -> str:
     """What went wrong in Spark, without the values that its message may quote."""
     text = str(error)
     if re.search(r"No module named '(shuffledp|pyarrow|numpy|cryptography)", text):
-        return "Spark's executors have no shuffledp. Install shuffledp[run] in their Python, and name that with PYSPARK_PYTHON."
+        return (
+            "Spark's executors lack shuffledp or what it needs. Install it in their Python as it is here, with pyarrow, and name "
+            "that Python with PYSPARK_PYTHON."
+        )
     if "No space left on device" in text:
         return "a disk of Spark is full, so nothing is released. Make room in its folder (spark.local.dir), or choose another."
     ours = re.search(rf"{_FAILED}: (\w+)", text)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from shuffledp.core.installed import not_installed
 from shuffledp.core.words import KeyedWords, Words
 from shuffledp.engines.tabular import arrow
 from shuffledp.errors import InvalidInput
@@ -85,7 +86,7 @@ def _comes_again(addresses: Iterable[Words]) -> bool:
     try:
         import duckdb
     except ImportError:
-        raise InvalidInput("telling rows apart needs duckdb, which is not installed. Install shuffledp[run].") from None
+        raise not_installed("telling rows apart needs duckdb", "run") from None
     # what may spill to disk is not an address, but a block of a cipher, a different one for each
     secret = KeyedWords.fresh()
     with tempfile.TemporaryDirectory(prefix="shuffledp-") as folder:

@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from shuffledp.core.installed import not_installed
 from shuffledp.domains.domain import NO_ANSWER
 from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
@@ -179,7 +180,7 @@ def _database() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise InvalidInput("queries need duckdb, which is not installed. Install shuffledp[run].") from None
+        raise not_installed("queries need duckdb", "run") from None
     settings: dict[str, Any] = {
         "enable_external_access": "false",
         "python_enable_replacements": "false",

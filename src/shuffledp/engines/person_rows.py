@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.installed import not_installed
 from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
 
@@ -43,9 +44,7 @@ def surplus(table: Tabular, user: str, most: int) -> Iterator[Surplus]:
     try:
         import duckdb
     except ImportError:
-        raise InvalidInput(
-            "telling people apart needs duckdb, which is not installed. Install shuffledp[run]."
-        ) from None
+        raise not_installed("telling people apart needs duckdb", "run") from None
 
     column = table.column(user)
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shuffledp.core.installed import not_installed
 from shuffledp.errors import InvalidInput
 from shuffledp.errors import hint as near
 
@@ -81,7 +82,5 @@ def arrow() -> Any:
     try:
         import pyarrow as pa
     except ImportError:
-        raise InvalidInput(
-            "reading files and tables needs pyarrow, which is not installed. Install shuffledp[run]."
-        ) from None
+        raise not_installed("reading files and tables needs pyarrow", "run") from None
     return pa

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
+from shuffledp.core.installed import not_installed
 from shuffledp.core.parsing import Unreadable, parse_exactly
 from shuffledp.core.visible import visible
 from shuffledp.errors import InvalidInput
@@ -194,5 +195,5 @@ def _httpx() -> Any:
     try:
         import httpx
     except ImportError:
-        raise InvalidInput("the service needs httpx, which is not installed. Install shuffledp[service].") from None
+        raise not_installed("the service needs httpx", "service") from None
     return httpx

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from shuffledp.core.digits import counted, fixed, rounded_up
 from shuffledp.core.display import printable
 from shuffledp.core.document import Document
+from shuffledp.core.installed import not_installed
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.entries import (
     FEW,
@@ -275,7 +276,7 @@ def template(name: str) -> "Template":
         from jinja2 import Environment, StrictUndefined
         from markupsafe import Markup
     except ImportError:
-        raise InvalidInput("pages need jinja2, which is not installed. Install shuffledp[figures].") from None
+        raise not_installed("pages need jinja2", "figures") from None
 
     def clean(value: Any) -> Any:
         return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

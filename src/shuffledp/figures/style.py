@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from shuffledp.core.installed import not_installed
 from shuffledp.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _check_matplotlib() -> None:
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
-        raise InvalidInput("figures need matplotlib, which is not installed. Install shuffledp[figures].") from None
+        raise not_installed("figures need matplotlib", "figures") from None
 
 
 def save_picture(figure: "Figure", path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from shuffledp.core.installed import not_installed
 from shuffledp.errors import InvalidInput
 from shuffledp.stores.checkpoints import Reached, pass_by
 from shuffledp.stores.sqlite.store import SQLiteStore
@@ -61,9 +62,7 @@ def _postgres() -> Any:
     try:
         from shuffledp.stores.postgres import store
     except ImportError:
-        raise InvalidInput(
-            "a store in PostgreSQL needs a package that is not installed (psycopg). Install shuffledp[postgres]."
-        ) from None
+        raise not_installed("a store in PostgreSQL needs psycopg", "postgres") from None
     return store
 
 

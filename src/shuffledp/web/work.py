@@ -21,7 +21,7 @@ from starlette.concurrency import run_in_threadpool
 from shuffledp.errors import ShuffledpError
 from shuffledp.web.form import FieldError, Tab
 
-_PRELOADED: Final = ["__main__", "shuffledp.web.tabs", "dp_accounting.pld.privacy_loss_distribution", "opendp.prelude"]
+_PRELOADED: Final = ["__main__", "shuffledp.web.tabs", "dp_accounting.pld.privacy_loss_distribution"]
 _AT_ONCE: Final = 2
 _IN_ADVANCE: Final = 2
 """While one is started, somebody who moves a slider takes the other."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
-from shuffledp.core.words import WordSource
+from shuffledp.core.words import SystemWords, WordSource, rows_from
 from shuffledp.domains.reals import RealRange
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
@@ -81,11 +81,11 @@ class NoisySum(Summing, Fields):
         return (self.steps + round(56 * self.noise.scale) if self.local else self.steps).bit_length()
 
     def randomize(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.int64]:
-        """Grid points, with noise if it is local. Rounding uses the words, the noise OpenDP's own secure randomness."""
+        """Grid points, with noise if it is local."""
         points = to_grid(values, words, low=self.low, high=self.high, steps=self.steps, first_row=first_row).astype(
             np.int64
         )
-        return self.noise.add_to(points) if self.local else points
+        return points + self.noise.sample(rows_from(first_row, len(points)), words, 0) if self.local else points
 
     @property
     def counters(self) -> int:
@@ -101,10 +101,9 @@ class NoisySum(Summing, Fields):
         return int(counts[-1])
 
     def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
-        """The unbiased sum; here a curator adds the noise."""
-        total = np.atleast_1d(counts[..., 0] - counts[..., 1])
-        noisy = total if self.local else self.noise.add_to(total)
-        return self._scaled(noisy.reshape(counts.shape[:-1]), n)
+        """The unbiased sum; here a curator adds noise, new each time."""
+        total = np.asarray(counts[..., 0] - counts[..., 1])
+        return self._scaled(total if self.local else total + curators_noise(self.noise, total.shape), n)
 
     def user_error(self, value: Reals | float) -> Reals:
         """What one user's rounding and own noise add; the curator's noise is no user's."""
@@ -199,8 +198,8 @@ class CuratorHistogram(Counting, Fields):
         return int(counts.sum())
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:  # noqa: ARG002
-        """Noisy counts."""
-        return self.noise.add_to(counts.ravel()).reshape(counts.shape).astype(np.float64)
+        """Counts with noise, new each time."""
+        return (counts + curators_noise(self.noise, counts.shape)).astype(np.float64)
 
     def variance(self, users: Reals, n: int) -> Reals:  # noqa: ARG002
         """Of each count."""
@@ -219,6 +218,11 @@ class CuratorHistogram(Counting, Fields):
     def examples(cls) -> list[Self]:
         """A few bins."""
         return [cls(size=4, epsilon=1.5)]
+
+
+def curators_noise(noise: DiscreteLaplace, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """From the operating system's random bytes: whoever knew the words of a curator's noise could take it off."""
+    return noise.sample(rows_from(0, math.prod(shape)), SystemWords(), 0).reshape(shape)
 
 
 class Curator(Family):

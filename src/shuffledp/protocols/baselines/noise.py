@@ -1,14 +1,14 @@
-"""Discrete Laplace noise: exact from OpenDP's sampler, its law for simulation, and its infinitely divisible parts."""
+"""Discrete Laplace noise: exact, its law for simulation, and its infinitely divisible parts."""
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.words import WORD, Words, WordSource, coins
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.baselines.discrete_laplace import discrete_laplace
 
 Wholes = NDArray[np.int64]
 _LONGEST = 1 << 25
@@ -30,21 +30,12 @@ class DiscreteLaplace:
         """Of one sample."""
         return 2 * math.exp(-1 / self.scale) / self.stop**2
 
-    def add_to(self, values: Wholes) -> Wholes:
-        """Private sums: OpenDP's exact sampler adds the noise."""
-        try:
-            import opendp.prelude as dp
-        except ImportError:
-            raise InvalidInput(
-                "the curator's noise needs opendp, which is not installed. Install shuffledp[compare]."
-            ) from None
-        dp.enable_features("contrib")
-        domain: Any = dp.vector_domain(dp.atom_domain(T="i64"))
-        measurement = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), float(self.scale))
-        return np.array(measurement(values.tolist()), dtype=np.int64)
+    def sample(self, rows: Words, words: WordSource, first_draw: int) -> Wholes:
+        """One number per row, exactly of this law."""
+        return discrete_laplace(self.scale, rows, words, first_draw)
 
     def simulate(self, generator: np.random.Generator, size: int | tuple[int, ...], users: int = 1) -> Wholes:
-        """Sums of `users` samples each: differences of two negative binomials."""
+        """Sums of `users` samples each, for forecasts, in doubles: differences of two negative binomials."""
         if self.scale * users > 1e17:
             raise InvalidInput("the noise is too large to simulate. Use a larger epsilon.")
         if users == 1:
