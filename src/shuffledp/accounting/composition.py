@@ -23,6 +23,8 @@ from shuffledp.arithmetic.dots import dominating
 from shuffledp.arithmetic.loss import FINE, LossLaw
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket
+from shuffledp.core.digits import counted
+from shuffledp.core.guarantee import SETTING
 from shuffledp.errors import InvalidInput, NoClaim
 
 if TYPE_CHECKING:
@@ -128,6 +130,17 @@ class Composition:
 
     collections: tuple[Collection, ...]
     _laws: dict[int, LossLaw] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """How much is composed."""
+        return f"{counted(self.rounds, 'round')} in {counted(len(self.collections), 'collection')}, {SETTING}"
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *(f"note: one of the bounds {caveat}" for caveat in self.caveats)])
+
+    def __repr__(self) -> str:
+        return f"<Composition: {counted(self.rounds, 'round')} in {counted(len(self.collections), 'collection')}>"
 
     def law(self, depth: int) -> LossLaw:
         """The law of the whole loss, of curves that are cut off at this depth."""

@@ -163,9 +163,7 @@ class Certificate:
     @classmethod
     def load(cls, path: Path | str) -> Self:
         """Read a certificate from a file. What it claims is not proved by that: `verify` does it."""
-        return cls.from_document(
-            read_json(Path(path), "a certificate", "Make one with shuffledp account --certificate.")
-        )
+        return cls.from_document(read_json(path, "a certificate", "Make one with shuffledp account --certificate."))
 
     def __str__(self) -> str:
         return self.statement

@@ -10,7 +10,7 @@ import click
 from shuffledp import __version__
 from shuffledp.cli.exits import BAD_INPUT
 from shuffledp.cli.output import json_option, show
-from shuffledp.cli.tables import aligned
+from shuffledp.core.tables import aligned
 
 _GIVES: Final = {
     "": "account, curve, compose, plan, verify, audit",

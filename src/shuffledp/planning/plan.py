@@ -253,7 +253,7 @@ class Plan:
         ...     Plan.load(f"{folder}/plan.json") == made
         True
         """
-        return cls.from_document(read_json(Path(path), "a plan", "Make one with shuffledp plan -o."))
+        return cls.from_document(read_json(path, "a plan", "Make one with shuffledp plan -o."))
 
     def __str__(self) -> str:
         return self.explain()
