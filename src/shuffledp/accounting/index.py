@@ -14,6 +14,7 @@ from flint import arb, ctx
 from shuffledp.accounting.numeric import three_atoms
 from shuffledp.arithmetic.balls import round_down, round_up
 from shuffledp.arithmetic.law import ULP, Poisson
+from shuffledp.core import given
 from shuffledp.core.blanket import Blanket, HasBlanket
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.pair import Pair
@@ -61,7 +62,9 @@ def shuffle_index(randomizer: HasBlanket) -> ShuffleIndex:
     >>> round(found.lower, 4), round(found.blanket, 4), found.known
     (1.983, 2.614, True)
     """
-    return index_of(randomizer.blanket())
+    return index_of(
+        given.with_method(randomizer, "blanket", "randomizer", "a randomizer, such as Laplace(epsilon0=2)").blanket()
+    )
 
 
 def index_of(blanket: Blanket) -> ShuffleIndex:

@@ -120,6 +120,10 @@ def account(
     )
     refuse_strays(randomizer, values, matrix)
     points = request.points()
+    if {"n", "epsilon", "delta"} <= values.keys() and request.local in values:
+        raise InvalidInput(
+            f"exactly one quantity is solved for, and all are given. Leave out --n, --epsilon, --delta or --{request.local}."
+        )
     unknown = request.problem(points[0]).unknown
     if solve_for not in (None, unknown):
         raise InvalidInput(f"--solve-for says {solve_for}, but {unknown} is left out. Leave out {solve_for}.")

@@ -16,6 +16,7 @@ from shuffledp.cli.state import state_folder
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.run import run_source
+from shuffledp.errors import InvalidInput
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.figures.style import check_picture
 from shuffledp.results.derived import derived
@@ -71,6 +72,8 @@ def run_command(
     as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Carry out PLAN on DATA (or --files: CSV, Parquet or Arrow, one report per row): randomize, shuffle, estimate."""
+    if top is not None and top < 1:
+        raise InvalidInput(f"--top says how many of the largest to show; got {top}. Give at least 1.")
     if plot is not None:
         check_picture(plot)
     for path in reports:

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from shuffledp.core import checks
+from shuffledp.core import checks, given
 from shuffledp.core.digits import about, at_most, counted
 from shuffledp.core.display import drawn, paragraphs, table
 from shuffledp.core.sketch import bars
@@ -150,6 +150,8 @@ def compare(
     A protocol that cannot meet (epsilon, delta) has no error and a note that says why.
     """
     asked = ask(question, n=n, epsilon=epsilon, delta=delta, options=options)
+    only = None if only is None else given.texts(only, "only", "['shuffledp']")
+    progress = None if progress is None else given.function(progress, "progress")
     runs = checks.whole(runs, "runs", "Give e.g. 10000.")
     seed = None if seed is None else checks.whole(seed, "seed", "Give e.g. 1.")
     generator = np.random.default_rng(seed)
