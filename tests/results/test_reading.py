@@ -112,7 +112,8 @@ def test_labels_of_any_kind_are_looked_up(answers: dict[str, Result]) -> None:
         answers["numbers"][0]
     with pytest.raises(InvalidInput, match="no such place"):
         answers["labels"][2]
-    for wrong in (None, ["no"], {}, slice(0, 1)):
+    others: tuple[Any, ...] = (None, ["no"], {}, slice(0, 1))
+    for wrong in others:
         with pytest.raises(InvalidInput, match="has a name or a place"):
             answers["labels"][wrong]
     assert set(answers["numbers"].to_dict()["1"]) == {"estimate", "standard_error", "low", "high", "truth"}
