@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from shuffledp.randomizers.lattice import LatticeChannel
     from shuffledp.randomizers.response import RandomizedResponse
     from shuffledp.results.result import Result
+    from shuffledp.results.saved import SavedResult
     from shuffledp.results.together import compose
     from shuffledp.verification.verify import Verification, verify
 
@@ -71,6 +72,7 @@ _HOME = {
     "Policy": "domains.domain",
     "RandomizedResponse": "randomizers.response",
     "Result": "results.result",
+    "SavedResult": "results.saved",
     "Session": "engines.session",
     "ShuffleIndex": "accounting.index",
     "ShuffledpError": "errors",
@@ -121,6 +123,7 @@ __all__ = [
     "Policy",
     "RandomizedResponse",
     "Result",
+    "SavedResult",
     "Session",
     "ShuffleIndex",
     "ShuffledpError",

@@ -76,7 +76,13 @@ def test_each_column_has_its_own_policy() -> None:
     ]
     for bad, what in zip(
         rows[-5:],
-        ("'carrier': a value is none", "outside", "'sex': a value is missing", "a value is missing", "'carrier': a"),
+        (
+            "'carrier': in data row 401 the value is none",
+            "outside",
+            "'sex': in data row 401 the value is missing",
+            "in data row 401 the value is missing",
+            "'carrier': in data row 401",
+        ),
         strict=True,
     ):
         with pytest.raises(InvalidInput, match=what) as refused:

@@ -10,7 +10,7 @@ import pytest
 
 from frozen.freeze import answer, counts_of
 from oracles.scale import full
-from shuffledp import Certificate, Plan, verify
+from shuffledp import Certificate, Plan, Result, verify
 from shuffledp.core import once
 from shuffledp.engines.export import read_export
 from shuffledp.esa.analyzer import analyze
@@ -84,6 +84,18 @@ def test_a_plan_and_its_result_are_verified(folder: Path, name: str) -> None:
     assert found.confirmed, found
     answered = verify(result, beside=[document])
     assert answered.confirmed, answered
+
+
+@pytest.mark.parametrize(("folder", "name"), [*PLANS, *((folder, "service") for folder in SETS)])
+def test_an_answer_is_loaded(folder: Path, name: str, tmp_path: Path) -> None:
+    document = read(folder, f"result-{name}")
+    (tmp_path / "answer.json").write_text(json.dumps(document))
+    found = Result.load(tmp_path / "answer.json")
+    assert str(found)
+    assert found._repr_html_()
+    assert found.document() == document
+    assert list(found.to_dict()) == document["estimate"]["names"]
+    assert (found.spend is None) == (document["spend"] is None)
 
 
 @pytest.mark.parametrize("folder", SETS, ids=lambda folder: str(folder.name))

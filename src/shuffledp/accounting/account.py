@@ -11,7 +11,8 @@ from shuffledp.accounting.histogram_theorem import HistogramTheorem
 from shuffledp.accounting.numeric import GenericBound, Numeric
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.accounting.witness import Witness
-from shuffledp.core.blanket import HasBlanket, RandomizerFamily
+from shuffledp.core import given
+from shuffledp.core.blanket import Blanket, HasBlanket, RandomizerFamily
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.errors import NoClaim, unknown
 
@@ -41,9 +42,19 @@ def bounds() -> dict[str, Bound]:
 
 def bound_named(name: str) -> Bound:
     """The bound of that name."""
-    if name not in _BOUNDS:
+    if given.text(name, "bound", DEFAULT_BOUND) not in _BOUNDS:
         raise unknown("bound", name, _BOUNDS)
     return _BOUNDS[name]
+
+
+def blanket_of(randomizer: HasBlanket) -> Blanket:
+    """What a bound sees of it."""
+    given.with_method(
+        randomizer, "blanket", "randomizer", "a randomizer, such as RandomizedResponse(size=2, epsilon0=1)"
+    )
+    if isinstance(randomizer, RandomizerFamily):
+        raise given.wrong(randomizer, "randomizer", "one randomizer (calibrate finds the best of a family)")
+    return randomizer.blanket()
 
 
 def account(
@@ -62,7 +73,7 @@ def account(
     >>> account(RandomizedResponse(size=10, epsilon0=1.0), n=1_000_000, delta=1e-6, bound="bennett").epsilon
     0.0023318206906962806
     """
-    problem = Problem(randomizer=randomizer.blanket(), n=n, epsilon=epsilon, delta=delta)
+    problem = Problem(randomizer=blanket_of(randomizer), n=n, epsilon=epsilon, delta=delta)
     solution = solve(bound_named(bound), problem, safe_end_only=problem.unknown != "delta")
     if solution.value is None:
         raise NoClaim(solution.regime or "no value")
@@ -85,6 +96,9 @@ def calibrate(family: RandomizerFamily, *, n: int, epsilon: float, delta: float,
     >>> round(epsilon0, 2)
     10.06
     """
+    given.of_kind(
+        family, RandomizerFamily, "family", "a family of randomizers, such as RandomizedResponse.family(size=2)"
+    )
     problem = Problem(randomizer=family, n=n, epsilon=epsilon, delta=delta)
     solution = solve(bound_named(bound), problem, safe_end_only=True)
     if solution.value is None:

@@ -21,8 +21,10 @@ from shuffledp.accounting.solve import Problem, first_guess
 from shuffledp.arithmetic.balls import exp_up, round_up
 from shuffledp.arithmetic.dots import dominating
 from shuffledp.arithmetic.loss import FINE, LossLaw
-from shuffledp.core import checks
+from shuffledp.core import checks, given
 from shuffledp.core.blanket import Blanket
+from shuffledp.core.digits import counted
+from shuffledp.core.guarantee import SETTING
 from shuffledp.errors import InvalidInput, NoClaim
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class Collection:
     fine: int = FINE
 
     def __post_init__(self) -> None:
+        given.of_kind(self.blanket, Blanket, "blanket", "the blanket of a randomizer, as blanket() gives it")
+        given.with_method(self.bound, "claim", "bound", "a bound, such as bounds()['best']")
         checks.settle(
             self,
             n=checks.users(self.n),
@@ -106,6 +110,7 @@ def compose(collections: Sequence[Collection]) -> "Composition":
 
 def to_pld(collection: Collection) -> "PrivacyLossDistribution":
     """One round as a pessimistic privacy loss distribution of Google's dp_accounting, to be composed with others there."""
+    given.of_kind(collection, Collection, "collection", "a collection")
     try:
         from dp_accounting.pld import pld_pmf, privacy_loss_distribution
     except ImportError:
@@ -128,6 +133,17 @@ class Composition:
 
     collections: tuple[Collection, ...]
     _laws: dict[int, LossLaw] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """How much is composed."""
+        return f"{counted(self.rounds, 'round')} in {counted(len(self.collections), 'collection')}, {SETTING}"
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *(f"note: one of the bounds {caveat}" for caveat in self.caveats)])
+
+    def __repr__(self) -> str:
+        return f"<Composition: {counted(self.rounds, 'round')} in {counted(len(self.collections), 'collection')}>"
 
     def law(self, depth: int) -> LossLaw:
         """The law of the whole loss, of curves that are cut off at this depth."""

@@ -5,6 +5,7 @@ chi / sqrt(n) standard deviations (docs/maths/cushion.md).
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,8 +14,11 @@ from flint import arb, ctx
 from shuffledp.accounting.numeric import three_atoms
 from shuffledp.arithmetic.balls import round_down, round_up
 from shuffledp.arithmetic.law import ULP, Poisson
+from shuffledp.core import given
 from shuffledp.core.blanket import Blanket, HasBlanket
+from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.pair import Pair
+from shuffledp.core.tables import aligned
 from shuffledp.errors import NotDefined
 
 _BITS: Final = 2500
@@ -35,10 +39,19 @@ class ShuffleIndex:
     upper: float
     blanket: float
 
+    def __str__(self) -> str:
+        return indices_table("", [("shuffle index", self)])
+
     @property
     def known(self) -> bool:
         """Whether the lower ends of enclosures are exact in the limit of many users: the index is known, and finite."""
         return self.upper <= self.lower * (1 + 1e-9) and self.upper < math.inf
+
+
+def indices_table(what: str, found: Iterable[tuple[str, ShuffleIndex]]) -> str:
+    """A line for each, rounded to the safe side."""
+    rows = [[name, rounded_up(i.upper, 7), rounded_down(i.lower, 7), rounded_up(i.blanket, 7)] for name, i in found]
+    return aligned([what, "index", "lower bound", "blanket's"], rows)
 
 
 def shuffle_index(randomizer: HasBlanket) -> ShuffleIndex:
@@ -49,7 +62,9 @@ def shuffle_index(randomizer: HasBlanket) -> ShuffleIndex:
     >>> round(found.lower, 4), round(found.blanket, 4), found.known
     (1.983, 2.614, True)
     """
-    return index_of(randomizer.blanket())
+    return index_of(
+        given.with_method(randomizer, "blanket", "randomizer", "a randomizer, such as Laplace(epsilon0=2)").blanket()
+    )
 
 
 def index_of(blanket: Blanket) -> ShuffleIndex:

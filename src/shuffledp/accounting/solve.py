@@ -5,7 +5,7 @@ seen to fail, so both are proven whatever the bound's shape.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,9 +18,10 @@ from shuffledp.arithmetic.inversion import Search, first_double, first_integer, 
 from shuffledp.arithmetic.law import expected
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
-from shuffledp.core.digits import rounded_up
+from shuffledp.core.digits import NOTHING, rounded_down, rounded_up
 from shuffledp.core.display import drawn, paragraphs, table
 from shuffledp.core.sketch import span
+from shuffledp.core.tables import aligned
 from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
 Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma", "dummies"]
@@ -100,6 +101,22 @@ class Solution:
     caveat: str | None = None
     claim: Claim | None = None
 
+    def __str__(self) -> str:
+        return solutions_table([self])
+
+    def __repr__(self) -> str:
+        value = "none" if self.value is None else claimed(self.value, self.unknown)
+        return f"<Solution: {self.unknown} = {value} by the {self.bound} bound>"
+
+    @property
+    def other_end(self) -> str:
+        """The proven end on the other side, rounded outwards."""
+        if self.unknown == "epsilon0":
+            return NOTHING if self.upper is None else rounded_up(self.upper, 7)
+        if self.lower is None:
+            return NOTHING
+        return f"{self.lower:,}" if isinstance(self.lower, int) else rounded_down(self.lower, 7)
+
     def _repr_html_(self) -> str:
         cells = [self.bound, *("-" if end is None else f"{end:,.7g}" for end in (self.value, self.lower, self.upper))]
         remarks = [text for text in (self.regime, self.note, self.caveat) if text]
@@ -129,6 +146,43 @@ class Solution:
             | ({"caveat": self.caveat} if self.caveat else {})
             | ({"certificate": certificate} if certificate else {})
         )
+
+
+def claimed(value: float | int, quantity: Quantity) -> str:
+    """Seven significant digits, rounded so that the printed claim still holds."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return (rounded_down if quantity == "epsilon0" else rounded_up)(value, 7)
+
+
+def solutions_table(solutions: Sequence[Solution]) -> str:
+    """What each bound says about the same unknown, and below why some say nothing and what values assume."""
+    unknown = solutions[0].unknown
+    rows = [
+        [
+            one.bound,
+            NOTHING if one.value is None else claimed(one.value, unknown),
+            one.other_end,
+            one.reference + (f" ({one.note})" if one.note else ""),
+        ]
+        for one in solutions
+    ]
+    other = "upper bound" if unknown == "epsilon0" else "lower bound"
+    notes = remarks(solutions)
+    return aligned(["bound", unknown, other, "reference"], rows) + (f"\n{notes}" if notes else "")
+
+
+def remarks(solutions: Iterable[Solution]) -> str:
+    """Why bounds say nothing, and what values assume, a line each; a line that is empty before them."""
+    solutions = list(solutions)
+    reasons: dict[str, str] = {}
+    for one in solutions:
+        if one.regime:
+            reasons.setdefault(one.bound, one.regime)
+    caveats = [f"{one.bound} {one.caveat}" for one in solutions if one.caveat is not None and one.value is not None]
+    return "".join(f"\n{name}: {reason}" for name, reason in reasons.items()) + "".join(
+        f"\nnote: {caveat}" for caveat in dict.fromkeys(caveats)
+    )
 
 
 def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Solution:

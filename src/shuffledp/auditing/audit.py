@@ -12,7 +12,7 @@ from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.inputs import of_protocol, of_randomizer, runnable
 from shuffledp.auditing.service import Service
 from shuffledp.auditing.subject import Claimed, View
-from shuffledp.core import checks
+from shuffledp.core import checks, given
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
@@ -44,6 +44,10 @@ def audit(
     >>> audit(coin, view="local", trials=20_000, words=KeyedWords.seeded(1)).verdict
     'consistent'
     """
+    _check(view=view, words=words, watch=watch)
+    given.truth(learned, "learned")
+    if not (isinstance(subject, Plan) or is_protocol(subject)):
+        given.with_method(subject, "blanket", "subject", "a plan, protocol or randomizer")
     seconds = SECONDS if trials is None and seconds is None else seconds
     trials, seconds, confidence = checked_budget(trials, seconds, confidence)
     if isinstance(subject, Plan):
@@ -76,6 +80,9 @@ def audit_command(
 
     Its claim is `epsilon` at `delta`. What it does is learned from examples; of several values the worst two are audited.
     """
+    _check(view=view, watch=watch)
+    line = given.text(line, "line", "python randomizer.py")
+    symbols = given.texts(symbols, "symbols", "['0', '1']")
     seconds = SECONDS if trials is None and seconds is None else seconds
     trials, seconds, confidence = checked_budget(trials, seconds, confidence)
     claimed = Claimed(epsilon=checks.epsilon(epsilon, side="up"), delta=_delta(delta, view), by="as stated")
@@ -97,6 +104,9 @@ def audit_service(
     """
     seconds = SECONDS if trials is None and seconds is None else seconds
     trials, seconds, confidence = checked_budget(trials, seconds, confidence)
+    _check(watch=watch)
+    if isinstance(service, type) or not (isinstance(service, Plan) or hasattr(service, "task")):
+        raise given.wrong(service, "service", "a plan, or where a shuffler runs (OverHttp)")
     deployment = InProcess(service) if isinstance(service, Plan) else service
     plan = deployment.task.plan
     claimed = claim_of(plan, view="shuffled", n=plan.guarantee.n, delta=plan.guarantee.delta, epsilon=None)
@@ -104,9 +114,18 @@ def audit_service(
     return conduct(subject, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
 
 
+def _check(*, view: object = "local", words: object = None, watch: object = None) -> None:
+    """What is no number."""
+    given.one_of(view, "view", ("shuffled", "local"))
+    if words is not None:
+        given.with_method(words, "reserve", "words", "a source of randomness, such as KeyedWords.fresh()")
+    if watch is not None:
+        given.function(watch, "watch")
+
+
 def _delta(delta: float, view: View) -> float:
     """A probability; locally also none."""
-    return 0.0 if delta == 0 and view == "local" else checks.probability(delta, "delta")
+    return 0.0 if checks.real(delta, "delta") == 0 and view == "local" else checks.probability(delta, "delta")
 
 
 def _either(given: float | None, planned: float, view: View) -> float | None:

@@ -120,6 +120,12 @@ class Finding:
             ]
         )
 
+    def __str__(self) -> str:
+        return self.explain()
+
+    def __repr__(self) -> str:
+        return f"<Finding: {self.name}, epsilon >= {rounded_down(self.epsilon, 4)} shown, {self.verdict}>"
+
     def _alone(self) -> str:
         if self.singled_out is None:
             return ""

@@ -86,6 +86,12 @@ class Certificate:
     @classmethod
     def of(cls, randomizer: _Documented, guarantee: _Promise, *, reports: int | None = None, rounds: int = 1) -> Self:
         """Of a guarantee of the randomizer as it runs, `reports` being all reports and the guarantee's n the honest ones."""
+        for thing, methods, name, what in (
+            (randomizer, ("blanket", "document"), "randomizer", "a randomizer"),
+            (guarantee, ("epsilon", "delta", "n", "bound"), "guarantee", "a guarantee, as account gives it"),
+        ):
+            if isinstance(thing, type) or not all(hasattr(thing, method) for method in methods):
+                raise InvalidInput(f"`{name}` must be {what}; got a {type(thing).__name__}. Give one.")
         caveat = randomizer.blanket().caveat
         return cls(
             randomizer=randomizer.document(),
@@ -163,9 +169,7 @@ class Certificate:
     @classmethod
     def load(cls, path: Path | str) -> Self:
         """Read a certificate from a file. What it claims is not proved by that: `verify` does it."""
-        return cls.from_document(
-            read_json(Path(path), "a certificate", "Make one with shuffledp account --certificate.")
-        )
+        return cls.from_document(read_json(path, "a certificate", "Make one with shuffledp account --certificate."))
 
     def __str__(self) -> str:
         return self.statement

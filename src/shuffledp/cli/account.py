@@ -13,21 +13,21 @@ from shuffledp import __version__
 from shuffledp.accounting.best import Best
 from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.rounds import solve_rounds
-from shuffledp.accounting.solve import Problem, Quantity, Solution
+from shuffledp.accounting.solve import Problem, Quantity, Solution, claimed, remarks, solutions_table
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.cli.bounds import bound_option, chosen_bounds
 from shuffledp.cli.choice import Choice
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.files import check_place, write_text
-from shuffledp.cli.numbers import Reals, Whole, Wholes, given, shown
+from shuffledp.cli.numbers import Reals, Whole, Wholes, given
 from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import working
 from shuffledp.cli.randomizer import randomizer_options, read_channel
-from shuffledp.cli.tables import aligned, comma_separated
 from shuffledp.core.blanket import Blanket
-from shuffledp.core.digits import rounded_down, rounded_up
+from shuffledp.core.digits import NOTHING
 from shuffledp.core.guarantee import ADJACENCY, SETTING, Guarantee
 from shuffledp.core.honest import honest_reports
+from shuffledp.core.tables import aligned, comma_separated
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.named import PARAMETERS, Given, RandomizerChoice, local_parameter, refuse_strays
 
@@ -120,6 +120,10 @@ def account(
     )
     refuse_strays(randomizer, values, matrix)
     points = request.points()
+    if {"n", "epsilon", "delta"} <= values.keys() and request.local in values:
+        raise InvalidInput(
+            f"exactly one quantity is solved for, and all are given. Leave out --n, --epsilon, --delta or --{request.local}."
+        )
     unknown = request.problem(points[0]).unknown
     if solve_for not in (None, unknown):
         raise InvalidInput(f"--solve-for says {solve_for}, but {unknown} is left out. Leave out {solve_for}.")
@@ -217,49 +221,22 @@ def _csv(unknown: str, sweep: str | None, runs: Runs) -> str:
 def _table(unknown: Quantity, inputs: dict[str, object], sweep: str | None, runs: Runs) -> str:
     known = ", ".join(f"{name} = {given(value)}" for name, value in inputs.items() if name not in ("randomizer", sweep))
     title = f"{inputs['randomizer']} shuffled: {known}\n{SETTING}; solved for {unknown}\n"
-    reasons: dict[str, str] = {}
-    for _, solutions in runs:
-        for s in solutions:
-            if s.regime:
-                reasons.setdefault(s.bound, s.regime)
+    if not sweep:
+        return f"{title}\n{solutions_table(runs[0][1])}"
     other = "upper bound" if unknown == "epsilon0" else "lower bound"
-    if sweep:
-        two_sided = [any(_other_end(solutions[i]) != "-" for _, solutions in runs) for i in range(len(runs[0][1]))]
+    two_sided = [any(solutions[i].other_end != NOTHING for _, solutions in runs) for i in range(len(runs[0][1]))]
 
-        def across(cells: list[tuple[str, str]]) -> list[str]:
-            return [cell for pair, both in zip(cells, two_sided, strict=True) for cell in (pair if both else pair[:1])]
+    def across(cells: list[tuple[str, str]]) -> list[str]:
+        return [cell for pair, both in zip(cells, two_sided, strict=True) for cell in (pair if both else pair[:1])]
 
-        header = across([(s.bound, f"{s.bound}, {other}") for s in runs[0][1]])
-        rows = [
-            [given(point[sweep]), *across([(_cell(s, unknown), _other_end(s)) for s in solutions])]
-            for point, solutions in runs
-        ]
-        body = aligned([sweep, *header], rows)
-    else:
-        rows = [
-            [s.bound, _cell(s, unknown), _other_end(s), s.reference + (f" ({s.note})" if s.note else "")]
-            for s in runs[0][1]
-        ]
-        body = aligned(["bound", unknown, other, "reference"], rows)
-    notes = "".join(f"\n{name}: {reason}" for name, reason in reasons.items())
-    caveats = dict.fromkeys(f"{s.bound} {s.caveat}" for _, solutions in runs for s in solutions if _assumes(s))
-    notes += "".join(f"\nnote: {caveat}" for caveat in caveats)
-    return f"{title}\n{body}" + (f"\n{notes}" if notes else "")
-
-
-def _assumes(solution: Solution) -> bool:
-    """Whether there is a value that rests on a caveat."""
-    return solution.caveat is not None and solution.value is not None
+    header = across([(s.bound, f"{s.bound}, {other}") for s in runs[0][1]])
+    rows = [
+        [given(point[sweep]), *across([(_cell(s, unknown), s.other_end) for s in solutions])]
+        for point, solutions in runs
+    ]
+    notes = remarks(solution for _, solutions in runs for solution in solutions)
+    return f"{title}\n{aligned([sweep, *header], rows)}" + (f"\n{notes}" if notes else "")
 
 
 def _cell(solution: Solution, unknown: Quantity) -> str:
-    return "-" if solution.value is None else shown(solution.value, unknown)
-
-
-def _other_end(solution: Solution) -> str:
-    """The proven end on the other side, rounded outward."""
-    if solution.unknown == "epsilon0":
-        return "-" if solution.upper is None else rounded_up(solution.upper, 7)
-    if solution.lower is None:
-        return "-"
-    return f"{solution.lower:,}" if isinstance(solution.lower, int) else rounded_down(solution.lower, 7)
+    return NOTHING if solution.value is None else claimed(solution.value, unknown)

@@ -4,7 +4,6 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -12,15 +11,12 @@ from shuffledp.cli.candidates import candidates_option, false_positives_option, 
 from shuffledp.cli.download import max_batch_option
 from shuffledp.cli.files import write_bytes, write_text
 from shuffledp.cli.numbers import Real, Whole
-from shuffledp.cli.output import one_line_each, print_error, print_lines
+from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
-from shuffledp.cli.results import estimates, read_off
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.spark import check_place, chosen_tallier, opener_option, spark_options
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
-from shuffledp.core.digits import counted, rounded_up
-from shuffledp.core.document import Document
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.export import read_export
 from shuffledp.errors import InvalidInput
@@ -31,7 +27,7 @@ from shuffledp.esa.ledger import Ledger
 from shuffledp.esa.opened import OpenedBefore
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.results.derived import derived
-from shuffledp.results.promise import shift, stated
+from shuffledp.results.text import in_words
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -106,7 +102,7 @@ def run_analyzer(
         write_text(out, text + "\n")
     for path in reports:
         write_bytes(path, rendered(result, path))
-    print_lines(text if as_json else _words(result))
+    print_lines(text if as_json else in_words(result, answer.unit, answer.guarantee))
 
 
 @analyzer_group.command("read")
@@ -130,9 +126,7 @@ def read_table(
     extra = derived(answer, confidence=confidence, top=top, false_positives=false_positives)
     if extra:
         document["derived"] = extra
-    lines = [f"{counted(answer.n, 'report')}, {answer.unit}", f"guarantee: {answer.guarantee}"]
-    lines += [f"note: {note}" for note in answer.notes]
-    words = f"{estimates(document)}\n\n{one_line_each(lines)}"
+    words = in_words(document, answer.unit, answer.guarantee)
     print_lines(json.dumps(document, indent=2, allow_nan=False) if as_json else words)
 
 
@@ -151,8 +145,8 @@ def show(ledger: Path, expect_head: str | None, as_json: bool) -> None:
     """How much of LEDGER's budget is spent."""
     if not ledger.is_file():
         raise InvalidInput(f"there is no ledger {ledger}. The first release creates one.")
-    balance = asdict(Ledger(ledger, expect_head=expect_head).balance())
-    print_lines(json.dumps(balance, indent=2) if as_json else _spent(balance))
+    balance = Ledger(ledger, expect_head=expect_head).balance()
+    print_lines(json.dumps(asdict(balance), indent=2) if as_json else str(balance))
 
 
 def _ledger(path: Path | None, epsilon: float | None, delta: float | None, expect_head: str | None) -> Ledger | None:
@@ -161,25 +155,3 @@ def _ledger(path: Path | None, epsilon: float | None, delta: float | None, expec
             raise InvalidInput("a budget is kept in a ledger. Give --ledger.")
         return None
     return Ledger(path, epsilon=epsilon, delta=delta, expect_head=expect_head)
-
-
-def _spent(balance: dict[str, Any]) -> str:
-    """The budget in two lines."""
-    spent, budget, delta = (rounded_up(balance[name]) for name in ("spent_epsilon", "budget_epsilon", "delta"))
-    return (
-        f"budget: epsilon = {spent} of {budget} spent at delta = {delta} in {counted(balance['releases'], 'release')}\n"
-        f"ledger head {balance['head']}"
-    )
-
-
-def _words(result: Document) -> str:
-    """The result for people."""
-    promised, received, _ = stated(result)
-    tables = [estimates(result), *read_off(result)]
-    lines = [f"{result['n']:,} valid of {counted(result['received'], 'report')}"]
-    lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
-    lines += [f"epsilon = {one.epsilon} at delta = {one.delta} {one.when}" for one in (promised, received)]
-    lines += [shift(result), result["trust"], *result["notes"]]
-    if result["ledger"]:
-        lines += _spent(result["ledger"]).splitlines()
-    return "\n\n".join([*tables, one_line_each(lines)])

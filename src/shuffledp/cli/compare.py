@@ -1,7 +1,6 @@
 """`shuffledp compare`: every protocol for a question, side by side."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
-from shuffledp.cli.tables import aligned
-from shuffledp.core.digits import about
 from shuffledp.figures.style import check_picture
-from shuffledp.planning.compare import COLUMNS, RUNS, Candidate, compare
+from shuffledp.planning.compare import RUNS, compare
 from shuffledp.protocols import registry
 
 
@@ -56,16 +53,4 @@ def compare_command(question: str, simulate: bool, plot: Path | None, as_json: b
         }  # fmt: skip
         print_lines(json.dumps(document, indent=2, allow_nan=False))
     else:
-        print_lines(_table(rows, simulate))
-
-
-def _table(rows: Sequence[Candidate], simulate: bool) -> str:
-    header = [*COLUMNS, *(["simulated"] if simulate else [])]
-    cells = []
-    for row in rows:
-        measured = "-" if row.simulated is None else about(row.simulated)
-        cells.append([*row.cells(), *([measured] if simulate else [])])
-    notes = [f"{row.name}: {as_flags(row.note)}" for row in rows if row.note]
-    if rows and rows[0].share is not None:
-        notes.append(f"rmse: of one value that up to {100 * rows[0].share:g} % of the users hold")
-    return "\n".join([aligned(header, cells), *([""] if notes else []), *notes])
+        print_lines(as_flags(str(rows)))

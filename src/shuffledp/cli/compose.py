@@ -15,8 +15,8 @@ from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
 from shuffledp.cli.randomizer import read_channel
 from shuffledp.core.blanket import RandomizerFamily
-from shuffledp.core.digits import counted, rounded_down, rounded_up
-from shuffledp.core.guarantee import ADJACENCY, SETTING
+from shuffledp.core.digits import rounded_down, rounded_up
+from shuffledp.core.guarantee import ADJACENCY
 from shuffledp.core.honest import honest_reports
 from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.errors import InvalidInput
@@ -55,11 +55,10 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
             value, least = together.delta(epsilon), together.least_delta(epsilon)
         else:
             value, least = together.epsilon(known), together.least_epsilon(known)
-    total = sum(part.rounds for part in parts)
     if as_json:
         result = {
             "solved_for": solved,
-            "inputs": {"files": [str(f) for f in files], "rounds": total, given: known},
+            "inputs": {"files": [str(f) for f in files], "rounds": together.rounds, given: known},
             "adjacency": ADJACENCY,
             "n_is_public": True,
             "caveats": together.caveats,
@@ -67,7 +66,7 @@ def compose_command(files: tuple[Path, ...], delta: float | None, epsilon: float
         }
         print_lines(json.dumps(result, indent=2, allow_nan=False))
     else:
-        print_lines(f"{counted(total, 'round')} in {counted(len(parts), 'collection')}, {SETTING}")
+        print_lines(together.title)
         at_least = "" if least is None else f", and at least {rounded_down(least)}"
         print_lines(f"{given} = {said(known)}: {solved} = {rounded_up(value)}{at_least}")
         for caveat in together.caveats:

@@ -15,9 +15,9 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.randomizer import randomizer_options, read_channel
-from shuffledp.cli.tables import comma_separated
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.guarantee import ADJACENCY
+from shuffledp.core.tables import comma_separated
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
 from shuffledp.randomizers.named import RandomizerChoice, local_parameter, refuse_strays

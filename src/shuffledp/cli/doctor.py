@@ -8,8 +8,8 @@ import click
 from shuffledp import __version__
 from shuffledp.cli.exits import BAD_INPUT
 from shuffledp.cli.output import json_option, show
-from shuffledp.cli.tables import aligned
 from shuffledp.core.installed import extras, install_command, installed_version
+from shuffledp.core.tables import aligned
 
 _GIVES: Final = {
     "": "account, curve, compose, plan, compare, verify, audit",

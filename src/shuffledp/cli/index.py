@@ -6,15 +6,13 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.index import ShuffleIndex, index_of
+from shuffledp.accounting.index import ShuffleIndex, index_of, indices_table
 from shuffledp.cli.account import Request
 from shuffledp.cli.numbers import given
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
 from shuffledp.cli.randomizer import randomizer_options, read_channel
-from shuffledp.cli.tables import aligned
 from shuffledp.core.blanket import RandomizerFamily
-from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.named import RandomizerChoice, local_parameter, refuse_strays
 
@@ -45,8 +43,7 @@ def index_command(randomizer: str, matrix: Path | None, as_json: bool, **options
         inputs = {"randomizer": randomizer, **{name: v if len(v) > 1 else v[0] for name, v in values.items()}}
         print_lines(json.dumps({"inputs": inputs, "results": results}, indent=2, allow_nan=False))
         return
-    rows = [[label, rounded_up(i.upper, 7), rounded_down(i.lower, 7), rounded_up(i.blanket, 7)] for label, i in found]
-    print_lines(aligned([request.sweep or "randomizer", "index", "lower bound", "blanket's"], rows))
+    print_lines(indices_table(request.sweep or "randomizer", found))
 
 
 def _document(index: ShuffleIndex) -> dict[str, float | bool | None]:

@@ -6,10 +6,8 @@ from typing import Any, TypeVar
 
 import click
 
-from shuffledp.accounting.solve import Quantity
 from shuffledp.cli.flags import as_flags
 from shuffledp.core import written
-from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.errors import InvalidInput
 
 _PADDED = re.compile(r"e(-?)0+")
@@ -67,13 +65,6 @@ def _read(
         return read(str(value))
     except InvalidInput as refusal:
         kind.fail(as_flags(str(refusal)), param, ctx)
-
-
-def shown(value: float | int, quantity: Quantity) -> str:
-    """Seven significant digits, rounded so that the printed claim still holds."""
-    if isinstance(value, int):
-        return f"{value:,}"
-    return (rounded_down if quantity == "epsilon0" else rounded_up)(value, 7)
 
 
 def given(value: object) -> str:

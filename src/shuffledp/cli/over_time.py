@@ -9,9 +9,9 @@ from shuffledp.cli.files import write_new
 from shuffledp.cli.flags import as_flags
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress, working
-from shuffledp.cli.tables import aligned
 from shuffledp.cli.warned import warn
 from shuffledp.core.digits import about, column_up
+from shuffledp.core.tables import aligned
 from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.rounds import Choice, choices, fewer, spent

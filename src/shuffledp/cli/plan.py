@@ -17,6 +17,7 @@ from shuffledp.cli.warned import warn
 from shuffledp.cli.ways import ways_table
 from shuffledp.core.honest import people_to_ask
 from shuffledp.core.wording import Wording
+from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
 from shuffledp.planning.bought import bought
 from shuffledp.planning.solved import solved, ways_to_ask
@@ -85,6 +86,8 @@ def plan_command(
     if plot is not None:
         check_picture(plot)
         check_place(plot)
+    if plot is not None and given["rounds"] is None:
+        raise InvalidInput("--plot draws what rounds cost, and none are planned. Add --rounds, or leave out --plot.")
     asked = given_options(given)
     wording = Wording().changed(title=title, question=worded_question, unit=unit)
     if "rounds" in asked or "rounds_per_person" in asked or plot is not None:

@@ -2,28 +2,26 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
 from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
 from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals
-from shuffledp.cli.output import one_line_each, print_error, print_lines
+from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
-from shuffledp.cli.results import estimates, read_off
 from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
-from shuffledp.core.digits import counted, rounded_up
-from shuffledp.core.guarantee import NOTHING_LOCAL
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.run import run_source
+from shuffledp.errors import InvalidInput
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.figures.style import check_picture
 from shuffledp.results.derived import derived
 from shuffledp.results.history import NOT_REMEMBERED, History
-from shuffledp.results.result import Result
+from shuffledp.results.text import in_words
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -74,6 +72,8 @@ def run_command(
     as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Carry out PLAN on DATA (or --files: CSV, Parquet or Arrow, one report per row): randomize, shuffle, estimate."""
+    if top is not None and top < 1:
+        raise InvalidInput(f"--top says how many of the largest to show; got {top}. Give at least 1.")
     if plot is not None:
         check_picture(plot)
     for path in reports:
@@ -101,6 +101,7 @@ def run_command(
     )  # fmt: skip
     if extra:
         document["derived"] = extra
+    words = in_words(document, result.unit, result.guarantee)
     notes = [NOT_REMEMBERED]
     if paths:
         notes = History(state_folder() / "releases.jsonl").book(result, paths)  # before anything is shown
@@ -108,25 +109,8 @@ def run_command(
         print_error(f"warning: {warning}")
     document["notes"] += notes
     text = json.dumps(document, indent=2, allow_nan=False)
-    print_lines(text if as_json else _words(result, document))  # first: the budget is booked, so it must not get lost
+    print_lines(text if as_json else words)  # first: the budget is booked, so it must not get lost
     if out is not None:
         write_text(out, text + "\n")
     for path in (*reports, *([] if plot is None else [plot])):
         write_bytes(path, rendered(document, path))
-
-
-def _words(result: Result, document: dict[str, Any]) -> str:
-    """The result for people."""
-    tables = [estimates(document), *read_off(document)]
-    lines = [f"{counted(result.n, 'report')}, {result.unit}"]
-    for what, tally in (("rejected", result.rejected), ("adjusted", result.adjusted)):
-        lines += [f"{what}: {count:,} {reason}" for reason, count in tally.items()]
-    if result.guarantee is not None:
-        lines.append(f"guarantee: {result.guarantee}")
-        if result.realised_epsilon is not None and result.n > result.plan.min_batch:
-            lines.append(
-                f"with the {counted(result.n, 'report')} received, epsilon is {rounded_up(result.realised_epsilon)}"
-            )
-        if document["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None:
-            lines.append(NOTHING_LOCAL)
-    return "\n\n".join([*tables, one_line_each([*lines, *(f"note: {note}" for note in result.notes)])])

@@ -12,12 +12,10 @@ from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.separators import separator_options
-from shuffledp.core.digits import about, counted
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.dialect import Dialect
 from shuffledp.engines.population import read_population
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.question import spoken
 from shuffledp.results.rehearsal import rehearse
 from shuffledp.results.simulation import simulate
 
@@ -60,19 +58,6 @@ def simulate_command(
         runs = {} if whole is None else {"whole_runs": whole.document()}
         print_lines(json.dumps(found.document() | runs, indent=2, allow_nan=False))
         return
-    print_lines(f"{counted(found.n, 'user')}, {counted(found.trials, 'simulated run')} of {spoken(found.question)}")
-    several = f" ({len(found.bias):,} entries together)" if len(found.bias) > 1 else ""
-    print_lines(
-        f"root mean squared error{several}: {about(found.rmse)} (forecast for these data: {about(found.expected_rmse)})"
-    )
-    if found.refused:
-        print_lines(f"entries without a number, because of too few users: {100 * found.refused:.2f} %")
-    print_lines(f"95 % intervals that hold the truth: {100 * found.coverage:.2f} %")
+    print_lines(str(found))
     if whole is not None:
-        share = "" if whole.found is None else f", {100 * whole.found:.2f} % of them found"
-        print_lines(
-            f"{counted(whole.runs, 'whole run')}: {whole.frequent:,} frequent enough to be found almost surely{share}"
-        )
-        print_lines(
-            f"found that nobody holds: {whole.false_positives:.2f} a run (stated: {whole.stated_false_positives:.2f})"
-        )
+        print_lines(str(whole))

@@ -1,8 +1,8 @@
 """Ways to ask several questions, as a table."""
 
 from shuffledp.cli.flags import as_flags
-from shuffledp.cli.tables import aligned
 from shuffledp.core.digits import about
+from shuffledp.core.tables import aligned
 from shuffledp.planning.ways import Way
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.digits import counted
 from shuffledp.core.guarantee import Guarantee
 
 Reals = NDArray[np.float64]
@@ -78,6 +79,10 @@ class Estimate:
         columns = (self.value, self.standard_error, low, high)
         return [Entry(*row) for row in zip(self.names, *(column.tolist() for column in columns), strict=True)]
 
+    def __repr__(self) -> str:
+        entries = "1 entry" if self.value.size == 1 else f"{self.value.size:,} entries"
+        return f"<{type(self).__name__}: {entries} from {counted(self.n, 'report')}>"
+
     def limits(self, z: float) -> tuple[Reals, Reals]:
         """As far from the estimate as z standard errors of a normal law."""
         return self.value - z * self.standard_error, self.value + z * self.standard_error
@@ -88,7 +93,7 @@ class Estimate:
         return {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SideBySide(Estimate):
     """Several estimates as one, each with intervals of its own kind.
 

@@ -14,9 +14,18 @@ from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.errors import InvalidInput
 
 
-def read_json(path: Path, what: str, remedy: str) -> Any:
+def place_of(path: Any) -> Path:
+    """Where a file is that somebody named."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or "\0" in os.fspath(path):
+        raise InvalidInput(
+            f"a file is named by a text or a path, and `path` is a {type(path).__name__}. Give its name."
+        )
+    return Path(path)
+
+
+def read_json(path: Path | str, what: str, remedy: str) -> Any:
     """The JSON document in a file; `what` it should be and the `remedy` are for the error, which shows nothing of the content."""
-    document, wrong = None, ""
+    path, document, wrong = place_of(path), None, ""
     try:
         document = parse_json(path.read_bytes())
     except OSError as error:
@@ -30,7 +39,9 @@ def read_json(path: Path, what: str, remedy: str) -> Any:
 
 def save_json(path: Path | str, document: Any) -> None:
     """Write a JSON document to a file, whole or not at all."""
-    place = Path(path)
+    place = place_of(path)
+    if place.is_dir():
+        raise InvalidInput(f"cannot write {place}: it is a folder. Name a file in it.")
     try:
         write_whole(place, json.dumps(document, indent=2, allow_nan=False) + "\n")
     except OSError as error:

@@ -13,7 +13,7 @@ SURE: Final = 4.0
 """A ratio has a number if the estimate below the line is at least so many of its standard errors."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Ratios(Estimate):
     """Estimates of T / B, in other units: start + span T / B.
 

@@ -11,10 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.document import Document
+from shuffledp.core.given import one_of, truth
 from shuffledp.domains.cells import label_of
 from shuffledp.errors import InvalidInput
 
 Mask = NDArray[np.bool_]
+_MISSING: Final = ("refuse", "skip")
+_OUTSIDE: Final = ("refuse", "clamp")
+_MATCH: Final = ("exactly", "loosely")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Halves of characters, which UTF-8 does not have."""
 
@@ -41,15 +45,15 @@ class Policy:
     explain_errors: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.missing not in ("refuse", "skip") or self.outside not in ("refuse", "clamp"):
-            raise InvalidInput(
-                "missing values are refused or skipped, and numbers outside refused or clamped. Say which."
-            )
-        if self.match not in ("exactly", "loosely"):
-            raise InvalidInput("labels are matched exactly or loosely. Say which.")
-        for stand_in in (self.missing_as, self.other):
+        for name, words in (("missing", _MISSING), ("outside", _OUTSIDE), ("match", _MATCH)):
+            one_of(getattr(self, name), name, words)
+        if self.explain_errors is not None:
+            truth(self.explain_errors, "explain_errors")
+        for name, stand_in in (("missing_as", self.missing_as), ("other", self.other)):
             if stand_in is not None and (not isinstance(stand_in, str) or _SURROGATE.search(stand_in)):
-                raise InvalidInput("what stands in for other values is a text that UTF-8 has. Give another one.")
+                raise InvalidInput(
+                    f"`{name}` stands in for other values: it is a text that UTF-8 has. Give another one."
+                )
         if self.missing == "skip" and self.missing_as is not None:
             raise InvalidInput(
                 "missing values are skipped or counted as something. Give one of `missing`, `missing_as`."

@@ -31,6 +31,8 @@ class Labels(Lookup):
     def __post_init__(self) -> None:
         if not (isinstance(self.texts, tuple) and all(isinstance(one, str) for one in self.texts)):
             raise InvalidInput("labels must be texts. Give a list of them.")
+        if self.size == 1:
+            raise InvalidInput("there is only one label, so that everybody's answer is known. Name at least two.")
         checks.size(self.size)
         if len(set(self.texts)) < self.size:
             raise InvalidInput(f"labels must be {self.size} different texts. Say each one once.")

@@ -66,6 +66,10 @@ class CsvFile:
                 pass
         except pa.ArrowException as error:
             found = _ROW.search(str(error))
+        with self._bytes() as opened:
+            start = opened.read(2)
+        if start in (b"\xff\xfe", b"\xfe\xff"):
+            return f'{self.path.name} is in UTF-16. Save it in UTF-8, in a spreadsheet as "CSV UTF-8".'
         if found is None:
             return f"{self.path.name} cannot be read as csv: damaged, not in UTF-8, or rows of different lengths. Check it."
         row, wanted, got = int(found[1]) - 1, found[2], found[3]

@@ -38,7 +38,7 @@ class Dialect:
             raise InvalidInput("quotation marks are around cells, not between them. Use another separator, e.g. ';'.")
         if self.separator in "+-":
             raise InvalidInput("signs belong to numbers. Use another separator, e.g. ';'.")
-        if self.decimal not in _DECIMALS:
+        if not (isinstance(self.decimal, str) and self.decimal in _DECIMALS):
             raise InvalidInput("decimals come after a point or a comma. Use decimal '.' or ','.")
         if self.separator == self.decimal:
             raise InvalidInput(

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shuffledp.core import checks
+from shuffledp.core import checks, given
+from shuffledp.core.files import place_of
 from shuffledp.core.words import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.rows import VALUE
@@ -45,6 +46,9 @@ class Rows(Source):
         max_rows_per_user: int | None = None,
         row_id: str | None = None,
     ) -> None:
+        for name, what in (("column", column), ("query", query), ("user", user), ("row_id", row_id)):
+            if what is not None:
+                given.text(what, name, "answer")
         if column is not None and query is not None:
             raise _one_of_two()
         if max_rows_per_user is not None and user is None:
@@ -179,7 +183,9 @@ class File(Rows):
         **columns: Any,
     ) -> None:
         super().__init__(**columns)
-        self._paths = [Path(one) for one in ([path] if isinstance(path, Path | str) else path)]
+        given.truth(multiline, "multiline")
+        listed = [path] if isinstance(path, Path | str) or not isinstance(path, list | tuple) else path
+        self._paths = [place_of(one) for one in listed]
         if len({one.resolve() for one in self._paths}) < max(1, len(self._paths)):
             raise InvalidInput(
                 "there is no file, or one is named twice, so that people would count twice. Name each once."

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from shuffledp.core import given
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine
 from shuffledp.engines.memory import Memory
@@ -14,7 +15,7 @@ ENGINES: Final[dict[str, Engine]] = {engine.name: engine for engine in (Arrow(),
 def engine_named(name: str | Engine) -> Engine:
     """The engine of that name; one that was made already is itself."""
     if not isinstance(name, str):
-        return name
+        return given.with_method(name, "tally", "engine", f"one of {', '.join(ENGINES)}")  # type: ignore[no-any-return]
     if name not in ENGINES:
         raise unknown("engine", name, ENGINES)
     return ENGINES[name]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shuffledp.accounting.group import group
+from shuffledp.core import given
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
@@ -80,12 +81,18 @@ def run(
             values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id
         )
     elif any(one is not None for one in (column, user, max_rows_per_user, row_id)) or isinstance(query, str):
-        raise InvalidInput("columns are for tables, and these values are one column. Give a table, or leave them out.")
+        raise InvalidInput(
+            "columns are for tables, and these values are one column. Give a table, or leave out `column`, `user`, "
+            "`max_rows_per_user`, `row_id` and a `query` that is a text."
+        )
     else:
         if plan.protocol.asks and query is None:
             raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
+        if query is not None:
+            given.function(query, "query")
         source = Values(values, query=query)
-    engine = engine or ("spark" if is_spark_table(values) else "memory")
+    if engine is None:
+        engine = "spark" if is_spark_table(values) else "memory"
     return _warned(
         run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, candidates=candidates)
     )
@@ -216,6 +223,11 @@ def run_source(
     candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for any source."""
+    given.truth(truth, "truth")
+    if words is not None:
+        given.with_method(words, "reserve", "words", "a source of randomness, such as KeyedWords.fresh()")
+    if progress is not None:
+        given.function(progress, "progress")
     plan.protocol.domain.check(policy)
     plan = plan.about(candidates)
     found = tally_source(plan, source, words, policy=policy, truth=truth, engine=engine, progress=progress)

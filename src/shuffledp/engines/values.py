@@ -22,6 +22,8 @@ class Values(Source):
         query: a function of a person.
     """
 
+    in_file = True
+
     def __init__(self, values: Any, *, query: Callable[[Any], Any] | None = None) -> None:
         self._values, self.is_query = _column(values), query is not None
         if query is not None:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 from shuffledp.core.display import printable
 from shuffledp.core.document import Document
-from shuffledp.figures.entries import percent, quantiles
 from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, SKY
+from shuffledp.results.entries import percent, quantiles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
 from shuffledp.figures.distribution import TRUTH, draw_distribution
-from shuffledp.figures.entries import FEW, USERS, Entry, are_ranked, entries, is_curve, largest, measured, written
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, SKY
+from shuffledp.results.entries import FEW, USERS, Entry, are_ranked, entries, is_curve, largest, measured, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from shuffledp.core.digits import counted
 from shuffledp.core.display import printable
 from shuffledp.core.document import Document
-from shuffledp.figures.entries import is_curve, parts, percent
 from shuffledp.figures.panel import Panel
 from shuffledp.figures.style import canvas
+from shuffledp.results.entries import is_curve, parts, percent
 from shuffledp.results.promise import promise
 
 if TYPE_CHECKING:

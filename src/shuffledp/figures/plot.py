@@ -12,8 +12,7 @@ from shuffledp.figures import audit, picture
 from shuffledp.figures.style import BLACK, BLUE, SKY, VERMILION, canvas, plain_ticks, round_numbers
 from shuffledp.planning.compare import Comparison
 from shuffledp.planning.plan import Plan
-from shuffledp.results.derived import derived
-from shuffledp.results.result import Result
+from shuffledp.results.reading import Reading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,10 +30,9 @@ def plot(thing: Any) -> "Figure":
     )
 
 
-@plot.register(Result)
-def _result(result: Result) -> "Figure":
-    found = derived(result)
-    with picture.drawn(result.document() | ({"derived": found} if found else {})) as figure:
+@plot.register(Reading)
+def _result(result: Reading) -> "Figure":
+    with picture.drawn(result.whole()) as figure:
         return figure
 
 

@@ -12,7 +12,9 @@ from shuffledp.core.display import printable
 from shuffledp.core.document import Document
 from shuffledp.core.installed import not_installed
 from shuffledp.errors import InvalidInput
-from shuffledp.figures.entries import (
+from shuffledp.figures.picture import picture
+from shuffledp.figures.style import check_drawing
+from shuffledp.results.entries import (
     FEW,
     MANY,
     Written,
@@ -28,8 +30,6 @@ from shuffledp.figures.entries import (
     shown,
     written,
 )
-from shuffledp.figures.picture import picture
-from shuffledp.figures.style import check_drawing
 from shuffledp.results.promise import promise, selection, shift, stated
 
 if TYPE_CHECKING:

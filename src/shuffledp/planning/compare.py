@@ -7,10 +7,12 @@ from typing import Any, overload
 
 import numpy as np
 
-from shuffledp.core import checks
-from shuffledp.core.digits import about, at_most
+from shuffledp.core import checks, given
+from shuffledp.core.digits import about, at_most, counted
 from shuffledp.core.display import drawn, paragraphs, table
 from shuffledp.core.sketch import bars
+from shuffledp.core.tables import aligned
+from shuffledp.core.visible import visible
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import ask, certified
 from shuffledp.protocols import registry
@@ -65,8 +67,12 @@ class Candidate:
             _whole(self.messages),
             _whole(self.bits),
             "-" if self.epsilon0 is None else at_most(self.epsilon0),
-            "-" if self.rmse is None else about(self.rmse),
+            _error(self.rmse),
         ]
+
+
+def _error(value: float | None) -> str:
+    return "-" if value is None else about(value)
 
 
 def _whole(value: float | None) -> str:
@@ -96,6 +102,18 @@ class Comparison(Sequence[Candidate]):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __str__(self) -> str:
+        simulated = any(row.simulated is not None for row in self.rows)
+        header = [*COLUMNS, *(["simulated"] if simulated else [])]
+        cells = [[*row.cells(), *([_error(row.simulated)] if simulated else [])] for row in self.rows]
+        notes = [visible(f"{row.name}: {row.note}") for row in self.rows if row.note]
+        if self.rows and self.rows[0].share is not None:
+            notes.append(f"rmse: of one value that up to {100 * self.rows[0].share:g} % of the users hold")
+        return "\n".join([aligned(header, cells), *([""] if notes else []), *notes])
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.question}, {counted(len(self.rows), 'row')}>"
 
     def plot(self) -> Any:
         """A picture of the errors."""
@@ -132,6 +150,8 @@ def compare(
     A protocol that cannot meet (epsilon, delta) has no error and a note that says why.
     """
     asked = ask(question, n=n, epsilon=epsilon, delta=delta, options=options)
+    only = None if only is None else given.texts(only, "only", "['shuffledp']")
+    progress = None if progress is None else given.function(progress, "progress")
     runs = checks.whole(runs, "runs", "Give e.g. 10000.")
     seed = None if seed is None else checks.whole(seed, "seed", "Give e.g. 1.")
     generator = np.random.default_rng(seed)

@@ -253,7 +253,7 @@ class Plan:
         ...     Plan.load(f"{folder}/plan.json") == made
         True
         """
-        return cls.from_document(read_json(Path(path), "a plan", "Make one with shuffledp plan -o."))
+        return cls.from_document(read_json(path, "a plan", "Make one with shuffledp plan -o."))
 
     def __str__(self) -> str:
         return self.explain()
@@ -341,6 +341,10 @@ def plan(
 def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
     """A question with its options, which must be some that it has."""
     given = {name: value for name, value in options.items() if value is not None}
+    if not isinstance(question, str):
+        raise InvalidInput(
+            f"the question is a text, such as 'histogram'; got a {type(question).__name__}. Name the question first."
+        )
     asked = Question(name=question, options=given, **numbers)
     families = registry.answering(asked)
     known = {option.name: option for family in families for option in family.options}

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, SupportsFloat, TypedDict, TypeVar, Unpack
 
+from shuffledp.core.given import truth
 from shuffledp.errors import InvalidInput, PlanWarning
 from shuffledp.planning.concerns import concerns
 from shuffledp.planning.plan import Plan
@@ -88,8 +89,12 @@ class Planner:
     True
     """
 
-    def __call__(self, question: str, **asked: Any) -> Plan:
+    def __call__(self, question: str, *unnamed: object, **asked: Any) -> Plan:
         """The plan for the question of this name; what it takes besides is that of the method of the same name."""
+        if unnamed:
+            raise InvalidInput(
+                "only the question is given without its name. Write e.g. plan('mean', n=1000, epsilon=1, delta=1e-6)."
+            )
         if not isinstance(question, str):
             raise InvalidInput(
                 f"the question is a text, such as 'histogram'; got a {type(question).__name__}. Name the question first."
@@ -97,7 +102,7 @@ class Planner:
         given = {name: value for name, value in asked.items() if value is not None}
         if "delta" not in given:
             raise InvalidInput("a plan needs `delta`, how often its guarantee may fail. A usual choice is 1e-6.")
-        made = solved(question.replace("_", "-"), given, paper=bool(given.pop("paper", False)))
+        made = solved(question.replace("_", "-"), given, paper=truth(given.pop("paper", False), "paper"))
         for concern in concerns(made):
             warnings.warn(concern, PlanWarning, stacklevel=_caller())
         return made

@@ -39,6 +39,10 @@ def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan
         return plan(question, paper=paper, **given) if rounds is None else plan_rounds(question, rounds=rounds, **given)
     if rounds is not None and "n" not in given:
         raise InvalidInput("rounds are planned for a number of people. Give `n`, or leave out `rounds`.")
+    if "n" in given and "epsilon" in given and not paper:
+        raise InvalidInput(
+            "an error takes the place of `n` or `epsilon`, and both are given. Leave out one of the three, which is then found."
+        )
     if (rmse is not None and share is not None) or ("n" in given) == ("epsilon" in given) or paper:
         raise InvalidInput(
             "an error takes the place of `n` or `epsilon`, and the paper's recipe has none. "

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
+from shuffledp.core import given
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
@@ -51,6 +52,8 @@ class Histogram(CountedResponse):
     reference: ClassVar[str] = cite("BBGN19", "Algorithm 1")
 
     def __post_init__(self) -> None:
+        given.of_kind(self.randomizer, RandomizedResponse, "randomizer", "a RandomizedResponse")
+        given.of_kind(self.domain, Listed, "listed", "the values there are, such as Labels(('no', 'yes'))")
         if self.domain.size != self.size:
             raise InvalidInput(f"{self.domain.size} bins for {self.size} symbols. Give as many.")
         self.check_gamma()
@@ -58,7 +61,7 @@ class Histogram(CountedResponse):
     @property
     def domain(self) -> Listed:
         """What each symbol stands for."""
-        return self.listed or WholeNumbers(self.size)
+        return WholeNumbers(self.size) if self.listed is None else self.listed
 
     @property
     def size(self) -> int:

@@ -42,6 +42,8 @@ class Option:
         if self.values == "several":
             return texts(value, self.name)
         if self.values == "groups" and isinstance(value, Mapping):
+            if not all(isinstance(column, str) for column in value):
+                raise InvalidInput(f"{self.name} names columns by texts. Write e.g. {self.name}={{'sex': ['f', 'm']}}.")
             return {column: texts(labels, f"the groups of column {column!r}") for column, labels in value.items()}
         return value
 

@@ -144,6 +144,11 @@ _MEANT: Final = {
         ("table", "crosstab", "contingency", "pivot", "group", "groups", "groupby"),
         "A histogram, mean, sum or query by groups is a table: add `by`.",
     ),
+    **dict.fromkeys(
+        ("min", "max", "minimum", "maximum", "extremes"),
+        "One person decides the least and the greatest, so nobody may see them; a distribution has quantiles near them.",
+    ),
+    **dict.fromkeys(("mode", "most-frequent"), "A histogram shows which values are most frequent."),
     **dict.fromkeys(("average", "avg", "number"), "That is a mean."),
     **dict.fromkeys(("total",), "That is a sum."),
     **dict.fromkeys(

@@ -45,11 +45,12 @@ class SurveyFamily(PlannedFamily):
     def answers(self, question: Question) -> bool:
         """Unless another way is asked for."""
         way = question.option("way", self.way)
-        return way == self.way or way not in WAY.words
+        return not isinstance(way, str) or way == self.way or way not in WAY.words
 
     def check(self, question: Question) -> None:
         """Questions that make sense, and a way that there is."""
-        if question.option("way", self.way) not in WAY.words:
+        way = question.option("way", self.way)
+        if not isinstance(way, str) or way not in WAY.words:
             raise InvalidInput(
                 f"a survey is asked in one of the ways {', '.join(WAY.words)}. Choose one, or leave it out."
             )

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from shuffledp.core.digits import counted, rounded_up
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
@@ -12,3 +14,10 @@ class Balance:
     delta: float
     releases: int
     head: str
+
+    def __str__(self) -> str:
+        spent, budget, delta = map(rounded_up, (self.spent_epsilon, self.budget_epsilon, self.delta))
+        return (
+            f"budget: epsilon = {spent} of {budget} spent at delta = {delta} in {counted(self.releases, 'release')}\n"
+            f"ledger head {self.head}"
+        )

@@ -39,7 +39,8 @@ def derived(
     if statistics is None:
         if wanted:
             raise InvalidInput(
-                f"nothing is derived from {spoken(result.plan.question)}, whose answer is not one histogram. Plan a histogram."
+                f"nothing is derived from {spoken(result.plan.question)}, whose answer is not one histogram. Plan a histogram, "
+                "or a distribution for quantiles."
             )
         return {}
     names = result.names

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from shuffledp.core.counts import Counts
+from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
 from shuffledp.core.population import Population
 from shuffledp.core.words import KeyedWords
@@ -34,6 +35,13 @@ class Rehearsal:
     found: float | None
     false_positives: float
     stated_false_positives: float
+
+    def __str__(self) -> str:
+        share = "" if self.found is None else f", {100 * self.found:.2f} % of them found"
+        return (
+            f"{counted(self.runs, 'whole run')}: {self.frequent:,} frequent enough to be found almost surely{share}\n"
+            f"found that nobody holds: {self.false_positives:.2f} a run (stated: {self.stated_false_positives:.2f})"
+        )
 
     def document(self) -> Document:
         """As JSON data."""

@@ -1,9 +1,10 @@
 """What `run` and the analyzer say: one type, one JSON schema."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,17 @@ from shuffledp.arithmetic.balls import product_up
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
-from shuffledp.core.display import drawn
 from shuffledp.core.document import Document
-from shuffledp.core.estimate import Entry, Estimate
+from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.errors import InvalidInput, unknown
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
 from shuffledp.protocols.statistics import Ranking
 from shuffledp.results.balance import Balance
-from shuffledp.results.notebook import shown
+from shuffledp.results.reading import Reading
+
+if TYPE_CHECKING:
+    from shuffledp.results.saved import SavedResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ def _numbers(values: NDArray[np.float64]) -> list[float | None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Reading):
     """An estimate with its guarantee, and what became of every row or report.
 
     Attributes:
@@ -122,16 +124,6 @@ class Result:
         return self.plan.certificate() if self.guarantee == self.plan.guarantee else None
 
     @property
-    def n(self) -> int:
-        """Number of valid reports."""
-        return self.estimate.n
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What each entry of the estimate is."""
-        return self.estimate.names
-
-    @property
     def statistics(self) -> Ranking | None:
         """What else can be read off the estimate at no cost in privacy: shares, quantiles, ranges; None if nothing."""
         return self.plan.protocol.statistics(self.estimate)
@@ -140,27 +132,6 @@ class Result:
     def max_shift(self) -> float:
         """By how much one false report moves an entry at most."""
         return self.plan.protocol.read_shift(self.estimate)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self.estimate.entries())
-
-    def __getitem__(self, name: str | int) -> Entry:
-        """The entry of this name, or at this place.
-
-        >>> from shuffledp import plan, run
-        >>> answer = run(plan("query", n=1000, epsilon=1.0, delta=1e-6), [0, 1] * 500, query=float)
-        >>> answer["query"].low < 0.5 < answer["query"].high
-        True
-        """
-        found = self.estimate.entries()
-        if isinstance(name, int):
-            return found[name]
-        if name not in self.names:
-            raise unknown("entry", str(name), self.names)
-        return found[self.names.index(name)]
 
     @property
     def misfits(self) -> str | None:
@@ -173,36 +144,36 @@ class Result:
             "plan's labels or range."
         )
 
-    def to_dict(self, *, confidence: float = 0.95, simultaneous: bool = False) -> dict[str, dict[str, float]]:
-        """The entries by name: estimate, standard error and interval."""
-        found = self.estimate.entries(confidence, simultaneous=simultaneous)
-        return {one.name: {key: value for key, value in one._asdict().items() if key != "name"} for one in found}
+    @property
+    def question(self) -> str:
+        """What was asked."""
+        return self.plan.question
 
-    def columns(self, *, confidence: float = 0.95, simultaneous: bool = False) -> dict[str, Any]:
-        """The entries as columns, of which any library makes a data frame: name, estimate, standard error, interval, truth."""
-        low, high = self.estimate.interval(confidence, simultaneous=simultaneous)
-        found = {
-            "name": list(self.names), "estimate": self.estimate.value,
-            "standard_error": self.estimate.standard_error, "low": low, "high": high,
-        }  # fmt: skip
-        return found | ({} if self.truth is None else {"truth": self.truth})
+    def whole(self) -> Document:
+        """The result as JSON data, with the quantiles and the curve of a distribution: what files hold."""
+        from shuffledp.results.derived import derived
 
-    def to_frame(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
-        """The same as a data frame of pandas."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise InvalidInput(
-                "a data frame needs pandas, which is not installed. Install it, or use columns()."
-            ) from None
-        return pd.DataFrame(self.columns(confidence=confidence, simultaneous=simultaneous))
+        found = derived(self)
+        return self.document() | ({"derived": found} if found else {})
 
-    def plot(self) -> Any:
-        """A picture of the estimates with their intervals."""
-        return drawn(self)
+    @staticmethod
+    def load(path: Path | str) -> "SavedResult":
+        """Read an answer from a file that `save`, or the command line with --json or -o, wrote.
 
-    def _repr_html_(self) -> str:
-        return shown(self)
+        >>> from tempfile import TemporaryDirectory
+        >>> from shuffledp import plan, run
+        >>> answer = run(plan("query", n=1000, epsilon=1.0, delta=1e-6), [0, 1] * 500, query=float)
+        >>> with TemporaryDirectory() as folder:
+        ...     answer.save(f"{folder}/answer.json")
+        ...     Result.load(f"{folder}/answer.json")["query"] == answer["query"]
+        True
+        """
+        from shuffledp.results.saved import SavedResult
+
+        return SavedResult.load(path)
+
+    def __repr__(self) -> str:
+        return Reading.__repr__(self)
 
     def document(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Document:
         """The result as JSON data; every result has all these fields."""

@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from shuffledp.core.digits import about, counted
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.question import spoken
 
 _AT_ONCE = 1 << 22
 
@@ -39,6 +41,22 @@ class Simulation:
     bias: list[float]
     coverage: float
     refused: float = 0.0
+
+    def __str__(self) -> str:
+        several = f" ({len(self.bias):,} entries together)" if len(self.bias) > 1 else ""
+        refused = f"entries without a number, because of too few users: {100 * self.refused:.2f} %"
+        return "\n".join(
+            [
+                f"{counted(self.n, 'user')}, {counted(self.trials, 'simulated run')} of {spoken(self.question)}",
+                f"root mean squared error{several}: {about(self.rmse)} (forecast for these data: {about(self.expected_rmse)})",
+                *([refused] if self.refused else []),
+                f"95 % intervals that hold the truth: {100 * self.coverage:.2f} %",
+            ]
+        )
+
+    def __repr__(self) -> str:
+        how_many = f"{counted(self.n, 'user')}, {counted(self.trials, 'run')}"
+        return f"<Simulation: {self.question}, {how_many}, rmse = {about(self.rmse)}>"
 
     def document(self) -> Document:
         """As JSON data."""

@@ -7,9 +7,9 @@ from shuffledp.accounting.composition import compose as compose_collections
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend, merged
-from shuffledp.results.result import Result
+from shuffledp.results.reading import Reading
 
-Part = Plan | Result | Spend | Collection
+Part = Plan | Reading | Spend | Collection
 
 
 def compose(*parts: Part | Iterable[Part]) -> Composition:
@@ -33,7 +33,7 @@ def _spends(part: object) -> Sequence[tuple[Spend, int]]:
         return [(part, 1)]
     if isinstance(part, Plan):
         return [(Spend.of(part), 1 if part.over_time is None else part.over_time.per_person)]
-    if not isinstance(part, Result):
+    if not isinstance(part, Reading):
         raise InvalidInput(
             f"plans, answers and collections are composed, not a {type(part).__name__}. Give what plan or run returned."
         )

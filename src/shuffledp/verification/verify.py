@@ -1,5 +1,6 @@
 """Checking a document: its whole promise is proved anew, by other means than those it was found by."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -8,12 +9,17 @@ from shuffledp.certificates.certificate import KIND, Certificate
 from shuffledp.certificates.proof import METHODS
 from shuffledp.certificates.prove import prove_certificate
 from shuffledp.certificates.unverifiable import Unverifiable
+from shuffledp.core.canonical import digest
+from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.parsing import plain
+from shuffledp.core.visible import visible
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.verification.promise import Claim, Promise
 
 Verdict = Literal["confirmed", "refused", "cannot be verified"]
 _NOT_PROVED: Final = "the claim could not be proved: at this epsilon, delta is not shown to be that small."
+_LONGEST: Final = 200
+"""Characters of a randomizer's document that are shown."""
 _ONLY_NAMED: Final = (
     "which bound it comes from and which version made it",
     "what the inputs and messages of its randomizer are called",
@@ -53,6 +59,20 @@ class Verification:
         """What the document claims or says and is not shown here to be true."""
         return [*(claim for claim in self.claims if claim not in self.proved), *self.unproved]
 
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}: {self.reason}", *(f"  proved: {claim}" for claim in self.proved)]
+        if self.proved and self.certificate is not None:
+            lines.append(f"  randomizer: {_in_short(self.certificate.randomizer)}")
+        lines += [f"  not proved: {what}" for what in self.not_proved]
+        if self.reached is not None:
+            lines.append(f"  proved at this epsilon: delta <= {rounded_up(self.reached)}")
+        return "\n".join(map(visible, lines))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Verification: {self.verdict}, {counted(len(self.proved), 'claim')} proved, {len(self.not_proved)} not>"
+        )
+
     def document(self) -> dict[str, Any]:
         """As JSON data."""
         return {
@@ -66,11 +86,18 @@ class Verification:
         }
 
 
+def _in_short(randomizer: dict[str, Any]) -> str:
+    """What the users run whom a claim is about: its document, or the hash of that if it is long."""
+    whole = json.dumps(randomizer)
+    return whole if len(whole) <= _LONGEST else f"the {randomizer['kind']} with SHA-256 {digest(randomizer)}"
+
+
 def verify(document: object, tick: Callable[[], None] = lambda: None, *, beside: Iterable[object] = ()) -> Verification:
     """Prove all that a certificate, plan, task or result promises, in ball arithmetic, with none of the code that found it.
 
     Nothing is raised: any other document, or one that was edited so that its parts say different things, is refused. A result
-    is compared with its plan and its task if these documents are `beside` it. `tick` is called now and then, for a progress bar.
+    is compared with its plan and its task if these are `beside` it. Plans, results and certificates may
+    be given as they are. `tick` is called now and then, for a progress bar.
 
     >>> verify({"kind": "something else"}).verdict
     'refused'
@@ -90,7 +117,7 @@ def verify(document: object, tick: Callable[[], None] = lambda: None, *, beside:
 
 def _promise(document: object, beside: Iterable[object]) -> Promise:
     """What is promised. A certificate alone is read without the code that plans and runs: that is loaded if it is needed."""
-    document = plain(document)
+    document = plain(_documented(document))
     if isinstance(document, dict) and "protocol" in document:
         from shuffledp.verification.plans import promise_of_plan
 
@@ -103,10 +130,16 @@ def _promise(document: object, beside: Iterable[object]) -> Promise:
         from shuffledp.verification.beside import Beside
         from shuffledp.verification.results import promise_of_result
 
-        return promise_of_result(document, Beside(tuple(beside)))
+        return promise_of_result(document, Beside(tuple(map(_documented, beside))))
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise InvalidInput("this is no certificate, plan, task or result. Give one that shuffledp wrote.")
     return Promise([Claim.of(Certificate.from_document(document))], _ONLY_NAMED)
+
+
+def _documented(thing: Any) -> Any:
+    """A plan, a result and a certificate say themselves what their document is."""
+    document = None if isinstance(thing, type) else getattr(thing, "document", None)
+    return document() if type(thing).__module__.startswith("shuffledp.") and callable(document) else thing
 
 
 def _judged(promise: Promise, tick: Callable[[], None]) -> Verification:

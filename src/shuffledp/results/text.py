@@ -1,21 +1,56 @@
-"""A result in plain text: what `run`, `analyzer run` and `analyzer read` print alike."""
+"""A result in plain text: what `print` shows of it, and `run`, `analyzer run` and `analyzer read` print.
+
+It is made of the result's JSON data, so that one that was read from a file looks the same.
+"""
 
 from collections.abc import Sequence
 from typing import Final
 
-from shuffledp.cli.tables import aligned
 from shuffledp.core.digits import counted, fixed, rounded_up
 from shuffledp.core.document import Document
+from shuffledp.core.guarantee import NOTHING_LOCAL, Guarantee
+from shuffledp.core.tables import aligned
 from shuffledp.core.visible import visible
-from shuffledp.figures.entries import USERS, entries, largest, listed, parts, places_of, quantiles, written
 from shuffledp.protocols.counting import MANY
-from shuffledp.results.promise import selection
+from shuffledp.results.balance import Balance
+from shuffledp.results.entries import USERS, entries, largest, listed, parts, places_of, quantiles, written
+from shuffledp.results.promise import selection, shift, stated
 
 _LINES: Final = 50
 """Of many entries, unless --top says how many."""
 
 
-def estimates(result: Document) -> str:
+def in_words(result: Document, unit: str | None, guarantee: Guarantee | None) -> str:
+    """The answer, what was read off it, and the terms: whom it protects and what is promised."""
+    terms = _of_rows(result, unit, guarantee) if result["task"] is None else _of_service(result)
+    return "\n\n".join([_estimates(result), *_read_off(result), "\n".join(map(visible, terms))])
+
+
+def _of_rows(result: Document, unit: str | None, guarantee: Guarantee | None) -> list[str]:
+    reports = counted(result["n"], "report")
+    lines = [reports if unit is None else f"{reports}, {unit}"]
+    for what in ("rejected", "adjusted"):
+        lines += [f"{what}: {count:,} {reason}" for reason, count in result[what].items()]
+    if guarantee is not None:
+        lines.append(f"guarantee: {guarantee}")
+        certificate, promised = result["certificate"], result["guarantee"]
+        if certificate is not None and result["n"] > int(certificate["claim"]["reports"]):
+            lines.append(f"with the {reports} received, epsilon is {rounded_up(promised['realised_epsilon'])}")
+        if promised["epsilon_if_shuffler_and_analyzer_collude"] is None:
+            lines.append(NOTHING_LOCAL)
+    return [*lines, *(f"note: {note}" for note in result["notes"])]
+
+
+def _of_service(result: Document) -> list[str]:
+    promised, received, _ = stated(result)
+    lines = [f"{result['n']:,} valid of {counted(result['received'], 'report')}"]
+    lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
+    lines += [f"epsilon = {one.epsilon} at delta = {one.delta} {one.when}" for one in (promised, received)]
+    lines += [shift(result), result["trust"], *result["notes"]]
+    return [*lines, *(str(Balance(**result["ledger"])).splitlines() if result["ledger"] else [])]
+
+
+def _estimates(result: Document) -> str:
     """The answer as tables: the quantiles of a distribution and what is below its edges, if wanted; or else all entries."""
     found, wording = result.get("derived", {}), result["wording"]
     above = [visible(text) for text in (wording["title"], wording["question"]) if text]
@@ -29,7 +64,7 @@ def estimates(result: Document) -> str:
     return "\n\n".join(["\n".join(above), *tables] if above else tables)
 
 
-def read_off(result: Document) -> list[str]:
+def _read_off(result: Document) -> list[str]:
     """What else was read off the estimates, a table each."""
     found, names = result.get("derived", {}), result["estimate"]["names"]
     curve = "curve" in found  # its quantiles and what is below its edges are the answer itself

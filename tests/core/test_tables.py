@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oracles.process import called
-from shuffledp.cli.tables import aligned
+from shuffledp.core.tables import aligned
 
 NUMBER = re.compile(r"-?[\d,]+(?:\.\d+)?")
 

@@ -1,0 +1,160 @@
+"""How an answer is read in Python, whether it was just given or comes from a file."""
+
+import math
+import operator
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.digits import counted, rounded_up
+from shuffledp.core.display import drawn
+from shuffledp.core.document import Document
+from shuffledp.core.estimate import Entry, Estimate
+from shuffledp.core.files import save_json
+from shuffledp.core.guarantee import Guarantee
+from shuffledp.domains.cells import label_of
+from shuffledp.errors import InvalidInput, unknown
+from shuffledp.planning.spend import Spend
+from shuffledp.results.notebook import shown
+from shuffledp.results.text import in_words
+
+_WHOLE: Final = re.compile(r"-?\d+")
+
+
+class Reading(ABC):
+    """An answer's entries by name or place, as data, in words and as a picture."""
+
+    __slots__ = ()
+    estimate: Estimate
+    guarantee: Guarantee | None
+    unit: str | None
+    truth: NDArray[np.float64] | None
+
+    @property
+    @abstractmethod
+    def question(self) -> str:
+        """What was asked."""
+
+    @property
+    @abstractmethod
+    def spend(self) -> Spend | None:
+        """What the answer costs, for the accountant; None if it cannot compose it."""
+
+    @abstractmethod
+    def whole(self) -> Document:
+        """All that is known of it as JSON data, with what is read off it."""
+
+    @property
+    def n(self) -> int:
+        """Number of valid reports."""
+        return self.estimate.n
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each entry of the estimate is."""
+        return self.estimate.names
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.estimate.entries())
+
+    def __getitem__(self, name: object) -> Entry:
+        """The entry of this name, or at this place.
+
+        A label that is a number or a truth value is found by it, and an entry of several labels by all of them: `answer[1]`,
+        `answer[True]`, `answer["f", "yes"]`. A whole number is a place only where no label is one.
+
+        >>> from shuffledp import plan, run
+        >>> answer = run(plan("query", n=1000, epsilon=1.0, delta=1e-6), [0, 1] * 500, query=float)
+        >>> answer["query"].low < 0.5 < answer["query"].high
+        True
+        """
+        found, labels = (
+            self.estimate.entries(),
+            [label_of(one) for one in (name if isinstance(name, tuple) else [name])],
+        )
+        texts = [text.join(one or "" for one in labels) for text in (", ", ": ")]
+        for text in texts:
+            if text in self.names:
+                return found[self.names.index(text)]
+        if not isinstance(name, str | bool | tuple) and not any(map(_WHOLE.fullmatch, self.names)):
+            try:
+                return found[operator.index(name)]  # type: ignore[arg-type]
+            except IndexError:
+                raise InvalidInput(
+                    f"there are {counted(len(found), 'entry').replace('entrys', 'entries')}, counted from 0, and no such place. "
+                    "Ask for one of them, or for a name."
+                ) from None
+            except TypeError:
+                pass
+        if None in labels:
+            raise InvalidInput(
+                f"an entry has a name or a place, and this is a {type(name).__name__}. Ask for a name: names lists them."
+            )
+        raise unknown("entry", texts[0], self.names)
+
+    def to_dict(
+        self, *, confidence: float | None = None, simultaneous: bool | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """The entries by name: estimate, standard error, interval, and the truth if it was asked for; None for no number."""
+        found = self.estimate.entries(**_given(confidence, simultaneous))
+        truths = [{}] * len(found) if self.truth is None else [{"truth": value} for value in self.truth.tolist()]
+        return {
+            one.name: {key: _known(value) for key, value in (one._asdict() | truth).items() if key != "name"}
+            for one, truth in zip(found, truths, strict=True)
+        }
+
+    def columns(self, *, confidence: float | None = None, simultaneous: bool | None = None) -> dict[str, Any]:
+        """The entries as columns, of which any library makes a data frame: name, estimate, standard error, interval, truth."""
+        low, high = self.estimate.interval(**_given(confidence, simultaneous))
+        found = {
+            "name": list(self.names), "estimate": self.estimate.value,
+            "standard_error": self.estimate.standard_error, "low": low, "high": high,
+        }  # fmt: skip
+        return found | ({} if self.truth is None else {"truth": self.truth})
+
+    def to_frame(self, *, confidence: float | None = None, simultaneous: bool | None = None) -> Any:
+        """The same as a data frame of pandas."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise InvalidInput(
+                "a data frame needs pandas, which is not installed. Install it, or use columns()."
+            ) from None
+        return pd.DataFrame(self.columns(confidence=confidence, simultaneous=simultaneous))
+
+    def save(self, path: Path | str) -> None:
+        """Write the answer to a file, whole or not at all, as `shuffledp run -o` does; `Result.load` reads it."""
+        save_json(path, self.whole())
+
+    def plot(self) -> Any:
+        """A picture of the estimates with their intervals."""
+        return drawn(self)
+
+    def __str__(self) -> str:
+        return in_words(self.whole(), self.unit, self.guarantee)
+
+    def __repr__(self) -> str:
+        promise = "no guarantee"
+        if self.guarantee is not None:
+            promise = f"epsilon = {rounded_up(self.guarantee.epsilon)}, delta = {rounded_up(self.guarantee.delta)}"
+        return f"<{type(self).__name__}: {self.question} of {counted(self.n, 'report')}, {promise}>"
+
+    def _repr_html_(self) -> str:
+        return shown(self.whole(), self.unit, self.guarantee)
+
+
+def _given(confidence: float | None, simultaneous: bool | None) -> dict[str, Any]:
+    given = {"confidence": confidence, "simultaneous": simultaneous}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
