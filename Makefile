@@ -8,11 +8,17 @@ DEMO := .venv/.demo
 READY := .venv/.ready
 SPARK := .venv/.spark
 export UV_PYTHON_DOWNLOADS := never
+# Where this is set (as in many images of Python) every program that a test starts compiles all that it imports, for seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-versions check bench mutants format docs site soundness licences lock package clean browser postgres java
+.PHONY: demo quick test test-all test-versions check bench mutants format docs site soundness licences lock package clean browser postgres java
 
 demo: $(DEMO)
 	$(RUN)python examples/demo.py
+
+# What tests/kinds.py leaves in: no browser, server, Java, build or pin, and nothing slow.
+quick: $(READY)
+	$(RUN)pytest --quick -n auto --dist loadfile
 
 test: $(SPARK) browser postgres java
 	$(RUN)pytest -n auto --dist loadgroup

@@ -1,13 +1,19 @@
-"""Property tests take the same points every time in `make test`, and new ones in `make test-all`."""
+"""What all tests share.
+
+Property tests take the same points every time in `make test`, and new ones in `make test-all`. With `--quick` what `kinds.py`
+lists is left out, files as a whole before they are imported.
+"""
 
 import os
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+import kinds
 from oracles.postgres import PostgresServer
 from oracles.server import Place
 from oracles.spark import local_session
@@ -17,6 +23,37 @@ from shuffledp.stores.registry import BACKENDS
 settings.register_profile("pinned", derandomize=True, deadline=None)
 settings.register_profile("roaming", deadline=None, print_blob=True)
 settings.load_profile("roaming" if os.environ.get("SHUFFLEDP_TEST_SCALE") else "pinned")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help=f"leave out tests that are {', '.join(kinds.KINDS)}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for kind, need in kinds.KINDS.items():
+        config.addinivalue_line("markers", f"{kind}: needs {need} (assigned by tests/kinds.py)")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Not even to import a file saves more time than its tests."""
+    if not config.getoption("--quick") or collection_path.suffix != ".py":
+        return None
+    return True if kinds.of_file(collection_path) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    chosen, left_out = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        found = kinds.of_test(item.path, item.nodeid, getattr(item, "fixturenames", ()))
+        for kind in found:
+            item.add_marker(kind)
+        (left_out if found else chosen).append(item)
+    if config.getoption("--quick"):
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = chosen
+        everything = config.args_source == pytest.Config.ArgsSource.TESTPATHS
+        if everything and (packages := kinds.untouched(item.path for item in chosen)):
+            raise pytest.UsageError(f"no quick test is in the folder of {', '.join(packages)}. Take one from slow.txt.")
 
 
 @pytest.fixture(scope="session", autouse=True)
