@@ -81,6 +81,18 @@ def test_the_parts_of_a_delta_are_added_up() -> None:
         assert numeric._with_uncovered(-math.inf, covered, n, 0.5) == -math.inf
 
 
+def test_a_sum_of_logarithms_is_charged_eight_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is stated: 7 would hide among the last bits, so that a unit is a millionth here."""
+    unit = 2.0**-20
+    monkeypatch.setattr(numeric, "ULP", unit)
+    for seed in range(POINTS):
+        generator = np.random.default_rng(seed)
+        log_delta, more = -float(generator.exponential(20)), float(10.0 ** -generator.uniform(0, 12))
+        truth = mp.log(mp.exp(log_delta) + mp.mpf(more))
+        stated = 8 * unit * (1 + abs(truth) + abs(mp.log(mp.mpf(more))))
+        assert abs(mp.mpf(numeric._and_also(log_delta, more)) - truth - stated) <= stated / 1000
+
+
 def test_a_shortfall_is_taken_off() -> None:
     for seed in range(POINTS):
         generator = np.random.default_rng(seed)

@@ -31,7 +31,7 @@ def main() -> None:
         json.loads(subprocess.run(raw, env={**os.environ, **older}, check=True, capture_output=True).stdout)
         for older in _OLDER
     ]
-    table, before = {}, set[str]()
+    table = {}
     for name in cases():
         began = time.process_time()
         here = seen(name)
@@ -40,10 +40,7 @@ def main() -> None:
         for seed in range(2):
             with shaken(seed):
                 trials.append(seen(name))
-        pins = pinned(name, here, trials)
-        new = {place: f"{place.partition(' #')[0]} {pins[place]}" for place in pins}
-        table[name] = {place: pins[place] for place, text in new.items() if text not in before}  # each once
-        before.update(new.values())
+        table[name] = pinned(name, here, trials)
         if took > 0.5:
             click.echo(f"{took:.1f} s: {name}")
         for difference in differences(kept().get(name, {}), here) if TABLE.exists() else ():

@@ -11,10 +11,8 @@ import numpy as np
 from flint import arb, fmpq, fmpz
 
 Atom = str | float
-MOST: Final = 20
-"""Atoms of one value: the others are not pinned."""
 _FEW: Final = 6
-"""Entries of a list of mixed things that are looked at."""
+"""Whole numbers that are compared one by one."""
 _DEEPEST: Final = 4
 _LONGEST: Final = 48
 """Texts that are longer are known by a digest."""
@@ -22,7 +20,7 @@ _LONGEST: Final = 48
 
 def atoms(value: Any) -> list[Atom]:
     """What is compared of a value."""
-    return _of(value, 0)[:MOST]
+    return _of(value, 0)
 
 
 def _of(value: Any, depth: int) -> list[Atom]:
@@ -41,13 +39,13 @@ def _of(value: Any, depth: int) -> list[Atom]:
     if isinstance(value, np.ndarray):
         return _array(value)
     if depth > _DEEPEST or isinstance(value, type | Callable):
-        return [getattr(value, "__qualname__", type(value).__name__)]
+        return [type(value).__name__]
     return _inside(value, depth)
 
 
 def _inside(value: Any, depth: int) -> list[Atom]:
     if isinstance(value, Mapping):
-        return [f"{len(value)} keys", *_some((part for pair in list(value.items())[:_FEW] for part in pair), depth)]
+        return [f"{len(value)} keys", *_some((part for pair in value.items() for part in pair), depth)]
     if isinstance(value, Set):
         return [_short(str(sorted(map(str, value))))]
     if isinstance(value, Sequence):
@@ -55,12 +53,15 @@ def _inside(value: Any, depth: int) -> list[Atom]:
             return _array(np.array(value))
         if len(value) > _FEW and all(isinstance(one, int | fmpz | Fraction) for one in value):
             return [f"{len(value)} numbers", _short(str(list(map(str, value))))]
-        return [f"{len(value)} entries", *_some((value[i] for i in range(min(_FEW, len(value)))), depth)]
+        return [f"{len(value)} entries", *_some(value, depth)]
     if dataclasses.is_dataclass(value):
-        parts = (getattr(value, field.name, None) for field in dataclasses.fields(value))
+        names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
+        parts = (getattr(value, name, None) for name in names)
         return [type(value).__name__, *_some(parts, depth)]
-    own = {name: part for name, part in getattr(value, "__dict__", {}).items() if not name.startswith("__")}
-    own |= {name: getattr(value, name, None) for name in getattr(type(value), "__slots__", ()) if name != "__dict__"}
+    own = {name: part for name, part in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
+    own |= {
+        name: getattr(value, name, None) for name in getattr(type(value), "__slots__", ()) if not name.startswith("_")
+    }
     return [type(value).__name__, *_some((part for _, part in sorted(own.items())), depth)]
 
 

@@ -18,7 +18,6 @@ from shuffledp.accounting.group import group
 from shuffledp.accounting.index import shuffle_index
 from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem, solve
-from shuffledp.accounting.witness import _less
 from shuffledp.arithmetic import balls, inversion
 from shuffledp.arithmetic.blocks import largest_block
 from shuffledp.arithmetic.dots import dominated, dominating
@@ -263,7 +262,6 @@ def numeric() -> dict[str, Case]:
         for e in (0.05, 1.5)
     ]
     found["a large crowd"] = claims(FEW, "cushion", 10**6, (1e-3, 0.01))
-    found["a shortfall"] = lambda: [_less(low, share * math.exp(low)) for low in (-0.5, -20.0) for share in (0.01, 0.7)]
     found["one user"] = lambda: [
         bound_named(b).claim(s.blanket(), n=1, epsilon=0.3)
         for b in ("numeric", "witness", "best")

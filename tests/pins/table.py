@@ -1,8 +1,9 @@
 """The table of pins: what is in it, and what differs from it."""
 
 import functools
+import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,11 +15,11 @@ TABLE: Final = Path(__file__).parents[1] / "golden" / "pins.json"
 EXACTLY: Final = 0.0
 NEARLY: Final = 2.0**-51
 """What a number in doubles may be off, relative to itself, if no trial moved it: sums in another order."""
+_NUMBERS: Final = 12
+"""Of one entry, so many are written out. Those that are the same everywhere are in its digest."""
 Pin = str | list[str]
-"""A text, or a number in hexadecimal and how far it may be off."""
+"""A digest of what must be equal; and numbers at their places, each with how far it may be off, or nothing where it is open."""
 _REFUSED: Final = "refused or not: "
-UNSETTLED: Final = "?"
-"""What another machine may have otherwise."""
 
 
 @functools.cache
@@ -40,61 +41,68 @@ def cases() -> Mapping[str, tuple[Callable[[], Any], float, bool]]:
 def seen(name: str) -> Seen:
     """What a case does now."""
     case, _, magnified = cases()[name]
-    if name.startswith(_REFUSED):  # the messages as they are: they say enough
+    if name.startswith(_REFUSED):
         return {place: [told] if isinstance(told, str) else atoms(told) for place, told in case().items()}
     return watched(case, magnified=magnified)
 
 
-def pinned(name: str, here: Seen, elsewhere: list[Seen]) -> dict[str, list[Pin]]:
+def pinned(name: str, here: Seen, elsewhere: list[Seen]) -> dict[str, Pin]:
     """What is the same wherever it was tried, and how far numbers were apart."""
     close = cases()[name][1]
-    found = {}
-    for place, mine in here.items():
-        others = [one.get(place) for one in elsewhere]
-        if all(other is not None and len(other) == len(mine) for other in others):
-            found[place] = [_pin(atom, [other[i] for other in others if other], close) for i, atom in enumerate(mine)]
-    return {place: pins for place, pins in found.items() if any(pin != UNSETTLED for pin in pins)}
+    return {
+        place: _pin(mine, [one.get(place, []) for one in elsewhere], close)
+        for place, mine in here.items()
+        if all(len(one.get(place, [])) == len(mine) for one in elsewhere)
+    }
 
 
-def _pin(atom: Atom, others: list[Atom], close: float) -> Pin:
-    if isinstance(atom, str):
-        return atom if all(other == atom for other in others) else UNSETTLED
-    if any(isinstance(other, str) for other in others):
-        return UNSETTLED
-    apart = max((abs(other - atom) for other in others if not isinstance(other, str)), default=0.0)
-    return [atom.hex(), f"{max(16 * apart, close * abs(atom)):.2g}"]
+def _pin(mine: list[Atom], others: list[list[Atom]], close: float) -> Pin:
+    apart, written = dict[int, str](), 0
+    for i, atom in enumerate(mine):
+        there = [other[i] for other in others]
+        if isinstance(atom, str) or any(isinstance(other, str) for other in there):
+            if any(other != atom for other in there):
+                apart[i] = f"{i}"
+            continue
+        off = max((abs(other - atom) for other in there if not isinstance(other, str)), default=0.0)
+        if off > 0 or close > 0:
+            apart[i] = f"{i} {atom!r} {max(16 * off, close * abs(atom)):.2g}" if written < _NUMBERS else f"{i}"
+            written += 1
+    digest = _digest(mine, apart)
+    return [digest, *apart.values()] if apart else digest
 
 
-def differences(pins: Mapping[str, list[Pin]], now: Seen) -> list[str]:
+def _digest(given: list[Atom], apart: Collection[int]) -> str:
+    """Of all that must be equal, and of how much there is."""
+    equal = [atom if isinstance(atom, str) else atom.hex() for i, atom in enumerate(given) if i not in apart]
+    return hashlib.sha256(repr((len(given), equal)).encode()).hexdigest()[:8]
+
+
+def differences(pins: Mapping[str, Pin], now: Seen) -> list[str]:
     """What is not as it was, in words."""
     found = []
-    for place, wanted in pins.items():
+    for place, pin in pins.items():
         given = now.get(place)
         if given is None:
-            found.append(f"{place}: it is not called so often any more")
-        elif len(given) != len(wanted):
-            found.append(f"{place}: it returned something of another shape")
-        else:
-            found += [
-                f"{place}: was {_shown(pin)}, is {atom}"
-                for pin, atom in zip(wanted, given, strict=True)
-                if not _same(pin, atom)
-            ]
+            found.append(f"{place}: there is no such entry any more")
+            continue
+        digest, apart = (pin, []) if isinstance(pin, str) else (pin[0], [one.split() for one in pin[1:]])
+        if _digest(given, {int(one[0]) for one in apart}) != digest:
+            found.append(f"{place}: a number, a text or their order has changed; it is {str(given[:8])[:300]} now")
+        found += [
+            f"{place}: was {was} (give or take {off}), is {given[int(i)]}"
+            for i, was, off in (one for one in apart if len(one) == 3)
+            if int(i) < len(given) and not _near(given[int(i)], float(was), float(off))
+        ]
     return found
 
 
-def _same(pin: Pin, atom: Atom) -> bool:
-    if isinstance(pin, str):
-        return pin in (UNSETTLED, atom)
-    return not isinstance(atom, str) and abs(atom - float.fromhex(pin[0])) <= float(pin[1])
-
-
-def _shown(pin: Pin) -> str:
-    return pin if isinstance(pin, str) else f"{float.fromhex(pin[0])!r} (give or take {pin[1]})"
+def _near(atom: Atom, was: float, off: float) -> bool:
+    return not isinstance(atom, str) and abs(atom - was) <= off
 
 
 @functools.cache
-def kept() -> dict[str, dict[str, list[Pin]]]:
+def kept() -> dict[str, dict[str, Pin]]:
     """The table as it is written down."""
-    found: dict[str, dict[str, list[Pin]]] = json.loads(TABLE.read_text(encoding="utf-8"))["cases"]
+    found: dict[str, dict[str, Pin]] = json.loads(TABLE.read_text(encoding="utf-8"))["cases"]
     return found

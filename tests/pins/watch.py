@@ -1,63 +1,33 @@
-"""Run something and write down what every function of the judged packages returned, the first few times."""
+"""Run something with nothing remembered from before, and write down what it returned."""
 
 import functools
 import gc
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 import numpy as np
 
-import shuffledp
 from pins.atoms import Atom, atoms
 from shuffledp.errors import ShuffledpError
 
-SOURCES: Final = str(Path(shuffledp.__file__).parent) + "/"
-_JUDGED: Final = tuple(f"{SOURCES}{package}/" for package in ("arithmetic", "core", "randomizers", "accounting"))
-_CALLS: Final = 2
-"""Of each function in one case."""
 MAGNIFIED: Final = 2.0**-38
 """In place of 2^-53: charges for the last bits are then large enough to be told apart from one another."""
-_SAID: Final = frozenset(
-    {"label", "sentence", "sentences", "__repr__", "__str__", "_repr_html_", "reference", "caveat"}
-)
 Seen = dict[str, list[Atom]]
-"""Atoms by function and call."""
+"""Atoms by entry."""
 
 
 def watched(case: Callable[[], Any], *, magnified: bool) -> Seen:
-    """What the functions returned, then the result itself; an error is a result as well."""
-    found: Seen = {}
-    calls = Counter[str]()
-
-    def note(frame: FrameType, event: str, result: Any) -> None:
-        code = frame.f_code
-        if event != "return" or code.co_name.startswith("<") or not code.co_filename.startswith(_JUDGED):
-            return
-        if code.co_name in _SAID:
-            return
-        name = f"{code.co_filename.removeprefix(SOURCES).removesuffix('.py')}:{code.co_qualname}"
-        calls[name] += 1
-        if calls[name] <= _CALLS:
-            # a constructor returns nothing: what it made is compared
-            made = frame.f_locals.get("self") if code.co_name in ("__init__", "__post_init__") else result
-            found[f"{name} #{calls[name]}"] = atoms(made)
-
+    """What comes of it, entry by entry; an error is a result as well."""
     with _unit(MAGNIFIED if magnified else None):
-        before = sys.getprofile()
-        sys.setprofile(note)
         try:
             result = case()
         except (ShuffledpError, ArithmeticError, ValueError, TypeError) as error:
             result = f"{type(error).__name__}: {error}"
-        finally:
-            sys.setprofile(before)
-    found["the result"] = atoms(result)
-    return found
+    if isinstance(result, list) and result:
+        return {str(place): atoms(entry) for place, entry in enumerate(result)}
+    return {"all": atoms(result)}
 
 
 @contextmanager
