@@ -157,3 +157,15 @@ def test_probabilities_are_doubles_even_if_one_is_a_whole_word() -> None:
     sure = LatticeChannel(counts=((2**64, 0), (1, 2**64 - 1)), inputs=(0.0, 1.0), outputs=(0.0, 1.0), label="sure")
     assert sure.probability(np.arange(2), 0).dtype == np.float64
     assert sure.probability(np.arange(2), 0).tolist() == [1.0, 0.0]
+
+
+def test_many_rows_are_randomized_as_if_each_were_alone() -> None:
+    """However many are taken at once: rows on both sides of every cut have the messages of their own addresses."""
+    response, words = RandomizedResponse.of_threshold(size=300, threshold=3 << 61), KeyedWords.seeded(3)
+    symbols = np.arange((1 << 19) + 5) % 300
+    sent = response.randomize(symbols, words, first_row=7)
+    assert len(sent) == len(symbols)
+    for row in (0, (1 << 18) - 1, 1 << 18, (1 << 19) - 1, 1 << 19, (1 << 19) + 4):
+        assert sent[row] == response.randomize(symbols[row : row + 1], words, first_row=7 + row)[0]
+    some = slice((1 << 18) - 1000, (1 << 18) + 1000)
+    assert (sent[some] == response.randomize(symbols[some], words, first_row=7 + some.start)).all()

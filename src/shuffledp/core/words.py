@@ -386,8 +386,11 @@ def where_few(mask: NDArray[np.bool_]) -> NDArray[np.intp]:
     even = len(mask) & ~7
     eights = mask[:even].view(np.uint64)
     some = np.flatnonzero(eights != 0)
-    inside = np.flatnonzero(eights[some].view(np.bool_))
-    found: NDArray[np.intp] = (some[inside >> 3] << 3) + (inside & 7)
+    inside = np.flatnonzero(eights.take(some).view(np.bool_))
+    found: NDArray[np.intp] = some.take(inside >> 3)
+    found <<= 3
+    inside &= 7
+    found += inside
     return found if even == len(mask) else np.concatenate([found, even + np.flatnonzero(mask[even:])])
 
 
@@ -404,7 +407,9 @@ def _fits(bound: int) -> int:
 
 
 def _multiply(blocks: Words, bound: int) -> Words:
-    return blocks.view("<u4")[:, 2].astype("<u8") * np.uint64(bound)
+    product: Words = blocks.view("<u4")[:, 2].astype("<u8")
+    product *= np.uint64(bound)
+    return product
 
 
 def _low(product: Words) -> NDArray[np.uint32]:
