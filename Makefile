@@ -38,7 +38,9 @@ check: $(READY)
 	$(RUN)lint-imports
 
 bench: $(SPARK) postgres java
-	for script in benchmarks/bench_*.py; do $(RUN)python $$script || exit 1; done
+	@mkdir -p build && rm -f build/figures.jsonl
+	for script in benchmarks/bench_*.py; do SHUFFLEDP_FIGURES=build/figures.jsonl $(RUN)python $$script || exit 1; done
+	@$(RUN)python benchmarks/goals.py build/figures.jsonl
 
 # Bugs planted one at a time, and those that no test notices (docs/mutants.md); MUTANTS="--group core --sample 50" chooses.
 mutants: $(SPARK) postgres java

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
+from goals import against
 from shuffledp import KeyedWords, plan
 from shuffledp.core.memory import settle_allocator
 from shuffledp.domains.texts import Texts
@@ -49,7 +50,7 @@ def encoding(protocol: Frequencies) -> None:
 
     seconds = fastest(encode, repeats=5)[0]
     rate = (10**7 // CHUNK + 1) * CHUNK / seconds
-    print(f"encode 1e7 reports, {protocol.randomizer.structure.label}: {rate / 1e6:,.0f} M values/s (50 wanted)")
+    print(against("encode 1e7 reports on a plane, M values/s", rate / 1e6))
 
 
 def counting(protocol: Frequencies) -> None:
@@ -70,11 +71,12 @@ def decoding() -> None:
     counts = np.bincount(GENERATOR.integers(0, plane.messages, N), minlength=plane.messages)
     square = counts[: PRIME * PRIME].reshape(PRIME, PRIME)
     every, fft = fastest(lambda: plane.totals(counts), lambda: np.fft.fft2(square), repeats=10)
-    print(f"decode {plane.values:,} values: {every:.2f} s, {every / fft:.1f} times one 2-D FFT of numpy (5 wanted)")
+    print(f"decode {plane.values:,} values: {every:.2f} s")
+    print(against("decode every value of a plane, times one 2-D FFT", every / fft))
     points = GENERATOR.integers(0, plane.values, 10**6)
     either = fastest(lambda: plane.totals_of(counts, points), repeats=1)[0]
     direct = fastest(lambda: looked_up(plane, counts, points[: 10**4]), repeats=1)[0]
-    print(f"a million candidates: {either:.2f} s (20 wanted); by look-up of each {100 * direct:.1f} s")
+    print(f"{against('decode a million candidates, s', either)}; by look-up of each {100 * direct:.1f} s")
 
 
 def looked_up(plane: AffineSpace, counts: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -106,7 +108,8 @@ def forecast(protocol: Frequencies) -> None:
         predicted = np.sqrt(protocol.variance(np.array([part * N]), N)[0])
         print(
             f"  held by {part:.1%}: standard error {measured:.1f}, forecast {predicted:.1f}, "
-            f"{measured / predicted - 1:+.1%} (3 % wanted; chance alone {1 / np.sqrt(2 * RUNS * columns.sum()):.1%})"
+            f"chance alone {1 / np.sqrt(2 * RUNS * columns.sum()):.1%}; "
+            + against("standard error over its forecast, off by", abs(measured / predicted - 1))
         )
 
 
