@@ -150,7 +150,7 @@ def _check_extremal(seed: int, count: int) -> int:
     return checked
 
 
-@pytest.mark.parametrize("seed", range(full(4, 10)))
+@pytest.mark.parametrize("seed", range(full(2, 10)))
 def test_thousands_of_extremal_channels(seed: int) -> None:
     assert _check_extremal(seed, 1000) == 1000
 
@@ -236,9 +236,10 @@ def test_gaussian_of_one_user_is_the_exact_mechanism(sigma: float) -> None:
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 2.0, 5.0])
 @pytest.mark.parametrize("n", [10**3, 10**5, 10**8])
 def test_gaussian_enclosure(sigma: float, n: int) -> None:
-    lower, upper = ends(best(Gaussian(sigma=sigma), n=n))
+    found = best(Gaussian(sigma=sigma), n=n)
+    lower, upper = ends(found)
     assert 0.5 * upper < lower <= upper
-    assert best(Gaussian(sigma=sigma), n=n).caveat is not None
+    assert found.caveat is not None
 
 
 @pytest.mark.parametrize(("sigma", "epsilon"), [(0.5, 0.5), (1.0, 0.2), (2.0, 0.1)])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.enumeration import expected_positive_part
+from oracles.scale import examples
 from shuffledp.arithmetic.kernel import log_expected_positive_part
 from shuffledp.arithmetic.law import Law
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
@@ -83,7 +84,7 @@ def test_tolerances_agree(law: tuple[list[float], list[float]], n: int, toleranc
     assert fine.log.lower <= coarse.log.upper
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.floats(-22, -1), st.floats(0.1, 3), st.floats(0.1, 3), st.integers(2, 30))
 def test_when_almost_all_mass_is_on_the_loss(log10_mass: float, up: float, down: float, n: int) -> None:
     """M(theta) far below 1: the error of its logarithm reaches the characteristic function and is charged there."""
