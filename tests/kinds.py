@@ -1,7 +1,7 @@
 """What tests need that a fresh machine has not, or a loop of a minute has no time for: `make quick` leaves these out.
 
-A whole file is of a kind if it imports what the kind is recognised by; a single test if it asks for its fixture. Only what is
-slow had to be measured and is written down, in `slow.txt`.
+A whole file is of a kind if it imports what the kind is recognised by; a single test if it asks for its fixture. What is slow
+is written down in `slow.txt`: tests that took more than a second of the processor, and files of statistics over many runs.
 """
 
 import re
@@ -20,7 +20,7 @@ KINDS: Final = {
     "java": "Spark, which runs on Java",
     "notebook": "kernels, built pages, or a wheel in an environment of its own",
     "pins": "nothing, but says only that something has changed",
-    "slow": "more than a second or two of the processor",
+    "slow": "more than a second of the processor",
 }
 """Markers, and what such tests need."""
 _IMPORTS: Final = {
