@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import kinds
-from kinds import ROOT, SOURCE, TESTS, of_file, of_test, packages, untouched
+from kinds import KINDS, ROOT, SOURCE, TESTS, of_file, of_test, packages, untouched
 
 SLOW = (TESTS / "slow.txt").read_text(encoding="utf-8").splitlines()
 
@@ -14,6 +14,15 @@ SLOW = (TESTS / "slow.txt").read_text(encoding="utf-8").splitlines()
 def test_every_package_has_a_folder_of_tests_of_its_name() -> None:
     assert len(list(packages())) >= 15
     assert untouched(TESTS / package / "test_it.py" for package in packages()) == []
+
+
+def test_every_package_has_a_quick_test(request: pytest.FixtureRequest) -> None:
+    """Of all tests that there are, as they were collected here."""
+    some = request.config.getoption("keyword") or request.config.getoption("markexpr")
+    if some or not any(Path(given).resolve() == TESTS for given in request.config.args):
+        pytest.skip("only some of the tests were collected")
+    quick = [item.path for item in request.session.items if not any(item.get_closest_marker(kind) for kind in KINDS)]
+    assert untouched(quick) == [], "no quick test is in the folder of these packages: take one out of slow.txt"
 
 
 def test_a_package_without_a_quick_test_is_named() -> None:
