@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shuffledp import plan
-from shuffledp.esa.crypto import seal_message
-from shuffledp.esa.http import OCTETS
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.task import Task
+from shuffledp.service.sealing.hpke import seal_message
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.shuffler.http import OCTETS
+from shuffledp.service.task import Task
 
 SECONDS = float(os.environ.get("SHUFFLEDP_BENCH_SECONDS", "30"))
 PATIENCE = 5.0

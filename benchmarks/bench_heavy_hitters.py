@@ -20,14 +20,14 @@ import numpy as np
 
 from shuffledp import Plan, Policy, Result, plan, run_file
 from shuffledp.core.words import SystemWords
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.crypto import seal_message
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.task import Task
 from shuffledp.protocols.randomized import randomized
-from shuffledp.stores.batch import Batch
-from shuffledp.stores.sqlite.store import SQLiteStore
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.sealing.hpke import seal_message
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.shuffler.shuffler import Shuffler
+from shuffledp.service.stores.batch import Batch
+from shuffledp.service.stores.sqlite.store import SQLiteStore
+from shuffledp.service.task import Task
 
 RUNS = 50
 LONGEST = 12

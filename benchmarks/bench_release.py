@@ -17,12 +17,12 @@ import httpx
 
 from bench_service import MILLION, Load, cpu, served
 from shuffledp import plan
-from shuffledp.esa.crypto import seal, seal_message
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.task import Task
-from shuffledp.esa.wire import Header
-from shuffledp.stores.batch import NextKey
-from shuffledp.stores.sqlite.store import SQLiteStore
+from shuffledp.service.sealing.hpke import seal, seal_message
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.stores.batch import NextKey
+from shuffledp.service.stores.sqlite.store import SQLiteStore
+from shuffledp.service.task import Task
+from shuffledp.service.wire.record import Header
 
 TASK = Task(
     plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200,

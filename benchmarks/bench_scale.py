@@ -33,11 +33,11 @@ from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
 from shuffledp.engines.source import Piece, Source
 from shuffledp.engines.spark import Spark
-from shuffledp.esa.crypto import seal_message
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.opening import Opener, Openers, Tallier, open_here
-from shuffledp.esa.spark_opening import SparkOpeners
-from shuffledp.esa.task import Task
+from shuffledp.service.sealing.hpke import seal_message
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.sealing.spark_unsealing import SparkOpeners
+from shuffledp.service.sealing.unsealing import Opener, Openers, Tallier, open_here
+from shuffledp.service.task import Task
 
 ENGINES: Final = ("arrow", "memory")
 """Those of one process."""

@@ -26,18 +26,18 @@ from unittest.mock import patch
 import numpy as np
 
 from shuffledp import plan
-from shuffledp.esa.analyzer import analyze, open_batch
-from shuffledp.esa.crypto import seal, seal_inner, unseal
-from shuffledp.esa.http import OCTETS
-from shuffledp.esa.keys import KeyList, KeyRing, PublicKey
-from shuffledp.esa.opened import OpenedBefore
-from shuffledp.esa.opening import Openers
-from shuffledp.esa.release import release as permuted
-from shuffledp.esa.released import Released
-from shuffledp.esa.task import Task
-from shuffledp.esa.wire import Header
-from shuffledp.stores.batch import NextKey
-from shuffledp.stores.sqlite.store import SQLiteStore
+from shuffledp.service.analyzer.analyzer import analyze, open_batch
+from shuffledp.service.analyzer.opened_reports import OpenedBefore
+from shuffledp.service.sealing.hpke import seal, seal_inner, unseal
+from shuffledp.service.sealing.keys import KeyList, KeyRing, PublicKey
+from shuffledp.service.sealing.unsealing import Openers
+from shuffledp.service.shuffler.http import OCTETS
+from shuffledp.service.shuffler.release import release as permuted
+from shuffledp.service.stores.batch import NextKey
+from shuffledp.service.stores.sqlite.store import SQLiteStore
+from shuffledp.service.task import Task
+from shuffledp.service.wire.record import Header
+from shuffledp.service.wire.released_batch import Released
 
 SECONDS = float(os.environ.get("SHUFFLEDP_BENCH_SECONDS", "60"))
 TOGETHER = 500
@@ -204,7 +204,7 @@ def opened_raw(records: list[bytes], ring_bytes: bytes, task_id: str) -> float:
     """The cipher alone: CPU seconds."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-    from shuffledp.esa.keys import PrivateKey
+    from shuffledp.service.sealing.keys import PrivateKey
 
     key = PrivateKey(key_id=0, state="ACTIVE", private=X25519PrivateKey.from_private_bytes(ring_bytes))
     ring = KeyRing(role="analyzer", keys=(key,))

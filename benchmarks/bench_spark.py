@@ -33,11 +33,11 @@ from shuffledp.engines.run import tally_source
 from shuffledp.engines.source import Source
 from shuffledp.engines.spark import Spark
 from shuffledp.engines.spark_rows import SparkRows
-from shuffledp.esa.crypto import seal_inner
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.opening import tally_here
-from shuffledp.esa.spark_opening import SparkOpeners
-from shuffledp.esa.task import Task
+from shuffledp.service.sealing.hpke import seal_inner
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.sealing.spark_unsealing import SparkOpeners
+from shuffledp.service.sealing.unsealing import tally_here
+from shuffledp.service.task import Task
 
 CHUNK: Final = 1 << 20
 SIZE: Final = 100

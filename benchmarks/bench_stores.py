@@ -21,11 +21,11 @@ from bench_service import SECONDS, TOGETHER, Load, cpu, sealed, served
 from goals import against
 from oracles.postgres import PostgresServer
 from shuffledp import plan
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.release import release
-from shuffledp.esa.task import Task
-from shuffledp.stores.batch import NextKey
-from shuffledp.stores.registry import open_store
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.shuffler.release import release
+from shuffledp.service.stores.batch import NextKey
+from shuffledp.service.stores.registry import open_store
+from shuffledp.service.task import Task
 
 REPORTS = int(1_000_000 * min(1.0, SECONDS / 60))
 KEY = NextKey(id=0, fingerprint="")

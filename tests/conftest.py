@@ -18,7 +18,7 @@ from oracles.postgres import PostgresServer
 from oracles.server import Place
 from oracles.spark import local_session
 from shuffledp.engines.registry import ENGINES
-from shuffledp.stores.registry import BACKENDS
+from shuffledp.service.stores.registry import BACKENDS
 
 settings.register_profile("pinned", derandomize=True, deadline=None)
 settings.register_profile("roaming", deadline=None, print_blob=True)

@@ -18,14 +18,14 @@ from oracles.process import called
 from oracles.server import running
 from shuffledp import plan
 from shuffledp.cli import cli
-from shuffledp.esa.task import Task
-from shuffledp.stores.registry import open_store
+from shuffledp.service.stores.registry import open_store
+from shuffledp.service.task import Task
 from test_docs import BLOCK, PAGES, ROOT
 
 ELSEWHERE = {
     ("docs/architecture.md", "text"): "tests/test_map.py",
-    ("docs/wire.md", "text"): "tests/esa/test_wire_document.py",
-    ("docs/wire.md", "json"): "tests/esa/test_wire_document.py",
+    ("docs/wire.md", "text"): "tests/service/test_wire_document.py",
+    ("docs/wire.md", "json"): "tests/service/test_wire_document.py",
 }
 HERE = {
     ("docs/postgresql.md", "text"),

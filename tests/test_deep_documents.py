@@ -16,14 +16,14 @@ from shuffledp import Certificate, InvalidInput, Plan, Policy, plan, run, verify
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.core.parsing import DEEPEST, Unreadable, parse_exactly, parse_json, parse_toml, plain
 from shuffledp.engines.export import read_export
-from shuffledp.esa.client import Client
-from shuffledp.esa.keys import KeyList
-from shuffledp.esa.ledger import Ledger
-from shuffledp.esa.task import Task
 from shuffledp.planning.spend import Spend
 from shuffledp.protocols.registry import from_document as protocol_of
 from shuffledp.randomizers.registry import from_document as randomizer_of
 from shuffledp.results.history import History
+from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.client.client import Client
+from shuffledp.service.sealing.keys import KeyList
+from shuffledp.service.task import Task
 
 JSON = {
     "unclosed": "[" * 100_000,

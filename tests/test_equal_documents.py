@@ -18,11 +18,6 @@ from shuffledp.cli.task import read_task
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.engines.export import message_table, read_export
 from shuffledp.engines.values import Values
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.client import Client
-from shuffledp.esa.keys import KeyList, KeyRing
-from shuffledp.esa.ledger import Ledger, LedgerEntry
-from shuffledp.esa.task import Task
 from shuffledp.planning.rounds import plan_rounds
 from shuffledp.planning.spend import Spend
 from shuffledp.protocols.deployable import Deployable
@@ -31,6 +26,11 @@ from shuffledp.protocols.registry import from_document as protocol_of
 from shuffledp.randomizers.registry import RANDOMIZERS
 from shuffledp.randomizers.registry import from_document as randomizer_of
 from shuffledp.results.history import Release
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
+from shuffledp.service.client.client import Client
+from shuffledp.service.sealing.keys import KeyList, KeyRing
+from shuffledp.service.task import Task
 
 WRITERS = ("canonical", "javascript", "floats", "indented")
 PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "bound": "best", "reference": ""}

@@ -13,9 +13,9 @@ from oracles.parties import PARTIES
 from oracles.process import called
 from shuffledp import InvalidInput, KeyedWords, Plan, plan, run
 from shuffledp.core.canonical import digest
-from shuffledp.esa.task import Task
 from shuffledp.figures.picture import picture
 from shuffledp.figures.report import page
+from shuffledp.service.task import Task
 
 TITLE, QUESTION, UNIT = "Getting to work", "How long did you travel today, & why <so>?", "minutes"
 NUMBERS = [float(j % 90) for j in range(4000)]

@@ -20,10 +20,10 @@ from shuffledp.auditing.conduct import conduct
 from shuffledp.auditing.deployment import Deployment, InProcess, OverHttp
 from shuffledp.auditing.service import Service
 from shuffledp.auditing.subject import Claimed
-from shuffledp.esa.client import Announcement
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.sender import Sender
-from shuffledp.esa.task import Task
+from shuffledp.service.client.client import Announcement
+from shuffledp.service.client.sender import Sender
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.task import Task
 
 PLAN = plan("histogram", n=20, epsilon=0.3, delta=0.1, size=2)
 CLAIMED = Claimed(epsilon=PLAN.guarantee.epsilon, delta=PLAN.guarantee.delta, by="the plan")

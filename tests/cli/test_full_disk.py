@@ -17,7 +17,7 @@ from oracles.process import called
 from oracles.server import Server, running
 from oracles.spark import connect_url
 from shuffledp import Plan, plan
-from shuffledp.esa.sender import Sender
+from shuffledp.service.client.sender import Sender
 
 ROWS = 3000
 

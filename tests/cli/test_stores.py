@@ -8,9 +8,9 @@ import pytest
 
 from oracles.parties import ANALYZER, SHUFFLER, SIXTEEN, prepared, sealed
 from oracles.process import called as run
-from shuffledp.esa.shuffler import Shuffler
-from shuffledp.stores.batch import Batch
-from shuffledp.stores.sqlite.store import SQLiteStore
+from shuffledp.service.shuffler.shuffler import Shuffler
+from shuffledp.service.stores.batch import Batch
+from shuffledp.service.stores.sqlite.store import SQLiteStore
 
 
 @pytest.fixture

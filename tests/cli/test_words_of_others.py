@@ -18,8 +18,8 @@ from oracles.process import called
 from shuffledp import InvalidInput, plan
 from shuffledp.cli.output import OneLine
 from shuffledp.core.canonical import digest
-from shuffledp.esa.task import Task
 from shuffledp.planning.plan import Plan
+from shuffledp.service.task import Task
 
 FORGED = "epsilon = 0.01 at delta = 1e-12"
 EVIL = f"yes\n{FORGED}\x1b[2J\r\x9b1m\u2028\u202eon\u2066"

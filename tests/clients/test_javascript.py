@@ -13,14 +13,14 @@ from oracles.result import analyzed
 from oracles.server import TOKENS, running
 from shuffledp import plan
 from shuffledp.domains.whole_numbers import WholeNumbers
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.collector import Collector
-from shuffledp.esa.task import Task
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.primes import prime_from
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.task import Task
 
 REPORTS = 1000
 LABELS = ["no", "yes", "don't know", "Größe 😀"]

@@ -14,8 +14,8 @@ from oracles.parties import ANALYZER, PARTIES, SHUFFLER, prepared
 from oracles.result import analyzed
 from oracles.server import Server, running
 from shuffledp import plan
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.task import Task
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.task import Task
 
 LABELS = ["bike", "bus", "car"]
 ANSWERS = ["bike", "car", "bike", "bus", "bike", "car"]

@@ -32,14 +32,14 @@ from shuffledp.core.words import RESPONSE, ROUNDING, EncodingWords, Lane, rows_f
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
 from shuffledp.engines.source import Piece, Source
-from shuffledp.esa.ledger import Ledger
-from shuffledp.esa.task import Task
 from shuffledp.planning.compare import compare
 from shuffledp.protocols import registry
 from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.options import SIZE, Option
 from shuffledp.protocols.question import Question
 from shuffledp.results.history import History
+from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.task import Task
 
 
 @pytest.fixture(scope="module")

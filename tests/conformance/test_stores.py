@@ -15,14 +15,14 @@ from oracles.server import Place
 from oracles.store_suite import KEYS, Opening, closed, name, released, reports, started
 from shuffledp import InvalidInput
 from shuffledp.core.outcome import Outcome
-from shuffledp.esa import release as releasing
-from shuffledp.esa.release import release
-from shuffledp.stores.batch import Batch, Contents
-from shuffledp.stores.checkpoints import Reached, pass_by
-from shuffledp.stores.registry import BACKENDS, open_store, restore_store
-from shuffledp.stores.sqlite import ending
-from shuffledp.stores.sqlite.store import SQLiteStore
-from shuffledp.stores.store import Store
+from shuffledp.service.shuffler import release as releasing
+from shuffledp.service.shuffler.release import release
+from shuffledp.service.stores.batch import Batch, Contents
+from shuffledp.service.stores.checkpoints import Reached, pass_by
+from shuffledp.service.stores.registry import BACKENDS, open_store, restore_store
+from shuffledp.service.stores.sqlite import ending
+from shuffledp.service.stores.sqlite.store import SQLiteStore
+from shuffledp.service.stores.store import Store
 
 
 @pytest.fixture(autouse=True)

@@ -57,7 +57,7 @@ def test_a_process_that_helps_to_open_reports_leaves_none(tmp_path: Path) -> Non
 import sys
 sys.path.insert(0, ".")
 from asking import asked
-from shuffledp.esa.opening import _Pool
+from shuffledp.service.sealing.unsealing import _Pool
 if __name__ == "__main__":
     pool = _Pool(1)
     print(*pool.ask(asked, [], ("shuffler", [])).result(60))

@@ -10,13 +10,13 @@ from oracles.parties import ANALYZER, PARTIES
 from shuffledp import InvalidInput, Plan, plan, run
 from shuffledp.core import memory
 from shuffledp.domains.whole_numbers import WholeNumbers
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.task import Task
 from shuffledp.planning.plan import certified
 from shuffledp.protocols.frequencies import Frequencies
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.task import Task
 
 TOO_MUCH = r"counting the 4,293,066,962 different messages of this plan takes 319.9 GiB of memory, and this machine has"
 

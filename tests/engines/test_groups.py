@@ -14,9 +14,9 @@ from pyarrow import csv, parquet
 from oracles.parties import ANALYZER, PARTIES, announced, released, serving
 from oracles.process import called
 from shuffledp import InvalidInput, KeyedWords, Policy, plan, run, run_file
-from shuffledp.esa.analyzer import open_batch, result_of
-from shuffledp.esa.client import Client, messages_of
-from shuffledp.esa.task import Task
+from shuffledp.service.analyzer.analyzer import open_batch, result_of
+from shuffledp.service.client.client import Client, messages_of
+from shuffledp.service.task import Task
 
 WORDS = KeyedWords.seeded(8)
 ROWS = 400

@@ -18,12 +18,12 @@ from oracles.parties import PARTIES
 from shuffledp import KeyedWords, Plan, plan, run
 from shuffledp.core.counts import Counts
 from shuffledp.domains.domain import Policy
-from shuffledp.esa.analyzer import Opened
-from shuffledp.esa.analyzer import result_of as analyzed
-from shuffledp.esa.task import Task
 from shuffledp.figures.picture import picture
 from shuffledp.figures.report import page, rendered
 from shuffledp.results.balance import Balance
+from shuffledp.service.analyzer.analyzer import Opened
+from shuffledp.service.analyzer.analyzer import result_of as analyzed
+from shuffledp.service.task import Task
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -17,12 +17,12 @@ from oracles.parties import PARTIES
 from oracles.process import called as run
 from oracles.process import run as started
 from shuffledp import plan
-from shuffledp.esa.crypto import seal
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.task import Task
-from shuffledp.esa.wire import encode_message
 from shuffledp.figures.picture import picture
 from shuffledp.figures.report import page
+from shuffledp.service.sealing.hpke import seal
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.task import Task
+from shuffledp.service.wire.record import encode_message
 
 TASK = Task(
     plan=plan("histogram", n=100, epsilon=2.0, delta=1e-3, labels=["<no>", "yes"]), window=60, max_age=60, **PARTIES

@@ -15,16 +15,16 @@ from shuffledp import KeyedWords, Laplace, Plan, RandomizedResponse, account, ru
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.engines.export import message_table
 from shuffledp.engines.values import Values
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.crypto import seal_message
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.ledger import Ledger
-from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.task import Task
 from shuffledp.planning.plan import plan
 from shuffledp.planning.rounds import plan_rounds
 from shuffledp.results.derived import derived
-from shuffledp.stores.registry import open_store
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.sealing.hpke import seal_message
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.shuffler.shuffler import Shuffler
+from shuffledp.service.stores.registry import open_store
+from shuffledp.service.task import Task
 
 LABELS = ["no", "yes", "perhaps"]
 SURVEY = [

@@ -13,12 +13,12 @@ from oracles.scale import full
 from shuffledp import Certificate, Plan, Result, verify
 from shuffledp.core import once
 from shuffledp.engines.export import read_export
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.ledger import Ledger
-from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.task import Task
-from shuffledp.stores.registry import open_store
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.shuffler.shuffler import Shuffler
+from shuffledp.service.stores.registry import open_store
+from shuffledp.service.task import Task
 
 SETS = sorted(path for path in Path(__file__).parent.iterdir() if path.is_dir() and not path.name.startswith("_"))
 PLANS = [(folder, path.stem.removeprefix("plan-")) for folder in SETS for path in sorted(folder.glob("plan-*.json"))]

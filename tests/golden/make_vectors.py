@@ -1,4 +1,4 @@
-"""Write src/shuffledp/esa/vectors.json: what a client in any language must reproduce, byte for byte.
+"""Write src/shuffledp/service/wire/vectors.json: what a client in any language must reproduce, byte for byte.
 
 Run as `python tests/golden/make_vectors.py`. The same file comes out every time: words are seeded, keys are hashes, and layers
 are sealed by pyhpke, which takes an ephemeral key. Randomization, names, fingerprints and `info` are this package's own.
@@ -17,7 +17,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey, KEMKeyPair
 
-import shuffledp.esa
+import shuffledp.service.wire
 from shuffledp import plan
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.core.guarantee import Guarantee
@@ -28,11 +28,6 @@ from shuffledp.domains.listed import Listed
 from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.bundle import bundled
-from shuffledp.esa.crypto import info
-from shuffledp.esa.keys import KeyList, PublicKey, Role
-from shuffledp.esa.task import Task
-from shuffledp.esa.wire import SEALED, Header, encode_message, report_id
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.frequencies import Frequencies
@@ -48,8 +43,13 @@ from shuffledp.randomizers.poisson import capped_poisson
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.structure import Structure
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.service.sealing.hpke import info
+from shuffledp.service.sealing.keys import KeyList, PublicKey, Role
+from shuffledp.service.task import Task
+from shuffledp.service.wire.bundle import bundled
+from shuffledp.service.wire.record import SEALED, Header, encode_message, report_id
 
-PATH = Path(shuffledp.esa.__file__).with_name("vectors.json")
+PATH = Path(shuffledp.service.wire.__file__).with_name("vectors.json")
 ABOUT = {
     "canonical": "the JSON text `json` has the canonical form (RFC 8785) `canonical`; null: it is refused",
     "tasks": "a task document and its id",

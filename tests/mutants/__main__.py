@@ -19,14 +19,17 @@ from mutants.report import Report
 _CORE: Final = """
     blanket canonical checks counts digits document estimate files guarantee honest pair population ragged randomizer ratio words
 """
-_RELEASE: Final = "shuffler release permutation analyzer opened released ledger client crypto wire bundle"
+_RELEASE: Final = """
+    shuffler/shuffler shuffler/release shuffler/permutation analyzer/analyzer analyzer/opened_reports analyzer/ledger
+    client/client sealing/hpke wire/record wire/bundle wire/released_batch
+"""
 GROUPS: Final = {
     "arithmetic": ["arithmetic/*"],
     "core": [f"core/{name}.py" for name in _CORE.split()],
     "randomizers": ["randomizers/*"],
     "accounting": ["accounting/*"],
-    "release path": [f"esa/{name}.py" for name in _RELEASE.split()],
-    "stores": ["stores/*"],
+    "release path": [f"service/{name}.py" for name in _RELEASE.split()],
+    "stores": ["service/stores/*"],
     "engines": ["engines/*"],
     "protocols": ["protocols/[!b]*", "protocols/b[!a]*"],
     "planning": ["planning/*"],

@@ -21,7 +21,7 @@ SOURCES: Final = ROOT / "src" / "shuffledp"
 FOLDERS: Final = (
     "tests/pins", "tests/arithmetic", "tests/core", "tests/randomizers", "tests/accounting", "tests/domains", "src",
     "tests/conformance", "tests/specification", "tests/certificates", "tests/verification", "tests/protocols",
-    "tests/planning", "tests/results", "tests/engines", "tests/cluster", "tests/stores", "tests/esa", "tests/baselines",
+    "tests/planning", "tests/results", "tests/engines", "tests/cluster", "tests/service", "tests/baselines",
     "tests/test_adversarial.py", "tests/test_blocks.py", "tests/auditing", "tests/cli", "tests/test_notebooks.py",
 )  # fmt: skip
 """Where tests of the code that is judged are, the nearest first."""

@@ -136,14 +136,14 @@ def test_tests_that_cannot_be_collected_kill_nothing(registered: bool) -> None:
 def test_the_nearest_tests_come_first_and_fit_the_budget() -> None:
     known = reach.Reach()
     known.costs = {
-        "tests/esa/test_client.py::one": 0.1, "tests/core/test_honest.py::two": 3.0, "tests/core/test_pair.py::three": 1.0,
+        "tests/service/test_client.py::one": 0.1, "tests/core/test_honest.py::two": 3.0, "tests/core/test_pair.py::three": 1.0,
         "tests/core/test_pair.py::four": 9.0,
     }  # fmt: skip
     known.lines["core/honest.py"][7].update(known.costs)
     bug = Bug(
         module="core/honest.py", function="", operator="", text="", before="", after="", start=0, line=6, last_line=8
     )
-    order = ["tests/core/test_honest.py::two", "tests/core/test_pair.py::three", "tests/esa/test_client.py::one"]
+    order = ["tests/core/test_honest.py::two", "tests/core/test_pair.py::three", "tests/service/test_client.py::one"]
     assert nearest(bug, known, 8.0) == (order, 4)
     known.costs["tests/core/test_words.py::five"] = 0.2
     known.lines["core/honest.py"][20].add("tests/core/test_words.py::five")

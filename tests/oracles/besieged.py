@@ -10,8 +10,8 @@ from pathlib import Path
 from oracles.hostile import BEHAVIOURS, ENDLESS
 from shuffledp.cli.task import read_task
 from shuffledp.errors import ShuffledpError
-from shuffledp.esa.collector import AnnouncedBatch, Collector
-from shuffledp.esa.sender import Sender
+from shuffledp.service.analyzer.collector import AnnouncedBatch, Collector
+from shuffledp.service.client.sender import Sender
 
 _SOON, _LATE = 0.2, 3600.0
 """Deadlines: of answers that never end by themselves, and of those that their size must end."""

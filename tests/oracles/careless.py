@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.outcome import Outcome
-from shuffledp.esa.wire import report_id
-from shuffledp.stores.batch import Batch, NextKey
-from shuffledp.stores.intake import Intake
+from shuffledp.service.stores.batch import Batch, NextKey
+from shuffledp.service.stores.intake import Intake
+from shuffledp.service.wire.record import report_id
 
 Patch = Callable[[str, Any], None]
 """Puts something in the place of what has this name."""
@@ -28,8 +28,8 @@ def in_the_order_of_arrival(patch: Patch) -> None:
         places = {name: place for place, name in reversed(list(enumerate(arrived)))}
         return np.argsort([places[row.tobytes()] for row in ids])
 
-    patch("shuffledp.esa.shuffler.report_id", remembered)
-    patch("shuffledp.esa.release.order", as_they_came)
+    patch("shuffledp.service.shuffler.shuffler.report_id", remembered)
+    patch("shuffledp.service.shuffler.release.order", as_they_came)
 
 
 class AnyKey(dict[int, Batch]):
@@ -45,7 +45,7 @@ def under_any_key(patch: Patch) -> None:
     def careless(opened: Sequence[Batch], keys: dict[int, NextKey], window: int | None) -> Intake:
         return Intake(batches=AnyKey({0: opened[-1]}), missed=Outcome.OUTDATED_KEY)
 
-    patch("shuffledp.stores.sqlite.collecting.announced", careless)
+    patch("shuffledp.service.stores.sqlite.collecting.announced", careless)
 
 
 BUGS = {bug.__name__: bug for bug in (in_the_order_of_arrival, under_any_key)}
@@ -57,9 +57,9 @@ def _patch(name: str, value: Any) -> None:
 
 
 if __name__ == "__main__":
-    import shuffledp.esa.server
-    import shuffledp.stores.registry
-    import shuffledp.stores.sqlite.collecting  # noqa: F401 - so that it can be patched
+    import shuffledp.service.shuffler.server
+    import shuffledp.service.stores.registry
+    import shuffledp.service.stores.sqlite.collecting  # noqa: F401 - so that it can be patched
     from shuffledp.cli import cli
 
     BUGS[sys.argv[1]](_patch)

@@ -18,9 +18,9 @@ from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import WordSource
 from shuffledp.domains.whole_numbers import WholeNumbers
-from shuffledp.esa.task import Task
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.deployable import Deployable
+from shuffledp.service.task import Task
 
 Reals = NDArray[np.float64]
 

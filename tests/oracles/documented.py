@@ -10,7 +10,7 @@ import httpx
 import httpx2
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from shuffledp.esa.openapi import document
+from shuffledp.service.shuffler.openapi import document
 
 DOCUMENT = document()
 _PATHS = {re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))): path for path in DOCUMENT["paths"]}

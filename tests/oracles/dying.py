@@ -5,8 +5,8 @@ import signal
 import sys
 
 from shuffledp.cli import cli
-from shuffledp.esa import release
-from shuffledp.stores.checkpoints import Point, Reached
+from shuffledp.service.shuffler import release
+from shuffledp.service.stores.checkpoints import Point, Reached
 
 
 def dying_at(point: str, nth: int) -> Reached:

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp import plan
-from shuffledp.esa.client import Announcement
-from shuffledp.esa.crypto import seal_message
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.task import Task
-from shuffledp.stores.batch import Batch
-from shuffledp.stores.registry import open_store
+from shuffledp.service.client.client import Announcement
+from shuffledp.service.sealing.hpke import seal_message
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.shuffler.shuffler import Shuffler
+from shuffledp.service.stores.batch import Batch
+from shuffledp.service.stores.registry import open_store
+from shuffledp.service.task import Task
 
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 PARTIES: dict[str, Any] = {"shufflers": ("Alpha",), "analyzer": "Beta", "honest_fraction": 1.0}

@@ -19,7 +19,7 @@ import psycopg
 
 from oracles.process import command
 from oracles.tree import python_path
-from shuffledp.stores.registry import open_store
+from shuffledp.service.stores.registry import open_store
 
 Place = Callable[[Path], str]
 """From the name of a store to its URL, whatever kind is tested."""

@@ -5,13 +5,13 @@ from typing import Any
 
 from oracles.parties import PARTIES
 from shuffledp import plan
-from shuffledp.esa.crypto import seal_message, unseal
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.task import Task
-from shuffledp.esa.wire import decode_message, record_length
-from shuffledp.stores.batch import Batch
-from shuffledp.stores.registry import open_store
+from shuffledp.service.sealing.hpke import seal_message, unseal
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.shuffler.shuffler import Shuffler
+from shuffledp.service.stores.batch import Batch
+from shuffledp.service.stores.registry import open_store
+from shuffledp.service.task import Task
+from shuffledp.service.wire.record import decode_message, record_length
 
 TASK = Task(plan=plan("histogram", n=50, epsilon=3.0, delta=1e-2, size=64), window=60, max_age=600, **PARTIES)
 RING, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from shuffledp import InvalidInput
-from shuffledp.esa.permutation import order
-from shuffledp.esa.release import release
-from shuffledp.stores.batch import Batch, NextKey
-from shuffledp.stores.checkpoints import POINTS, Point, Reached, pass_by
-from shuffledp.stores.store import Store
+from shuffledp.service.shuffler.permutation import order
+from shuffledp.service.shuffler.release import release
+from shuffledp.service.stores.batch import Batch, NextKey
+from shuffledp.service.stores.checkpoints import POINTS, Point, Reached, pass_by
+from shuffledp.service.stores.store import Store
 
 KEY, OTHER = NextKey(id=0, fingerprint="f" * 64), NextKey(id=1, fingerprint="e" * 64)
 KEYS, BOTH = {0: KEY}, {0: KEY, 1: OTHER}

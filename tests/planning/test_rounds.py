@@ -15,13 +15,13 @@ from shuffledp import Channel, Guarantee, InvalidInput, NoClaim, Plan, account
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core.population import Population
-from shuffledp.esa.client import Client
-from shuffledp.esa.ledger import Ledger, LedgerEntry
-from shuffledp.esa.task import Task
 from shuffledp.planning.over_time import OverTime
 from shuffledp.planning.rounds import asked_per_round, choices, fewer, plan_rounds, rounds_possible, spent
 from shuffledp.planning.spend import Spend
 from shuffledp.protocols.sampling import sampled_error
+from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
+from shuffledp.service.client.client import Client
+from shuffledp.service.task import Task
 
 WEEK: dict[str, Any] = {"n": 50_000, "epsilon": 1.0, "delta": 1e-6, "size": 4}
 

@@ -13,13 +13,13 @@ from oracles.documented import schema, validate
 from oracles.parties import ANALYZER, PARTIES, announced, released, serving
 from shuffledp import InvalidInput, KeyedWords, NoClaim, Plan, plan, run
 from shuffledp.core.population import Population
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.client import Client
-from shuffledp.esa.ledger import Ledger
-from shuffledp.esa.task import Task
 from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
 from shuffledp.protocols.histogram import HistogramFamily
 from shuffledp.protocols.question import Question
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.client.client import Client
+from shuffledp.service.task import Task
 
 N, VALUES = 10**6, 1_800_000
 

@@ -19,8 +19,6 @@ from oracles.words import words
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, Result, plan, run, run_file
 from shuffledp.core.population import Population
 from shuffledp.domains.spelled import Spelled, letters_of
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.task import Task
 from shuffledp.figures.report import page
 from shuffledp.protocols.discovery import Pass, Tables, discover, strict_enough
 from shuffledp.protocols.heavy_hitters import HeavyHitters
@@ -29,6 +27,8 @@ from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.results.derived import derived
 from shuffledp.results.rehearsal import rehearse
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.task import Task
 
 KEY = "5a" * 16
 SMALL = Prefixes(domain=Spelled(alphabet="abc", max_length=5), step=2, key=KEY, points=49)

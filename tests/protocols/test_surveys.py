@@ -24,11 +24,6 @@ from shuffledp.core.population import Population
 from shuffledp.engines.file import File, FrameRows
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.tally import tally_rows
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.client import messages_of
-from shuffledp.esa.crypto import seal_inner
-from shuffledp.esa.ledger import Ledger
-from shuffledp.esa.task import Task
 from shuffledp.planning.plan import certified
 from shuffledp.planning.ways import ways
 from shuffledp.protocols.question import Question
@@ -39,6 +34,11 @@ from shuffledp.protocols.survey_table import JointTable
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.together import Together, TogetherBlanket
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.client.client import messages_of
+from shuffledp.service.sealing.hpke import seal_inner
+from shuffledp.service.task import Task
 
 COIN, THREE = RandomizedResponse(size=2, gamma=0.25).as_run(), RandomizedResponse(size=3, gamma=0.5).as_run()
 QUESTIONS: list[dict[str, Any]] = [

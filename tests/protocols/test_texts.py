@@ -19,17 +19,17 @@ from shuffledp import InvalidInput, KeyedWords, Plan, plan, run, run_file
 from shuffledp.core.digits import about
 from shuffledp.core.population import Population
 from shuffledp.domains.texts import Texts
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.client import Client
-from shuffledp.esa.ledger import Ledger
-from shuffledp.esa.opened import OpenedBefore
-from shuffledp.esa.task import Task
 from shuffledp.planning.compare import compare
 from shuffledp.planning.plan import certified
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.analyzer.opened_reports import OpenedBefore
+from shuffledp.service.client.client import Client
+from shuffledp.service.task import Task
 
 WORDS = ["tea"] * 900 + ["coffee"] * 700 + ["water"] * 300 + [f"drink {j}" for j in range(100)]
 N = len(WORDS)

@@ -14,10 +14,10 @@ from oracles.forgery import Place, forged, resealed
 from oracles.parties import ANALYZER, PARTIES, released, sealed, serving
 from oracles.scale import full
 from shuffledp import Plan, plan, run, verify
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.ledger import Ledger
-from shuffledp.esa.task import Task
 from shuffledp.planning.rounds import plan_rounds
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.task import Task
 from shuffledp.verification.verify import Verification
 
 NUMBERS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}

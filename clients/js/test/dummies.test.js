@@ -11,7 +11,7 @@ import { bundle, reportId } from "../src/sealing.js";
 import { FakeShuffler, party } from "./shuffler.js";
 import { RecordedWords } from "./words.js";
 
-const path = new URL("../../../src/shuffledp/esa/vectors.json", import.meta.url);
+const path = new URL("../../../src/shuffledp/service/wire/vectors.json", import.meta.url);
 const VECTORS = JSON.parse(readFileSync(path, "utf8"));
 const FOUR = { kind: "identity", size: 4 };
 

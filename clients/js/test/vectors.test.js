@@ -14,7 +14,7 @@ import { pairOf } from "./shuffler.js";
 import { RecordedWords } from "./words.js";
 
 const read = (path) => JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8"));
-const VECTORS = read("src/shuffledp/esa/vectors.json");
+const VECTORS = read("src/shuffledp/service/wire/vectors.json");
 
 test("canonical forms", () => {
   for (const { json, canonical } of VECTORS.canonical) {

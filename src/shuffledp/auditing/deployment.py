@@ -8,16 +8,16 @@ from typing import Final
 
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.client import Announcement
-from shuffledp.esa.collector import Collector
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.released import Released
-from shuffledp.esa.sender import NotDelivered, Sender
-from shuffledp.esa.shuffler import Shuffler
-from shuffledp.esa.task import Task
 from shuffledp.planning.plan import Plan
-from shuffledp.stores.batch import Batch
-from shuffledp.stores.registry import open_store
+from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.client.client import Announcement
+from shuffledp.service.client.sender import NotDelivered, Sender
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.shuffler.shuffler import Shuffler
+from shuffledp.service.stores.batch import Batch
+from shuffledp.service.stores.registry import open_store
+from shuffledp.service.task import Task
+from shuffledp.service.wire.released_batch import Released
 
 _WINDOW: Final = 3600
 

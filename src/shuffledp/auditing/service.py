@@ -24,10 +24,10 @@ from shuffledp.auditing.neighbours import Neighbours, promising
 from shuffledp.auditing.subject import Claimed, Subject
 from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.client import Announcement, Client, messages_of
-from shuffledp.esa.opening import open_here
-from shuffledp.esa.wire import decode_message
 from shuffledp.protocols.exposed import samples_of
+from shuffledp.service.client.client import Announcement, Client, messages_of
+from shuffledp.service.sealing.unsealing import open_here
+from shuffledp.service.wire.record import decode_message
 
 Reals = NDArray[np.float64]
 _PLACES: Final = 8

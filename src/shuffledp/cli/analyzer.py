@@ -20,14 +20,14 @@ from shuffledp.cli.task import read_task
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.export import read_export
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.analyzer import analyze
-from shuffledp.esa.collector import Collector
-from shuffledp.esa.keys import KeyRing
-from shuffledp.esa.ledger import Ledger
-from shuffledp.esa.opened import OpenedBefore
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.results.derived import derived
 from shuffledp.results.text import in_words
+from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.analyzer.opened_reports import OpenedBefore
+from shuffledp.service.sealing.keys import KeyRing
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

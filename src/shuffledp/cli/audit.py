@@ -23,12 +23,12 @@ from shuffledp.cli.task import read_task
 from shuffledp.core.files import read_json
 from shuffledp.core.words import KeyedWords
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.keys import KeyRing
 from shuffledp.figures.audit import rendered
 from shuffledp.figures.report import check_report
 from shuffledp.figures.style import check_picture
 from shuffledp.protocols import registry
 from shuffledp.randomizers.named import PARAMETERS, SHAPES, Given
+from shuffledp.service.sealing.keys import KeyRing
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _STEPS = 1000

@@ -16,11 +16,11 @@ from shuffledp.core.outcome import Outcome
 from shuffledp.core.words import KeyedWords
 from shuffledp.engines.file import File
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.client import Announcement, Client
-from shuffledp.esa.keys import KeyList
-from shuffledp.esa.sender import NotDelivered, Sender, submit
-from shuffledp.esa.task import Task
 from shuffledp.protocols.randomized import randomized
+from shuffledp.service.client.client import Announcement, Client
+from shuffledp.service.client.sender import NotDelivered, Sender, submit
+from shuffledp.service.sealing.keys import KeyList
+from shuffledp.service.task import Task
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INNER = "Public keys of an inner shuffler; repeat for each, starting next to the analyzer."

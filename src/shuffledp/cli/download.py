@@ -2,7 +2,7 @@
 
 import click
 
-from shuffledp.esa.collector import MAX_BATCH_BYTES
+from shuffledp.service.analyzer.collector import MAX_BATCH_BYTES
 
 max_batch_option = click.option(
     "--max-batch-bytes",

@@ -27,16 +27,16 @@ from shuffledp.core.digits import counted
 from shuffledp.core.installed import not_installed
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.address import is_loopback
-from shuffledp.esa.admission import OneTimeTokens
-from shuffledp.esa.keys import KeyFile, KeyList, KeyRing
-from shuffledp.esa.limits import Limits
-from shuffledp.esa.shuffler import Shuffler
-from shuffledp.stores.batch import Batch
-from shuffledp.stores.checkpoints import Reached, pass_by
-from shuffledp.stores.registry import open_store, restore_store, shown
-from shuffledp.stores.store import Store
-from shuffledp.stores.witness import Witness
+from shuffledp.service.sealing.keys import KeyFile, KeyList, KeyRing
+from shuffledp.service.shuffler.admission import OneTimeTokens
+from shuffledp.service.shuffler.limits import Limits
+from shuffledp.service.shuffler.shuffler import Shuffler
+from shuffledp.service.stores.batch import Batch
+from shuffledp.service.stores.checkpoints import Reached, pass_by
+from shuffledp.service.stores.registry import open_store, restore_store, shown
+from shuffledp.service.stores.store import Store
+from shuffledp.service.stores.witness import Witness
+from shuffledp.service.wire.address import is_loopback
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -123,8 +123,8 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve TASKS until stopped. On SIGTERM pending uploads are answered and new ones refused."""
     try:
-        from shuffledp.esa.http import Service, Tokens
-        from shuffledp.esa.server import Server
+        from shuffledp.service.shuffler.http import Service, Tokens
+        from shuffledp.service.shuffler.server import Server
     except ImportError:
         raise not_installed("the service needs starlette with uvicorn and more", "service") from None
     limits = Limits(**numbers)
@@ -192,7 +192,7 @@ def sample_config() -> None:
 @shuffler_group.command("openapi")
 def openapi() -> None:
     """Print the OpenAPI 3.1 document of the shuffler's endpoints, as JSON."""
-    from shuffledp.esa.openapi import document
+    from shuffledp.service.shuffler.openapi import document
 
     print_lines(json.dumps(document(), indent=2))
 
@@ -204,7 +204,7 @@ def openapi() -> None:
 @json_option
 def close(task: Path, url: str, token: Path, as_json: bool) -> None:
     """Release the open batch of TASK now, if it has enough reports."""
-    from shuffledp.esa.collector import Collector
+    from shuffledp.service.analyzer.collector import Collector
 
     done = Collector(url=url, token=read_secret(token)).close(read_task(task))
     words = f"released batch {done.batch} with {counted(done.reports, 'report')}, SHA-256 {done.sha256}"
@@ -224,8 +224,8 @@ def forward(
     task: Path, source: str, token: Path, target: str, to_token: Path, batch: int | None, max_batch_bytes: int, as_json: bool
 ) -> None:  # fmt: skip
     """Send a released batch of TASK to the next hop. Doing it again changes nothing."""
-    from shuffledp.esa.collector import Collector
-    from shuffledp.esa.sender import Sender
+    from shuffledp.service.analyzer.collector import Collector
+    from shuffledp.service.client.sender import Sender
 
     found = read_task(task)
     sender, outcomes = Sender(url=target, token=read_secret(to_token)), Counter[Outcome]()

@@ -12,9 +12,9 @@ from shuffledp.engines.engine import Engine
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.spark import Spark
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.limits import Limits
-from shuffledp.esa.opening import Openers
-from shuffledp.esa.spark_opening import SparkFirst, SparkOpeners
+from shuffledp.service.sealing.spark_unsealing import SparkFirst, SparkOpeners
+from shuffledp.service.sealing.unsealing import Openers
+from shuffledp.service.shuffler.limits import Limits
 
 SPARK_OPTIONS: Final = [
     click.option(

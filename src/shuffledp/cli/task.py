@@ -12,8 +12,8 @@ from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import json_option, one_line_each, print_lines, show
 from shuffledp.core.files import read_json
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.keys import ROLES, KeyList, KeyRing, Role
-from shuffledp.esa.task import Expiry, Task
+from shuffledp.service.sealing.keys import ROLES, KeyList, KeyRing, Role
+from shuffledp.service.task import Expiry, Task
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

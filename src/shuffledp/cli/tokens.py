@@ -12,7 +12,7 @@ from shuffledp.cli.task import read_task
 from shuffledp.core.digits import counted
 from shuffledp.core.files import create_private
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.admission import OneTimeTokens
+from shuffledp.service.shuffler.admission import OneTimeTokens
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

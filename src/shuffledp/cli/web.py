@@ -10,7 +10,7 @@ from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.core.installed import not_installed
 from shuffledp.errors import InvalidInput
-from shuffledp.esa.address import is_loopback
+from shuffledp.service.wire.address import is_loopback
 
 
 @click.command("web")

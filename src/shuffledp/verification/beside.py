@@ -10,7 +10,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 
 if TYPE_CHECKING:
-    from shuffledp.esa.task import Task
+    from shuffledp.service.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Beside:
 
     def task(self, identity: str | None) -> "Task | None":
         """The task of this id; None if it is not there."""
-        from shuffledp.esa.task import Task
+        from shuffledp.service.task import Task
 
         found = next((one for one in self._with("shufflers") if identity is not None and _id(one) == identity), None)
         return None if found is None else Task.from_document(found)

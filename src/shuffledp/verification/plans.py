@@ -34,7 +34,7 @@ def promise_of_plan(document: dict[str, Any]) -> Promise:
 
 def promise_of_task(document: dict[str, Any]) -> Promise:
     """What the task in this document promises, if its shufflers and its analyzer do as it says."""
-    from shuffledp.esa.task import Task
+    from shuffledp.service.task import Task
 
     task = Task.from_document(document)
     unproved = [_ONE_PARTY] if task.same_operator else []

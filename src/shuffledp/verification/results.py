@@ -18,7 +18,7 @@ from shuffledp.verification.beside import Beside
 from shuffledp.verification.promise import EDITED, Claim, Promise
 
 if TYPE_CHECKING:
-    from shuffledp.esa.task import Task
+    from shuffledp.service.task import Task
 
 
 def promise_of_result(document: Document, beside: Beside) -> Promise:

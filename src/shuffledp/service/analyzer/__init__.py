@@ -1,0 +1,1 @@
+"""The analyzer: from a released batch to a result, within a budget."""

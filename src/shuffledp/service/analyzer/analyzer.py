@@ -1,0 +1,258 @@
+"""The analyzer: opens a released batch, counts, estimates, and says under which guarantee and trust.
+
+The order is what makes it safe: whatever can be refused is refused while every report is still sealed; then the spend is
+booked, then it is written down which reports are opened, and only then is one opened.
+"""
+
+import contextlib
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.counts import Counts
+from shuffledp.core.digits import counted, rounded_up
+from shuffledp.core.outcome import Outcome
+from shuffledp.errors import InvalidInput
+from shuffledp.planning.plan import Plan
+from shuffledp.planning.spend import Spend
+from shuffledp.results.balance import Balance
+from shuffledp.results.result import Provenance, Result
+from shuffledp.results.unit import CLIENT, REPORT
+from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
+from shuffledp.service.analyzer.opened_reports import OpenedBefore, Remembered, first_of_each
+from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.service.sealing.unsealing import Openers, Tallier
+from shuffledp.service.task import Task
+from shuffledp.service.wire.released_batch import Records, Released, Reports, key_ids, pieces, report_ids
+
+NO_BUDGET: Final = "No budget is kept: no ledger was given, so what else these people were asked is not counted."
+_WORTH_A_POOL: Final = 1 << 14
+"""Records that take longer to open than processes to start."""
+_AT_ONCE: Final = 1 << 17
+"""Records handed to the processes together: enough that they seldom wait for each other, and few enough to hold."""
+_ON_A_CLUSTER: Final = 1 << 19
+"""The same for a cluster, where there are more to share them."""
+Watch = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """What was in a batch.
+
+    Attributes:
+        received: reports.
+        counts: how often each message occurs among the valid ones.
+        rejected: messages that are not valid, by reason.
+        extra: messages received, valid or not, beyond one for each report.
+        before: messages that were opened in another batch before. They may be of honest users, so fewer of the others are.
+    """
+
+    received: int
+    counts: Counts
+    rejected: dict[str, int]
+    extra: int = 0
+    before: int = 0
+
+    @property
+    def valid(self) -> int:
+        """Reports that are certainly whole: whose a rejected message is cannot be told, so each spoils another report."""
+        return max(0, self.counts.total - self.extra)
+
+
+def analyze(
+    batch: Released | bytes, task: Task, ring: KeyRing, *, ledger: Ledger | None = None,
+    opened_before: OpenedBefore | None = None, processes: int = 1, watch: Watch | None = None,
+    candidates: Sequence[str] | None = None, tallier: Tallier | None = None,
+) -> Result:  # fmt: skip
+    """What a batch says, about `candidates` if the plan takes any text; `watch` hears the share of reports that are opened.
+
+    A batch that is too small, names several keys or repeats too much is refused before anything is opened or booked.
+    If too few of the opened reports are valid there is no result either, but what was booked stays booked. A `tallier` opens
+    records instead of processes of this machine.
+    """
+    task = replace(task, plan=task.plan.about(candidates))
+    task.plan.check_memory()
+    batch = Released.of(batch) if isinstance(batch, bytes) else batch
+    reports = _reports(batch, task, ring)
+    _check_size(reports, task.plan)
+    _check_keys(reports.messages, task.plan)
+    with contextlib.nullcontext() if opened_before is None else opened_before.of(task.id) as remembered:
+        fresh = _fresh(reports, batch.sha256, task.plan, remembered)
+        balance = (
+            None
+            if ledger is None
+            else ledger.book(LedgerEntry(task=task.id, batch=batch.sha256, spend=Spend.of(task.plan)))
+        )
+        if remembered is not None:
+            remembered.remember(fresh.ids, batch.sha256)
+    opened = _open(reports, task, ring, only=fresh.chosen, processes=processes, watch=watch, tallier=tallier)
+    return result_of(replace(opened, before=fresh.before), task, digest=batch.sha256, balance=balance)
+
+
+def open_batch(
+    batch: Released | bytes, task: Task, ring: KeyRing, *, processes: int = 1, watch: Watch | None = None
+) -> Opened:
+    """Open every record of a batch and nothing else: no check of keys, repetitions or budget (`analyze` has them)."""
+    batch = Released.of(batch) if isinstance(batch, bytes) else batch
+    return _open(_reports(batch, task, ring), task, ring, processes=processes, watch=watch)
+
+
+def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | None = None) -> Result:
+    """What opened reports say; refused if fewer are valid than the guarantee relies on."""
+    plan, n = task.plan, opened.valid
+    if n < plan.guarantee.n:
+        raise InvalidInput(_too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
+    honest = min(n, plan.honest_of(opened.received - opened.before))
+    counts = plan.protocol.tallied(opened.counts.values, n)
+    estimate = plan.protocol.estimate(counts, guarantee=plan.guarantee)
+    return Result(
+        plan=plan, counts=counts, estimate=plan.protocol.read(estimate), also=plan.protocol.also(estimate),
+        guarantee=plan.guarantee, realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
+        unit=CLIENT if task.hops == 1 else REPORT, received=opened.received, rejected=opened.rejected,
+        notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,)), *plan.protocol.notes()),
+        provenance=Provenance(task=task.id, batch=digest, trust=task.trust, ledger=balance),
+    )  # fmt: skip
+
+
+# Before anything is opened
+
+
+def _reports(batch: Released, task: Task, ring: KeyRing) -> Reports:
+    if ring.role != "analyzer":
+        raise InvalidInput(f"these are keys of the {ring.role}. Give the analyzer's.")
+    return batch.reports(task.plan.protocol.most_messages)
+
+
+def _check_size(reports: Reports, plan: Plan) -> None:
+    """No shuffler that follows the protocol releases fewer reports, and no users who do send fewer messages beside one each."""
+    if reports.number < plan.min_batch:
+        raise InvalidInput(
+            f"this batch has {counted(reports.number, 'report')}, and no shuffler may release fewer than {plan.min_batch:,}. "
+            "Nothing was opened or booked; ask the shuffler's operator how this came about."
+        )
+    beside = plan.protocol.fewest_messages(plan.guarantee.n) - plan.guarantee.n
+    if reports.extra < beside:
+        raise InvalidInput(
+            f"this batch has {reports.extra:,} messages beside one for each report, and {plan.guarantee.n:,} users who follow "
+            f"the protocol send at least {beside:,}: what should hide these people is missing. Nothing was opened or booked; "
+            "find out which clients send too little, or whether somebody let only reports with few messages through."
+        )
+
+
+def _check_keys(records: Records, plan: Plan) -> None:
+    """Which key a record names is in clear, so it tells people apart.
+
+    A record of another suite names no key and is never opened: it is rejected by itself.
+    """
+    found = key_ids(records)
+    if len(found) > 1:
+        groups = [
+            f"{often:,} {'record names' if often == 1 else 'records name'} key {key}" for key, often in found.items()
+        ]
+        alone = (
+            f"is protected by epsilon0 = {rounded_up(plan.epsilon0)} only"
+            if math.isfinite(plan.epsilon0)
+            else "is not protected at all"
+        )
+        raise InvalidInput(
+            f"this batch mixes keys: {', '.join(groups[:-1])} and {groups[-1]}. "
+            f"Everybody can see which key a record names, so whoever is alone with a key {alone}. "
+            "Nothing was opened or booked; do not open it with other software either, and tell the shuffler's operator."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fresh:
+    """Records to open: which they are, and their sorted ids; and how many others were opened before."""
+
+    chosen: NDArray[np.bool_]
+    ids: NDArray[np.bytes_]
+    before: int
+
+
+def _fresh(reports: Reports, digest: str, plan: Plan, remembered: Remembered | None) -> _Fresh:
+    """The first of each record, unless it was opened in another batch."""
+    ids = report_ids(reports.messages)
+    places = first_of_each(ids)
+    ids = ids[places]
+    different = len(ids)
+    if remembered is not None:
+        new = ~remembered.among(ids, digest)
+        places, ids = places[new], ids[new]
+    whole = max(0, len(places) - reports.extra)  # each record that is not fresh may be of another report
+    if whole < plan.guarantee.n:
+        raise InvalidInput(
+            f"only {whole:,} of the {reports.number:,} reports received are neither repeated nor opened before, and the "
+            f"guarantee relies on {plan.guarantee.n:,} honest ones. "
+            "Nothing was opened or booked; ask the shuffler's operator how reports came to be repeated."
+        )
+    before = different - len(ids)
+    others = (
+        reports.number - before
+    )  # what was opened before may be honest, so how many of the others are is up to their number
+    if others < plan.min_batch:
+        raise InvalidInput(
+            f"{before:,} of the {reports.number:,} reports received were opened before in another batch, and a batch needs "
+            f"{plan.min_batch:,} others. Nothing was opened or booked; ask the shuffler's operator whether a copy or an earlier "
+            "state of its store was served."
+        )
+    chosen = np.zeros(len(reports.messages), dtype=np.bool_)
+    chosen[places] = True
+    return _Fresh(chosen, ids, before)
+
+
+# Opening
+
+
+def _open(
+    reports: Reports, task: Task, ring: KeyRing, *, only: NDArray[np.bool_] | None = None, processes: int,
+    watch: Watch | None, tallier: Tallier | None = None,
+) -> Opened:  # fmt: skip
+    """Open records, each by itself: a bad one is counted and harms no other."""
+    records = reports.messages
+    wanted = len(records) if only is None else int(only.sum())
+    found: Counter[int | Outcome] = Counter()
+    done = 0
+    with Openers(processes if wanted >= _WORTH_A_POOL else 1) as openers:
+        for some in pieces(records, only, _AT_ONCE if tallier is None else _ON_A_CLUSTER):
+            for tally in (tallier or openers).tallies(some, ring, task.id, task.plan.protocol.alphabet):
+                found.update(tally)
+                done += tally.total()
+                if watch is not None:
+                    watch(done / wanted)
+    counts = np.zeros(task.plan.protocol.alphabet, dtype=np.int64)
+    rejected: dict[str, int] = {}
+    for what, often in found.items():
+        if isinstance(what, int):
+            counts[what] = often
+        else:
+            rejected[what] = often
+    if wanted < len(records):
+        rejected[Outcome.REPORT_REPLAYED] = len(records) - wanted
+    return Opened(received=reports.number, counts=Counts(counts), rejected=rejected, extra=reports.extra)
+
+
+def _messages(opened: Opened, plan: Plan) -> tuple[str, ...]:
+    """What is relied on if users send several messages."""
+    if plan.protocol.most_messages == 1:
+        return ()
+    return (
+        f"The {opened.received:,} reports, as the shuffler counted them, have {opened.received + opened.extra:,} messages "
+        f"together, at most {plan.protocol.most_messages} each. Whose a message is cannot be told, so each one that is "
+        "rejected counts as a report that is not valid.",
+    )
+
+
+def _too_few_valid(opened: Opened, needed: int, *, booked: bool) -> str:
+    reasons = ", ".join(f"{often:,} {reason}" for reason, often in sorted(opened.rejected.items()))
+    return (
+        f"only {opened.valid:,} of the {opened.received:,} reports received are valid, and the guarantee relies on "
+        f"{needed:,} honest ones (rejected: {reasons or 'none'}). No result is given"
+        f"{', but the spend stays booked because the reports were opened' if booked else ''}. "
+        "Find out why reports were rejected before you collect again."
+    )

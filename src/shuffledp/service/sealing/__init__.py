@@ -1,0 +1,1 @@
+"""All cryptography on records: keys, sealing and opening."""

@@ -1,0 +1,1 @@
+"""The shuffler: takes reports in, and lets a batch out in a secret order."""

@@ -1,0 +1,28 @@
+"""The shuffler's store in one SQLite file: ids of reports, their inner records until release, batches and released bytes."""
+
+import os
+import time
+from contextlib import closing
+from pathlib import Path
+
+from shuffledp.core.files import alone_in
+from shuffledp.service.stores.sqlite.collecting import Collecting
+from shuffledp.service.stores.sqlite.ending import Ending
+from shuffledp.service.stores.sqlite.making import becoming, settle
+
+
+class SQLiteStore(Collecting, Ending):
+    """A `Store` in one file."""
+
+
+def restore(copy: Path, place: str, *, nothing_released_since: bool) -> None:
+    """Make the store `place` from a backup; batches that may have been released since are destroyed, whole or not at all."""
+    store = Path(os.path.realpath(place))
+    with alone_in(store.parent), becoming(store) as draft:  # with batches that may be out it must never be there
+        with closing(SQLiteStore(copy, read_only=True, create=False)) as source:
+            source.backup(draft)
+        settle(draft, draft.name)
+        with closing(SQLiteStore(draft, create=False)) as restored:
+            for batch in [] if nothing_released_since else restored.history():
+                if batch.state == "OPEN":
+                    restored.end(batch.id, below=1 << 62, roll_over=False, key=batch.key, now=time.time())

@@ -1,0 +1,1 @@
+"""What the parties of a collection exchange, as bytes."""

@@ -1,0 +1,47 @@
+"""A distribution through the service: clients draw their grids, the analyzer reads quantiles off the curve."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from oracles.parties import SHUFFLER, prepared
+from oracles.process import called
+from oracles.server import running
+from shuffledp.service.task import Task
+
+
+def test_a_distribution_is_collected_and_read_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    def shuffledp(line: str) -> str:
+        done = called(line, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    shown = shuffledp(
+        "plan distribution --low 0 --high 10 --resolution 1024 --n 60 --epsilon 2 --delta 1e-2 -o plan.json"
+    )
+    assert "each user draws one of 3 grids" in shown
+    shuffledp(
+        "task new plan.json --window 3600 --max-age 7200 --shuffler Alpha --analyzer Beta --honest-fraction 1 "
+        "--release-margin 0 -o task.json"
+    )
+    prepared(tmp_path, Task.from_document(json.loads((tmp_path / "task.json").read_text())), SHUFFLER)
+    (tmp_path / "people.csv").write_text("hours\n" + "".join(f"{j / 10}\n" for j in range(80)))
+    with running(tmp_path, "--processes 1") as server:
+        to = f"--url {server.url} --analyzer-keys analyzer.pub.json"
+        sent = shuffledp(f"simulate-clients task.json people.csv --column hours {to} --json")
+        assert json.loads(sent)["outcomes"] == {"accepted": 80}
+        shuffledp(f"shuffler close task.json --url {server.url} --token operator.token")
+        run = f"analyzer run task.json --url {server.url} --token analyzer.token --keys analyzer.key"
+        text = shuffledp(f"{run} --report page.html -o result.json")
+    result = json.loads((tmp_path / "result.json").read_text())
+    quantiles = result["derived"]["quantiles"]
+    assert [one["share"] for one in quantiles] == [0.25, 0.5, 0.75]
+    assert all(0 <= one["interval"][0] <= one["value"] <= one["interval"][1] <= 10 for one in quantiles)
+    assert result["n"] == 80
+    assert len(result["estimate"]["value"]) == 1023
+    assert text.startswith("quantile  estimate")
+    assert "<th" in (page := (tmp_path / "page.html").read_text())
+    assert "The share of users below each number." in page

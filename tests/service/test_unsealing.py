@@ -1,0 +1,138 @@
+"""Helper processes that open records: whatever becomes of them, nothing is lost and nobody waits for ever."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from multiprocessing import active_children
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oracles.parties import ANALYZER, EIGHT, SHUFFLER, sealed
+from shuffledp.service.sealing.unsealing import Openers, open_here
+
+RECORDS = [sealed(j % 8, EIGHT) for j in range(300)] + [b"x" * 126]
+OPENED = open_here(RECORDS, SHUFFLER, EIGHT.id, 1)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def openers(clock: Clock) -> Iterator[Openers]:
+    with Openers(2, timeout=120.0, pause=10.0, clock=clock) as made:
+        yield made
+
+
+def opened(openers: Openers) -> bool:
+    """Whether all records are opened as they should be."""
+    return openers(RECORDS, SHUFFLER, EIGHT.id, 1) == OPENED
+
+
+def helpers() -> list[int]:
+    return [child.pid for child in active_children() if child.pid is not None]
+
+
+def test_helpers_open_what_this_process_would(openers: Openers) -> None:
+    assert opened(openers)
+    first = helpers()
+    assert len(first) == 2
+    assert opened(openers)
+    assert helpers() == first
+    assert sum(
+        map(len, openers.tallies([record for record in OPENED if isinstance(record, bytes)], ANALYZER, EIGHT.id, 8))
+    )
+
+
+@pytest.mark.parametrize("trouble", [OSError(11, "no more processes"), PermissionError(1, "no"), RuntimeError("no")])
+def test_helpers_that_cannot_start_are_done_without(
+    openers: Openers, clock: Clock, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    """Also when only the second cannot; and it is not tried again at every upload, but after a pause."""
+    honest, started = BaseProcess.start, 0
+
+    def start(process: Any) -> None:
+        nonlocal started
+        started += 1
+        if started % 2 == 0:
+            raise trouble
+        honest(process)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BaseProcess, "start", start)
+        for _ in range(3):
+            assert opened(openers)
+        assert started == 2
+        assert helpers() == []
+        clock.now += 10.1
+        assert opened(openers)
+        assert started == 4
+        clock.now += 10.1  # a second failure in a row: twice as long
+        assert opened(openers)
+        assert started == 4
+    clock.now += 10.1
+    assert opened(openers)
+    assert len(helpers()) == 2
+
+
+def test_a_helper_that_does_not_answer_is_killed_and_its_records_are_opened_here(
+    openers: Openers, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert opened(openers)
+    stopped = helpers()
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    openers.timeout = 0.2
+    assert opened(openers)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in stopped)
+    assert "did not answer in time" in caplog.text
+    openers.timeout = 120.0
+    clock.now += 10.1
+    assert opened(openers)
+    assert len(helpers()) == 2
+
+
+def test_killed_helpers_lose_nothing(openers: Openers) -> None:
+    assert opened(openers)
+    for pid in helpers():
+        os.kill(pid, signal.SIGKILL)
+    assert opened(openers)
+
+
+def test_stopped_helpers_do_not_keep_anybody_from_closing(openers: Openers) -> None:
+    assert opened(openers)
+    stopped = helpers()
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    openers.close()
+    openers.close()
+    assert not any(Path(f"/proc/{pid}").exists() for pid in stopped)
+
+
+def test_a_failure_in_a_helper_is_heard_here(openers: Openers, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(TypeError):
+        openers(RECORDS, SHUFFLER, 7, 1)  # type: ignore[arg-type]
+    assert capfd.readouterr().err == ""
+
+
+def test_the_start_of_a_helper_imports_little() -> None:
+    line = (
+        "import sys, shuffledp.service.sealing.unsealing; "
+        "print(any(m in sys.modules for m in ('numpy', 'flint', 'starlette')))"
+    )
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
