@@ -13,8 +13,8 @@ from shuffledp.auditing.crowd import Crowd
 from shuffledp.auditing.event import best_event
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.inputs import of_randomizer
+from shuffledp.baselines.registry import protocols
 from shuffledp.errors import ShuffledpError
-from shuffledp.protocols.registry import PROTOCOLS
 from shuffledp.randomizers.registry import RANDOMIZERS
 
 DELTA = float(sys.argv[1]) if len(sys.argv) > 1 else 1e-6
@@ -87,7 +87,7 @@ def main() -> None:
         print(line(f"n = {n:,}, {100 * share:.0f} % of gamma", found, started), f"foreseen {advance:.4f}", flush=True)
     print("whatever is shipped")
     worst, differences = 0.0, list[tuple[float, float]]()
-    for (kind, one), (n, delta, trials) in product((RANDOMIZERS | PROTOCOLS).items(), SHIPPED):
+    for (kind, one), (n, delta, trials) in product((RANDOMIZERS | protocols()).items(), SHIPPED):
         for example in one.examples():
             started = time.process_time(), time.perf_counter()
             try:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp.protocols.registry import FAMILIES, PROTOCOLS
+from shuffledp.baselines.registry import protocols
+from shuffledp.protocols.registry import FAMILIES
 
 SOURCES = Path(__file__).parents[1] / "src" / "shuffledp"
-NAMES = {"histogram", "sum", "mean", "query", "summation", *PROTOCOLS, *(q for f in FAMILIES for q in f.questions)}
+NAMES = {"histogram", "sum", "mean", "query", "summation", *protocols(), *(q for f in FAMILIES for q in f.questions)}
 """Kinds of protocols and names of questions."""
 CLEANERS = {"numbers", "positions", "settle_missing", "refusal"}
 """What domains are made of."""
@@ -57,7 +58,7 @@ def asks_for_classes(tree: ast.Module) -> Iterator[ast.AST]:
     """An isinstance, issubclass or match with a class of protocols, or a look at whether it has an attribute."""
     classes, modules = set[str](), set[str]()
     for _, module, what, name in imported(tree):
-        if within(module, "shuffledp.protocols"):
+        if within(module, "shuffledp.protocols") or within(module, "shuffledp.baselines"):
             (classes if what[:1].isupper() else modules).add(name)
         elif module == "shuffledp" and what in ("Histogram", "Summation"):
             classes.add(name)
@@ -135,8 +136,8 @@ def prints(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 RULES: dict[Rule, tuple[str, ...]] = {
-    compares_kinds: ("protocols/", "planning/"),
-    asks_for_classes: ("protocols/", "planning/"),
+    compares_kinds: ("protocols/", "planning/", "baselines/"),
+    asks_for_classes: ("protocols/", "planning/", "baselines/", "auditing/attacker_view.py"),
     cleans: ("domains/",),
     computes: ("domains/", "engines/"),
     encodes: ("protocols/one_message.py",),

@@ -13,11 +13,11 @@ from oracles.node import node
 from oracles.parties import ANALYZER, EIGHT, SHUFFLER, announced, prepared, serving
 from oracles.process import called
 from shuffledp import Certificate, InvalidInput, Plan, Policy, plan, run, verify
+from shuffledp.baselines.registry import from_document as protocol_of
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.core.parsing import DEEPEST, Unreadable, parse_exactly, parse_json, parse_toml, plain
 from shuffledp.engines.export import read_export
 from shuffledp.planning.spend import Spend
-from shuffledp.protocols.registry import from_document as protocol_of
 from shuffledp.randomizers.registry import from_document as randomizer_of
 from shuffledp.results.history import History
 from shuffledp.service.analyzer.ledger import Ledger

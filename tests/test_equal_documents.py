@@ -13,6 +13,8 @@ from oracles.node import node
 from oracles.parties import ANALYZER, EIGHT, MEAN, SHUFFLER, announced, released, sealed, serving
 from oracles.process import called
 from shuffledp import Certificate, Guarantee, Plan, account, plan, run, verify
+from shuffledp.baselines.registry import from_document as protocol_of
+from shuffledp.baselines.registry import protocols
 from shuffledp.cli.files import read_plan
 from shuffledp.cli.task import read_task
 from shuffledp.core.canonical import canonical, digest
@@ -21,8 +23,6 @@ from shuffledp.engines.values import Values
 from shuffledp.planning.rounds import plan_rounds
 from shuffledp.planning.spend import Spend
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.registry import PROTOCOLS
-from shuffledp.protocols.registry import from_document as protocol_of
 from shuffledp.randomizers.registry import RANDOMIZERS
 from shuffledp.randomizers.registry import from_document as randomizer_of
 from shuffledp.results.history import Release
@@ -70,7 +70,7 @@ def as_json(document: Any) -> Any:
 def plans() -> list[Plan]:
     """Of every protocol, with whole epsilons, rounds and words."""
     found = []
-    for kind in PROTOCOLS.values():
+    for kind in protocols().values():
         if issubclass(kind, Deployable):
             protocol: Any = kind.examples()[0]
             promise = account(protocol.randomizer, n=100_000, delta=1e-6)
@@ -139,7 +139,7 @@ def test_randomizers_and_protocols(writer: str) -> None:
         (one, randomizer_of) for kind in RANDOMIZERS.values() for one in kind.examples()
     ]
     made += [
-        (one, protocol_of) for kind in PROTOCOLS.values() if issubclass(kind, Deployable) for one in kind.examples()
+        (one, protocol_of) for kind in protocols().values() if issubclass(kind, Deployable) for one in kind.examples()
     ]
     texts = written([as_json(one.document()) for one, _ in made], writer)
     for (one, read), text in zip(made, texts, strict=True):

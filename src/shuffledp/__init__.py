@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shuffledp.accounting.solve import Solution
     from shuffledp.auditing.audit import audit, audit_command, audit_service
     from shuffledp.auditing.finding import Finding
+    from shuffledp.baselines.compare import Comparison, compare
     from shuffledp.certificates.certificate import Certificate
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.words import KeyedWords, SystemWords
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         PlanWarning,
         ShuffledpError,
     )
-    from shuffledp.planning.compare import Comparison, compare
     from shuffledp.planning.inverse import epsilon_possible, users_needed
     from shuffledp.planning.plan import Plan
     from shuffledp.planning.planner import plan
@@ -53,7 +53,7 @@ _HOME = {
     "Certificate": "certificates.certificate",
     "Channel": "randomizers.channel",
     "Collection": "accounting.composition",
-    "Comparison": "planning.compare",
+    "Comparison": "baselines.compare",
     "Contradiction": "errors",
     "DataWarning": "errors",
     "Finding": "auditing.finding",
@@ -87,7 +87,7 @@ _HOME = {
     "audit_service": "auditing.audit",
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
-    "compare": "planning.compare",
+    "compare": "baselines.compare",
     "compose": "results.together",
     "epsilon_possible": "planning.inverse",
     "plan": "planning.planner",

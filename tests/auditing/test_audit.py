@@ -33,13 +33,13 @@ from shuffledp.auditing.event import shown
 from shuffledp.auditing.finding import VERSION
 from shuffledp.auditing.inputs import of_randomizer
 from shuffledp.auditing.subject import Claimed
-from shuffledp.protocols.registry import PROTOCOLS
+from shuffledp.baselines.registry import protocols
 from shuffledp.randomizers.registry import RANDOMIZERS
 
 if TYPE_CHECKING:
     from shuffledp.auditing.subject import View
 
-KINDS: dict[str, Any] = RANDOMIZERS | PROTOCOLS
+KINDS: dict[str, Any] = RANDOMIZERS | protocols()
 SILENT = {"generic", "curator-histogram"}
 """Those without a sampler, or without messages."""
 NOTHING_CLAIMED = "nothing is proved|no local guarantee|cannot be run|does not grant|says nothing"

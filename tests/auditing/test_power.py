@@ -11,8 +11,8 @@ from shuffledp.auditing.crowd import Crowd
 from shuffledp.auditing.event import best_event
 from shuffledp.auditing.inputs import of_randomizer
 from shuffledp.auditing.subject import Claimed
-from shuffledp.protocols.baselines.split_and_mix import SplitAndMix
-from shuffledp.protocols.registry import PROTOCOLS
+from shuffledp.baselines.registry import protocols
+from shuffledp.baselines.split_and_mix import SplitAndMix
 from shuffledp.randomizers.registry import RANDOMIZERS
 
 
@@ -20,7 +20,7 @@ def seeded(seed: int = 1) -> KeyedWords:
     return KeyedWords.seeded(seed)
 
 
-EXAMPLES = {kind: one.examples() for kind, one in (RANDOMIZERS | PROTOCOLS).items()}
+EXAMPLES = {kind: one.examples() for kind, one in (RANDOMIZERS | protocols()).items()}
 FORESEEN = {
     "response": 1, "lattice": 1, "design": 0, "together": 0, "histogram": 0, "summation": 0, "distribution": 1,
     "survey-table": 0, "split-and-mix": 0,

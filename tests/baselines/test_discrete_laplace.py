@@ -13,10 +13,10 @@ from scipy.stats import chi2, chi2_contingency
 
 from oracles.chance import SIGNIFICANCE, p_variance
 from shuffledp import InvalidInput, KeyedWords
+from shuffledp.baselines.central import CuratorHistogram, NoisySum
+from shuffledp.baselines.discrete_laplace import LARGEST_SCALE, discrete_laplace
+from shuffledp.baselines.noise import DiscreteLaplace
 from shuffledp.core.words import WORD, SystemWords, WordSource, rows_from
-from shuffledp.protocols.baselines.central import CuratorHistogram, NoisySum
-from shuffledp.protocols.baselines.discrete_laplace import LARGEST_SCALE, discrete_laplace
-from shuffledp.protocols.baselines.noise import DiscreteLaplace
 
 WORDS = KeyedWords.seeded(7)
 COUNT = 200_000

@@ -14,21 +14,21 @@ import pytest
 
 from oracles.chance import SIGNIFICANCE, p_mean, p_variance
 from shuffledp import InvalidInput, KeyedWords, RandomizedResponse
+from shuffledp.baselines.central import CuratorHistogram, NoisySum
+from shuffledp.baselines.dbitflip import DBitFlip
+from shuffledp.baselines.design_counts import DesignCounts
+from shuffledp.baselines.flip import Flip
+from shuffledp.baselines.hadamard_response import HadamardResponse
+from shuffledp.baselines.hashed_response import HashedResponse
+from shuffledp.baselines.noise import DiscreteLaplace, PolyaShare
+from shuffledp.baselines.one_bit_mean import OneBitMean
+from shuffledp.baselines.rappor import Rappor
+from shuffledp.baselines.sketch import CountMeanSketch, HadamardSketch
+from shuffledp.baselines.split_and_mix import SplitAndMix
+from shuffledp.baselines.subset_selection import SubsetSelection
+from shuffledp.baselines.unary import UnaryBits
 from shuffledp.core.population import Population
 from shuffledp.core.words import rows_from
-from shuffledp.protocols.baselines.central import CuratorHistogram, NoisySum
-from shuffledp.protocols.baselines.dbitflip import DBitFlip
-from shuffledp.protocols.baselines.design_counts import DesignCounts
-from shuffledp.protocols.baselines.flip import Flip
-from shuffledp.protocols.baselines.hadamard_response import HadamardResponse
-from shuffledp.protocols.baselines.hashed_response import HashedResponse
-from shuffledp.protocols.baselines.noise import DiscreteLaplace, PolyaShare
-from shuffledp.protocols.baselines.one_bit_mean import OneBitMean
-from shuffledp.protocols.baselines.rappor import Rappor
-from shuffledp.protocols.baselines.sketch import CountMeanSketch, HadamardSketch
-from shuffledp.protocols.baselines.split_and_mix import SplitAndMix
-from shuffledp.protocols.baselines.subset_selection import SubsetSelection
-from shuffledp.protocols.baselines.unary import UnaryBits
 from shuffledp.randomizers.design import design_threshold
 
 WORDS = KeyedWords.seeded(11)

@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from oracles.enumeration import divergence, true_delta, view
 from shuffledp import Collection, RandomizedResponse, account, compose
 from shuffledp.accounting.account import bound_named
-from shuffledp.protocols.baselines.central import CuratorHistogram, NoisySum
-from shuffledp.protocols.baselines.dbitflip import DBitFlip
-from shuffledp.protocols.baselines.design_counts import DesignCounts
-from shuffledp.protocols.baselines.flip import Flip
-from shuffledp.protocols.baselines.hadamard_response import HadamardResponse
-from shuffledp.protocols.baselines.hashed_response import HashedResponse
-from shuffledp.protocols.baselines.one_bit_mean import OneBitMean
-from shuffledp.protocols.baselines.rappor import Rappor
-from shuffledp.protocols.baselines.sketch import CountMeanSketch, HadamardSketch, _table
-from shuffledp.protocols.baselines.split_and_mix import shares_needed
-from shuffledp.protocols.baselines.subset_selection import SubsetSelection
-from shuffledp.protocols.baselines.unary import UnaryBits
+from shuffledp.baselines.central import CuratorHistogram, NoisySum
+from shuffledp.baselines.dbitflip import DBitFlip
+from shuffledp.baselines.design_counts import DesignCounts
+from shuffledp.baselines.flip import Flip
+from shuffledp.baselines.hadamard_response import HadamardResponse
+from shuffledp.baselines.hashed_response import HashedResponse
+from shuffledp.baselines.one_bit_mean import OneBitMean
+from shuffledp.baselines.rappor import Rappor
+from shuffledp.baselines.sketch import CountMeanSketch, HadamardSketch, _table
+from shuffledp.baselines.split_and_mix import shares_needed
+from shuffledp.baselines.subset_selection import SubsetSelection
+from shuffledp.baselines.unary import UnaryBits
 from shuffledp.randomizers.design import design_threshold
 
 Rows = list[list[float]]

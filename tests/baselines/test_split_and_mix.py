@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import KeyedWords
-from shuffledp.protocols.baselines.noise import DiscreteLaplace, PolyaShare
-from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, shares_needed
+from shuffledp.baselines.noise import DiscreteLaplace, PolyaShare
+from shuffledp.baselines.split_and_mix import SplitAndMix, shares_needed
 
 WORDS = KeyedWords.seeded(5)
 PROTOCOL = SplitAndMix(n=40, epsilon=1.0, delta=1e-6, steps=100)

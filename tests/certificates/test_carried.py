@@ -9,11 +9,11 @@ import pytest
 
 from oracles.process import called
 from shuffledp import Plan, account, plan, verify
+from shuffledp.baselines.registry import protocols
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.registry import PROTOCOLS
 
-DEPLOYED = {kind: protocol.examples()[0] for kind, protocol in PROTOCOLS.items() if issubclass(protocol, Deployable)}
+DEPLOYED = {kind: protocol.examples()[0] for kind, protocol in protocols().items() if issubclass(protocol, Deployable)}
 
 
 @pytest.mark.parametrize("kind", DEPLOYED)

@@ -12,7 +12,7 @@ from oracles.parties import SHUFFLER, prepared
 from oracles.process import called
 from oracles.server import running
 from shuffledp import plan
-from shuffledp.protocols.baselines.rappor import Rappor
+from shuffledp.baselines.rappor import Rappor
 from shuffledp.service.task import Task
 
 RR = "audit --randomizer rr --size 3 --epsilon0 2 --n 30 --delta 1e-2 --trials 10000 --seed 1"

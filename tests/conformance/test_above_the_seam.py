@@ -27,12 +27,12 @@ from shuffledp import (
     run,
     run_file,
 )
+from shuffledp.baselines.compare import compare
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.words import RESPONSE, ROUNDING, EncodingWords, Lane, rows_from
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
 from shuffledp.engines.source import Piece, Source
-from shuffledp.planning.compare import compare
 from shuffledp.protocols import registry
 from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.options import SIZE, Option

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from oracles.mutation import STRANGE, places, replaced
 from shuffledp import InvalidInput, Policy
+from shuffledp.baselines.registry import protocols
 from shuffledp.core.canonical import canonical
 from shuffledp.domains import record
 from shuffledp.domains.domain import STRICT, Clean, Domain
@@ -29,9 +30,8 @@ from shuffledp.domains.registry import DOMAINS, from_document
 from shuffledp.domains.rows import Rows, line, split_line
 from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers
-from shuffledp.protocols.registry import PROTOCOLS
 
-EXAMPLES = list(dict.fromkeys(example.domain for kind in PROTOCOLS.values() for example in kind.examples()))
+EXAMPLES = list(dict.fromkeys(example.domain for kind in protocols().values() for example in kind.examples()))
 SECRET = "31337"
 FOREIGN: dict[type, Any] = {str: SECRET, int: 31337, float: 31337.0}
 """What no domain of such samples takes."""

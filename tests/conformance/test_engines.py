@@ -16,6 +16,7 @@ from pyarrow import csv, parquet
 from oracles.fingerprint import Fingerprinted, fingerprinted
 from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Policy
+from shuffledp.baselines.registry import protocols
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Domain
 from shuffledp.engines import csv_file, table, tally, values
@@ -27,11 +28,10 @@ from shuffledp.engines.source import Part, Piece, Source
 from shuffledp.engines.tally import Tally, tally_rows
 from shuffledp.engines.values import Values
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.protocols.registry import PROTOCOLS
 
 WORDS = KeyedWords.seeded(21)
 ROWS = 150
-EXAMPLES = [example for kind in PROTOCOLS.values() for example in kind.examples()]
+EXAMPLES = [example for kind in protocols().values() for example in kind.examples()]
 MEAN = next(example for example in EXAMPLES if example.question == "mean")
 COLOURS = next(example for example in EXAMPLES if "red" in example.names)
 PEOPLE = np.random.default_rng(2).integers(0, 60, ROWS)

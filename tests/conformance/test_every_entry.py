@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from oracles.chance import SIGNIFICANCE, p_mean, p_variance
+from shuffledp.baselines.registry import protocols
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -27,7 +28,6 @@ from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage
-from shuffledp.protocols.registry import PROTOCOLS
 from shuffledp.protocols.sampling import sampled_error
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.survey import Asked
@@ -65,7 +65,7 @@ def survey(low: float, high: float) -> JointTable:
 
 LINEAR = [
     example
-    for kind in PROTOCOLS.values()
+    for kind in protocols().values()
     for example in kind.examples()
     if isinstance(example, OneMessage) and not isinstance(example, OneOfAll) and example.alphabet < 5000
 ]

@@ -6,19 +6,21 @@ from typing import Any
 import pytest
 
 from shuffledp import InvalidInput, NoClaim, Plan, account
+from shuffledp.baselines.registry import FAMILIES as OTHERS
+from shuffledp.baselines.registry import families, protocols
 from shuffledp.core.words import WORD
 from shuffledp.planning.plan import certified
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.family import Family, PlannedFamily
 from shuffledp.protocols.histogram import HistogramFamily
 from shuffledp.protocols.question import Question
-from shuffledp.protocols.registry import FAMILIES, PROTOCOLS, families, options, planned, questions
+from shuffledp.protocols.registry import FAMILIES, options, planned, questions
 from shuffledp.protocols.summation import Summation, SummationFamily
 from shuffledp.randomizers.response import RandomizedResponse
 
-CASES = [(family, name) for family in FAMILIES for name in family.questions]
+CASES = [(family, name) for family in (*OTHERS, *FAMILIES) for name in family.questions]
 FEWER: dict[str, dict[str, Any]] = {"Cheu et al., many messages": {"n": 100, "delta": 1e-2}}
-"""Composition of a larger crowd's messages takes ten seconds; tests/planning/test_compare.py does that."""
+"""Composition of a larger crowd's messages takes ten seconds; tests/baselines/test_compare.py does that."""
 PLANNED = [(family, name) for family, name in CASES if isinstance(family, PlannedFamily)]
 
 
@@ -49,7 +51,7 @@ def check_proposal(family: Family, name: str) -> None:
     question = asked(family, name)
     family.check(question)
     found = family.propose(question)
-    assert PROTOCOLS[found.kind] is type(found)
+    assert protocols()[found.kind] is type(found)
     assert found.question == name
     if "size" in question.options:
         assert len(found.names) == question.options["size"]
@@ -122,7 +124,7 @@ def test_the_registry_knows_every_question_and_option() -> None:
     for name in questions():
         assert planned(name)
         assert set(planned(name)) <= set(families(name))
-    assert {family.name for family in FAMILIES if isinstance(family, PlannedFamily)} == {
+    assert {family.name for family in FAMILIES} == {
         "shuffledp",
         "shuffledp, plane",
         "shuffledp, dummies",

@@ -20,6 +20,7 @@ from scipy.stats import ks_2samp
 from oracles.chance import SIGNIFICANCE, p_mean, p_variance
 from oracles.mutation import STRANGE, places, replaced
 from shuffledp import Histogram, InvalidInput, KeyedWords, Summation
+from shuffledp.baselines.registry import from_document, protocols
 from shuffledp.core.canonical import canonical
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
@@ -30,7 +31,7 @@ from shuffledp.domains.reals import RealRange
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
-from shuffledp.protocols.registry import PROTOCOLS, from_document
+from shuffledp.protocols.registry import PROTOCOLS
 from shuffledp.protocols.summing import Summing
 from shuffledp.randomizers.mixture import Mixture
 
@@ -41,7 +42,7 @@ MANY_REAL = 6000
 """A curator's noise is not seeded, and its squares are far from normal: more runs, so that chance decides nothing."""
 NOISY = ("noisy-sum", "curator-histogram")
 """Protocols with discrete Laplace noise, of the users or, if there is no epsilon0, of a curator."""
-EXAMPLES = [example for kind in PROTOCOLS.values() for example in kind.examples()]
+EXAMPLES = [example for kind in protocols().values() for example in kind.examples()]
 ids = [f"{example.kind}-{j}" for j, example in enumerate(EXAMPLES)]
 every = pytest.mark.parametrize("protocol", EXAMPLES, ids=ids)
 
@@ -351,7 +352,7 @@ def test_the_law_of_every_protocol(protocol: ShuffleProtocol) -> None:
 
 
 def test_every_kind_has_examples_and_one_name() -> None:
-    for kind, protocol in PROTOCOLS.items():
+    for kind, protocol in protocols().items():
         assert protocol.kind == kind
         assert protocol.examples()
 

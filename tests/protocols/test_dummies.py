@@ -12,11 +12,11 @@ from scipy.stats import poisson
 from oracles.process import called
 from oracles.scale import full
 from shuffledp import InvalidInput, KeyedWords, Plan, plan
+from shuffledp.baselines.compare import compare
 from shuffledp.core.guarantee import NOTHING_LOCAL
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
 from shuffledp.domains.whole_numbers import WholeNumbers
-from shuffledp.planning.compare import compare
 from shuffledp.planning.inverse import epsilon_possible
 from shuffledp.planning.spend import Spend, composed
 from shuffledp.protocols.dummies import DummyCounts

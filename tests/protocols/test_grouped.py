@@ -13,6 +13,7 @@ from scipy.stats import binomtest
 
 from oracles.chance import SIGNIFICANCE
 from shuffledp import InvalidInput, KeyedWords, RandomizedResponse, plan, run
+from shuffledp.baselines.compare import compare
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.ratio import Ratios
@@ -21,7 +22,6 @@ from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
 from shuffledp.figures.report import page
-from shuffledp.planning.compare import compare
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.histogram import Histogram

@@ -16,10 +16,10 @@ from oracles.parties import ANALYZER, PARTIES, SHUFFLER, announced, prepared, re
 from oracles.process import called
 from oracles.server import running
 from shuffledp import InvalidInput, KeyedWords, Plan, plan, run, run_file
+from shuffledp.baselines.compare import compare
 from shuffledp.core.digits import about
 from shuffledp.core.population import Population
 from shuffledp.domains.texts import Texts
-from shuffledp.planning.compare import compare
 from shuffledp.planning.plan import certified
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.text_frequencies import TextFrequencies

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from shuffledp.auditing.attacker_view import is_protocol
 from shuffledp.auditing.claims import claim_of
 from shuffledp.auditing.command import of_command
 from shuffledp.auditing.conduct import CONFIDENCE, Watch, checked_budget, conduct
@@ -17,7 +18,6 @@ from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.protocols.exposed import is_protocol
 from shuffledp.protocols.protocol import ShuffleProtocol
 
 SECONDS = 60.0

@@ -4,11 +4,11 @@ from typing import Any
 
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.solve import Problem, solve
+from shuffledp.auditing.attacker_view import accounted, is_protocol, quoted
 from shuffledp.auditing.subject import Claimed, View
 from shuffledp.core.digits import counted
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
-from shuffledp.protocols.exposed import accounted, is_protocol, quoted
 
 
 def claim_of(thing: Any, *, view: View, n: int, delta: float, epsilon: float | None) -> Claimed:

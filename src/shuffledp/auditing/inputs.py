@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.auditing.attacker_view import MOST_MESSAGES, Total, exposed, questions, true_message
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.exposed import MOST_MESSAGES, Total, exposed, questions, true_message
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.dummies import Dummies

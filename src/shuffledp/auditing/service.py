@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.auditing.attacker_view import samples_of
 from shuffledp.auditing.deployment import Deployment
 from shuffledp.auditing.event import Atoms, most_telling
 from shuffledp.auditing.inputs import of_protocol
@@ -24,7 +25,6 @@ from shuffledp.auditing.neighbours import Neighbours, promising
 from shuffledp.auditing.subject import Claimed, Subject
 from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.exposed import samples_of
 from shuffledp.service.client.client import Announcement, Client, messages_of
 from shuffledp.service.sealing.unsealing import open_here
 from shuffledp.service.wire.record import decode_message

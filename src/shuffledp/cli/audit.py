@@ -11,6 +11,7 @@ from shuffledp.auditing.conduct import CONFIDENCE
 from shuffledp.auditing.deployment import Deployment, OverHttp
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.subject import View
+from shuffledp.baselines.registry import from_document
 from shuffledp.cli.choice import Choice
 from shuffledp.cli.exits import VIOLATED
 from shuffledp.cli.files import check_place, read_plan, write_bytes
@@ -26,7 +27,6 @@ from shuffledp.errors import InvalidInput
 from shuffledp.figures.audit import rendered
 from shuffledp.figures.report import check_report
 from shuffledp.figures.style import check_picture
-from shuffledp.protocols import registry
 from shuffledp.randomizers.named import PARAMETERS, SHAPES, Given
 from shuffledp.service.sealing.keys import KeyRing
 
@@ -162,7 +162,7 @@ def _subject(plan: Path | None, protocol: Path | None, randomizer: str | None, m
     if randomizer is None:
         if plan is not None:
             return read_plan(plan)
-        return registry.from_document(read_json(protocol or Path(), "a protocol", "Write its document() to a file."))
+        return from_document(read_json(protocol or Path(), "a protocol", "Write its document() to a file."))
     given: Given = {name: more[name] for name in (*PARAMETERS, *SHAPES) if more[name] is not None}
     return running(randomizer, given, more["matrix"])
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
+from shuffledp.baselines.compare import RUNS, compare
+from shuffledp.baselines.registry import families
 from shuffledp.cli.flags import as_flags
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.figures.style import check_picture
-from shuffledp.planning.compare import RUNS, compare
-from shuffledp.protocols import registry
 
 
 @click.command("compare", cls=QuestionCommand)
@@ -37,7 +37,7 @@ def compare_command(question: str, simulate: bool, plot: Path | None, as_json: b
         from shuffledp.figures.comparison import SIZES, draw
 
         check_picture(plot)
-    with progress(len(registry.families(question)), "Comparing") as bar:
+    with progress(len(families(question)), "Comparing") as bar:
         rows = compare(question, runs=RUNS if simulate else 0, progress=lambda _: bar.update(1), **given)
     if plot is not None:
         curves = {}

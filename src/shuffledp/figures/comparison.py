@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from shuffledp.baselines.compare import Candidate
 from shuffledp.core.digits import rounded_up
 from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, canvas, save_picture
-from shuffledp.planning.compare import Candidate
 
 SIZES: Final = tuple(10**j for j in range(3, 10))
 _BY_PROOF: Final = {"best": BLUE, "histogram-theorem": ORANGE, "proof": PURPLE}

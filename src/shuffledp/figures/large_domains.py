@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from shuffledp.baselines.central import Curator
+from shuffledp.baselines.hashed_response import HashedResponses
 from shuffledp.figures import style
 from shuffledp.planning.plan import ask
-from shuffledp.protocols.baselines.central import Curator
-from shuffledp.protocols.baselines.hashed_response import HashedResponses
 from shuffledp.protocols.dummies_family import DummiesFamily
 from shuffledp.protocols.frequencies import FrequenciesFamily
 from shuffledp.protocols.histogram import HistogramFamily

@@ -1,33 +1,18 @@
-"""Every family and every kind of protocol: what the planner, `compare`, the command line and the conformance tests read.
+"""Every family and every kind of protocol that can be planned: what the planner, the command line and the conformance tests read.
 
 A new protocol is one file with a class of `Deployable`, usually of `OneMessage`, and a `PlannedFamily`, and one entry in each
 list here.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from shuffledp.errors import InvalidInput, unknown
-from shuffledp.protocols.baselines.central import Curator, CuratorHistogram, LaplaceSum, NoisySum
-from shuffledp.protocols.baselines.dbitflip import DBitFlip, DBitFlips
-from shuffledp.protocols.baselines.hadamard_response import HadamardResponse, HadamardResponses
-from shuffledp.protocols.baselines.hashed_response import HashedResponse, HashedResponses
-from shuffledp.protocols.baselines.local import LocalResponse, LocalSum
-from shuffledp.protocols.baselines.one_bit_mean import OneBitMean, OneBitMeans, ShuffledOneBitMeans
-from shuffledp.protocols.baselines.rappor import Rappor, Rappors
-from shuffledp.protocols.baselines.sketch import (
-    CountMeanSketch,
-    CountMeanSketches,
-    HadamardSketch,
-    HadamardSketches,
-)
-from shuffledp.protocols.baselines.split_and_mix import SplitAndMix, SplitAndMixes
-from shuffledp.protocols.baselines.subset_selection import SubsetSelection, SubsetSelections
-from shuffledp.protocols.baselines.unary import ManyMessages, UnaryBits
 from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.distribution_family import DistributionFamily
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.dummies_family import DummiesFamily
-from shuffledp.protocols.family import Family, PlannedFamily
+from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.grouped_family import GroupedFamily
@@ -35,7 +20,6 @@ from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.heavy_hitters_family import HeavyHittersFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
 from shuffledp.protocols.options import Option
-from shuffledp.protocols.paper_family import PaperParameters
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question, spoken
 from shuffledp.protocols.summation import Summation, SummationFamily
@@ -60,45 +44,9 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         OneOfAll,
         AllOfThem,
         JointTable,
-        NoisySum,
-        CuratorHistogram,
-        OneBitMean,
-        UnaryBits,
-        SplitAndMix,
-        Rappor,
-        DBitFlip,
-        CountMeanSketch,
-        HadamardSketch,
-        HashedResponse,
-        HadamardResponse,
-        SubsetSelection,
     )
 }
-FAMILIES: list[Family] = [
-    LaplaceSum(local=False),
-    LaplaceSum(local=True),
-    LocalSum(),
-    OneBitMeans(),
-    ShuffledOneBitMeans(),
-    ManyMessages(),
-    SplitAndMixes(),
-    Curator(),
-    LocalResponse(),
-    *(
-        family(shuffled=shuffled)
-        for family in (
-            Rappors,
-            DBitFlips,
-            CountMeanSketches,
-            HadamardSketches,
-            HashedResponses,
-            HadamardResponses,
-            SubsetSelections,
-        )
-        for shuffled in (False, True)
-    ),
-    PaperParameters(SummationFamily()),
-    PaperParameters(HistogramFamily()),
+FAMILIES: list[PlannedFamily] = [
     HistogramFamily(),
     FrequenciesFamily(),
     DummiesFamily(),
@@ -116,9 +64,7 @@ FAMILIES: list[Family] = [
 
 def questions() -> tuple[str, ...]:
     """Names of all that can be planned."""
-    return tuple(
-        dict.fromkeys(name for family in FAMILIES if isinstance(family, PlannedFamily) for name in family.questions)
-    )
+    return tuple(dict.fromkeys(name for family in FAMILIES for name in family.questions))
 
 
 def options() -> tuple[Option, ...]:
@@ -163,8 +109,8 @@ _MEANT: Final = {
 """What people call a question, and which one answers it."""
 
 
-def families(question: str) -> list[Family]:
-    """Those that answer a question; refused if there is none."""
+def planned(question: str) -> list[PlannedFamily]:
+    """The families that answer a question; refused if there is none."""
     found = [family for family in FAMILIES if question in family.questions]
     if not found:
         raise no_question(question)
@@ -185,11 +131,6 @@ def no_question(name: str) -> InvalidInput:
     )
 
 
-def planned(question: str) -> list[PlannedFamily]:
-    """Those of them that the planner chooses from."""
-    return [family for family in families(question) if isinstance(family, PlannedFamily)]
-
-
 def answering(question: Question) -> list[PlannedFamily]:
     """Those of them that can answer this very question, with its options; refused if there is none."""
     found = [family for family in planned(question.name) if family.answers(question)]
@@ -198,9 +139,9 @@ def answering(question: Question) -> list[PlannedFamily]:
     return found
 
 
-def from_document(document: object) -> ShuffleProtocol:
+def from_document(document: object, kinds: Mapping[str, type[ShuffleProtocol]] = PROTOCOLS) -> ShuffleProtocol:
     """The protocol that a document describes; an unknown kind or field, or a wrong type, is refused."""
     kind = document.get("kind") if isinstance(document, dict) else None
-    if not isinstance(kind, str) or kind not in PROTOCOLS:
-        raise InvalidInput(f"there is no such kind of protocol. Use one of {', '.join(PROTOCOLS)}.")
-    return PROTOCOLS[kind].from_document(document)
+    if not isinstance(kind, str) or kind not in kinds:
+        raise InvalidInput(f"there is no such kind of protocol. Use one of {', '.join(kinds)}.")
+    return kinds[kind].from_document(document)

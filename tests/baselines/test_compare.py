@@ -9,8 +9,8 @@ import pytest
 
 from oracles.process import called as run
 from shuffledp import InvalidInput
-from shuffledp.planning.compare import compare
-from shuffledp.protocols.baselines.unary import ManyMessages
+from shuffledp.baselines.compare import compare
+from shuffledp.baselines.unary import ManyMessages
 from shuffledp.protocols.question import Question
 
 LOCAL = ("local Laplace", "local randomized response", "1BitMean")

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from shuffledp.baselines.registry import families as families_of
 from shuffledp.core import checks, given
 from shuffledp.core.digits import about, at_most, counted
 from shuffledp.core.display import drawn, paragraphs, table
@@ -156,7 +157,7 @@ def compare(
     seed = None if seed is None else checks.whole(seed, "seed", "Give e.g. 1.")
     generator = np.random.default_rng(seed)
     found = []
-    families = [family for family in registry.families(question) if family.answers(asked)]
+    families = [family for family in families_of(question) if family.answers(asked)]
     if len(families) == 1 and "by" in asked.options:
         raise InvalidInput(
             f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says how "

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.noise import DiscreteLaplace
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
@@ -14,8 +16,6 @@ from shuffledp.core.words import SystemWords, WordSource, rows_from
 from shuffledp.domains.reals import RealRange
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.fields import Fields
-from shuffledp.protocols.baselines.noise import DiscreteLaplace
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust

@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.words import WORD, WordSource, rows_from, uniform_below
-from shuffledp.protocols.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import with_blanket

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.hadamard import rows_of_minus_one, walsh_hadamard
 from shuffledp.randomizers.mixing import with_blanket

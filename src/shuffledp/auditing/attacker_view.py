@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.baselines.split_and_mix import SplitAndMix
+from shuffledp.baselines.unary import UnaryBits
 from shuffledp.core.blanket import Blanket
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.split_and_mix import SplitAndMix
-from shuffledp.protocols.baselines.unary import UnaryBits
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.protocol import ShuffleProtocol

@@ -8,11 +8,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.words import WORD, WordSource, coins, rows_from, uniform_below
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.protocols.question import Question
 from shuffledp.randomizers.structure import Shape
 from shuffledp.references import cite

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.gaussian_guess import gaussian_mu
+from shuffledp.baselines.fields import Fields
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource, words_each
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.family import Family
 from shuffledp.protocols.options import HIGH, LOW
 from shuffledp.protocols.question import Question

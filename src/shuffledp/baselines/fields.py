@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Any, Self, get_type_hints
 
+from shuffledp.baselines.flip import Flip
 from shuffledp.core.document import Document, Reader, fields, number, text, whole, word
-from shuffledp.protocols.baselines.flip import Flip
 from shuffledp.protocols.protocol import ShuffleProtocol
 
 

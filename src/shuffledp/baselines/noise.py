@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.baselines.discrete_laplace import discrete_laplace
 from shuffledp.core.words import WORD, Words, WordSource, coins
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.discrete_laplace import discrete_laplace
 
 Wholes = NDArray[np.int64]
 _LONGEST = 1 << 25

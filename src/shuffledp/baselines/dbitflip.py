@@ -6,15 +6,15 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.flip import Flip
+from shuffledp.baselines.local import LocalHistogram
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from, uniform_below
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.fields import Fields
-from shuffledp.protocols.baselines.flip import Flip
-from shuffledp.protocols.baselines.local import LocalHistogram
 from shuffledp.protocols.counting import Counting
 from shuffledp.references import cite
 

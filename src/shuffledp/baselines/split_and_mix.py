@@ -8,6 +8,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.baselines.central import fine_steps
+from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.noise import DiscreteLaplace, PolyaShare
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.honest import honest_reports
@@ -15,9 +18,6 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.central import fine_steps
-from shuffledp.protocols.baselines.fields import Fields
-from shuffledp.protocols.baselines.noise import DiscreteLaplace, PolyaShare
 from shuffledp.protocols.family import Family
 from shuffledp.protocols.options import HIGH, LOW
 from shuffledp.protocols.question import Question

@@ -9,6 +9,9 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
+from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.flip import Flip
+from shuffledp.baselines.local import LocalHistogram
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.counts import Counts
@@ -16,9 +19,6 @@ from shuffledp.core.pair import Pair, held_by_either, pair_of
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from
 from shuffledp.domains.whole_numbers import WholeNumbers
-from shuffledp.protocols.baselines.fields import Fields
-from shuffledp.protocols.baselines.flip import Flip
-from shuffledp.protocols.baselines.local import LocalHistogram
 from shuffledp.protocols.counting import Counting
 from shuffledp.references import cite
 

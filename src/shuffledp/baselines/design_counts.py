@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.arithmetic.balls import evaluate
+from shuffledp.baselines.fields import Fields
 from shuffledp.core import checks
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.baselines.fields import Fields
 from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.family import Family, Trust
