@@ -8,10 +8,13 @@ import pytest
 
 from shuffledp.baselines.registry import protocols
 from shuffledp.protocols.registry import FAMILIES
+from shuffledp.randomizers.registry import RANDOMIZERS
 
 SOURCES = Path(__file__).parents[1] / "src" / "shuffledp"
 NAMES = {"histogram", "sum", "mean", "query", "summation", *protocols(), *(q for f in FAMILIES for q in f.questions)}
 """Kinds of protocols and names of questions."""
+RANDOMIZER_NAMES = {"Channel", "Gaussian", "Generic", "Laplace", "LatticeChannel", "RandomizedResponse"}
+"""Those that `shuffledp` itself offers."""
 CLEANERS = {"numbers", "positions", "settle_missing", "refusal"}
 """What domains are made of."""
 Rule = Callable[[ast.Module], Iterator[ast.AST]]
@@ -76,6 +79,34 @@ def asks_for_classes(tree: ast.Module) -> Iterator[ast.AST]:
             yield node
 
 
+def asks_for_randomizers(tree: ast.Module) -> Iterator[ast.AST]:
+    """An isinstance, issubclass, match or look at the type with a class of randomizers: they say themselves what they can do.
+
+    Interfaces (`core/randomizer.py`, `randomizers/structure.py`) may be asked for.
+    """
+    classes = set[str]()
+    for _, module, what, name in imported(tree):
+        inside = within(module, "shuffledp.randomizers") and module != "shuffledp.randomizers.structure"
+        if inside or (module == "shuffledp" and what in RANDOMIZER_NAMES):
+            classes.add(name)
+    for node in ast.walk(tree):
+        parts: list[ast.AST] = []
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            parts = [part for argument in node.args[1:] for part in ast.walk(argument)]
+        elif isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(isinstance(side, ast.Call) and ast.unparse(side.func) == "type" for side in sides):
+                parts = [part for side in sides for part in ast.walk(side)]
+            elif any(isinstance(side, ast.Attribute) and side.attr == "kind" for side in sides):
+                parts = [part for side in sides for part in ast.walk(side)]
+                if any(texts(side) & set(RANDOMIZERS) for side in sides):
+                    yield node
+        elif isinstance(node, ast.MatchClass):
+            parts = list(ast.walk(node.cls))
+        if any(isinstance(part, ast.Name) and part.id in classes for part in parts):
+            yield node
+
+
 def cleans(tree: ast.Module) -> Iterator[ast.AST]:
     """The parts of `Domain.clean` used by themselves."""
     for node, module, what, _ in imported(tree):
@@ -137,7 +168,8 @@ def prints(tree: ast.Module) -> Iterator[ast.AST]:
 
 RULES: dict[Rule, tuple[str, ...]] = {
     compares_kinds: ("protocols/", "planning/", "baselines/"),
-    asks_for_classes: ("protocols/", "planning/", "baselines/", "auditing/attacker_view.py"),
+    asks_for_classes: ("protocols/", "planning/", "baselines/"),
+    asks_for_randomizers: ("randomizers/",),
     cleans: ("domains/",),
     computes: ("domains/", "engines/"),
     encodes: ("protocols/one_message.py",),
@@ -183,6 +215,14 @@ def test_there_is_something_to_find_where_the_rules_do_not_hold() -> None:
         (asks_for_classes, "from shuffledp.protocols import summation\nissubclass(p, summation.Summation)"),
         (asks_for_classes, "from shuffledp.protocols.counting import Counting\nmatch p:\n    case Counting(): pass"),
         (asks_for_classes, 'hasattr(plan.protocol, "hashes")'),
+        (asks_for_randomizers, "from shuffledp.randomizers.mixture import Mixture\nisinstance(r, (int, Mixture))"),
+        (asks_for_randomizers, "from shuffledp import Laplace as L, Gaussian\nisinstance(r, L | Gaussian)"),
+        (asks_for_randomizers, "from shuffledp.randomizers.structures import AffineSpace\nissubclass(s, AffineSpace)"),
+        (asks_for_randomizers, "from shuffledp.randomizers import design\nisinstance(r, design.DesignResponse)"),
+        (asks_for_randomizers, "from shuffledp.randomizers.mixture import Mixture\nmatch r:\n    case Mixture(): pass"),
+        (asks_for_randomizers, "from shuffledp import Channel\ntype(r) is Channel"),
+        (asks_for_randomizers, "from shuffledp.randomizers.dummies import Dummies\nr.kind == Dummies.kind"),
+        (asks_for_randomizers, 'randomizer.kind == "response"'),
         (cleans, "from shuffledp.domains.columns import positions"),
         (cleans, "from shuffledp.domains import columns"),
         (cleans, "from shuffledp.domains.domain import settle_missing"),
@@ -213,6 +253,8 @@ def test_a_breach_is_noticed(rule: Rule, code: str) -> None:
     [
         (compares_kinds, 'if policy.missing == "skip": total = sum(x)'),
         (asks_for_classes, "from shuffledp.protocols.histogram import Histogram\nisinstance(p, int) and Histogram(r)"),
+        (asks_for_randomizers, "from shuffledp.core.randomizer import Tunable\nisinstance(r, Tunable)"),
+        (asks_for_randomizers, "from shuffledp.randomizers.structure import Geometry\nisinstance(s, Geometry)"),
         (cleans, "from shuffledp.domains.domain import STRICT, Policy\nfrom shuffledp.domains.columns import is_arrow"),
         (computes, "import pyarrow as pa\npa.array([1])"),
         (encodes, 'name.encode("utf-8")'),

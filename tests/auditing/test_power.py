@@ -1,7 +1,8 @@
 """What an audit says in advance is what happens: how much it shows, which errors it finds, and when it can say nothing."""
 
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, Self
 
 import pytest
 
@@ -13,6 +14,7 @@ from shuffledp.auditing.inputs import of_randomizer
 from shuffledp.auditing.subject import Claimed
 from shuffledp.baselines.registry import protocols
 from shuffledp.baselines.split_and_mix import SplitAndMix
+from shuffledp.core.words import WORD
 from shuffledp.randomizers.registry import RANDOMIZERS
 
 
@@ -51,26 +53,26 @@ def test_reported_and_reached_power_agree_within_a_tenth(kind: str, which: int) 
     assert ("after a pilot" in found.explain()) == (kind in LEARNED)
 
 
-class Weaker:
+class Weaker(RandomizedResponse):
     """Claims what `stated` does, and samples by another randomizer."""
 
     def __init__(self, stated: RandomizedResponse, real: RandomizedResponse) -> None:
-        self._stated, self._real = stated.as_run(), real.as_run()
-        self.kind = stated.kind
+        super().__init__(size=stated.size, gamma=Fraction(stated.threshold, WORD))
+        object.__setattr__(self, "_real", real.as_run())
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stated, name)
+    def as_run(self) -> Self:
+        return self
 
     def randomize(self, *given: Any, **more: Any) -> Any:
-        return self._real.randomize(*given, **more)
+        real: RandomizedResponse = self._real  # type: ignore[attr-defined]
+        return real.randomize(*given, **more)
 
 
 @pytest.mark.parametrize("learned", [False, True])
 def test_a_tenth_less_noise_than_claimed_is_noticed(learned: bool) -> None:
     stated = RandomizedResponse(size=4, epsilon0=2.0)
     for real, verdict in ((RandomizedResponse(size=4, epsilon0=2.2), "violated"), (stated, "consistent")):
-        weaker: Any = Weaker(stated, real)
-        found = audit(weaker, view="local", trials=60_000, learned=learned, words=seeded())
+        found = audit(Weaker(stated, real), view="local", trials=60_000, learned=learned, words=seeded())
         assert found.verdict == verdict
         assert found.learned == learned
         assert found.piloted == (learned or real is not stated)  # a law that does not hold is not relied on

@@ -7,8 +7,9 @@ A check takes a randomizer and raises AssertionError. To add a randomizer, regis
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import permutations
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pytest
@@ -16,12 +17,25 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chisquare
 
-from shuffledp import Gaussian, InvalidInput, KeyedWords, Laplace, RandomizedResponse
+from shuffledp import Gaussian, InvalidInput, KeyedWords, Laplace, LatticeChannel, RandomizedResponse
 from shuffledp.arithmetic.balls import evaluate
+from shuffledp.core.attacker_view import AttackerView, Observable
 from shuffledp.core.document import Document
 from shuffledp.core.pair import Pair
-from shuffledp.core.randomizer import FiniteRandomizer, LocalRandomizer, RunnableRandomizer
+from shuffledp.core.ragged import Ragged
+from shuffledp.core.randomizer import (
+    Columnar,
+    FiniteRandomizer,
+    Idealized,
+    LocalRandomizer,
+    RunnableRandomizer,
+    Sampled,
+    Tunable,
+    columns_of,
+)
+from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.laplace import LaplaceBlanket
+from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.registry import RANDOMIZERS, from_document
 from shuffledp.randomizers.response import ResponseBlanket
 
@@ -184,6 +198,51 @@ def check_refuses_other_symbols(randomizer: LocalRandomizer) -> None:
         assert "777" not in str(refused.value)
 
 
+def check_what_runs(randomizer: LocalRandomizer) -> None:
+    """A law in real numbers says what runs in its place: about as private, and itself when asked again."""
+    if isinstance(randomizer, Idealized):
+        runs: Any = randomizer.as_run()
+        assert isinstance(runs, RunnableRandomizer)
+        assert not isinstance(runs, Idealized) or runs.as_run() == runs
+        assert runs.gamma == pytest.approx(randomizer.gamma, rel=0.05)
+
+
+def check_another_gamma(randomizer: LocalRandomizer) -> None:
+    """The same symbols and messages with the blanket that was asked for, no less of it; and back again."""
+    if isinstance(randomizer, Tunable) and isinstance(randomizer, FiniteRandomizer):
+        if isinstance(randomizer, Mixture) and not all(isinstance(part, Tunable) for part in randomizer.parts):
+            with pytest.raises(InvalidInput, match="a part of this mixture has no other blanket"):
+                randomizer.with_gamma(0.37)
+            return
+        other = randomizer.with_gamma(0.37)
+        assert (other.kind, other.symbols, other.messages) == (randomizer.kind, randomizer.symbols, randomizer.messages)
+        assert other.gamma == pytest.approx(0.37, rel=1e-12)
+        assert other.gamma >= 0.37 * (1 - 2**-50)
+        assert isinstance(other, Tunable)
+        assert other.with_gamma(randomizer.gamma).gamma == pytest.approx(randomizer.gamma, rel=1e-12)
+
+
+def check_attacker_view(randomizer: LocalRandomizer) -> None:
+    """The law that an attacker knows is that of what is sent: in each release probabilities sum to 1, and sampling agrees."""
+    if not (isinstance(randomizer, Observable) and isinstance(randomizer, Sampled)):
+        return
+    view, columns = randomizer.attacker_view(), columns_of(randomizer)
+    assert view.law is not None
+    assert view.messages == randomizer.messages
+    row = np.array([size - 1 for size in columns])
+    value = row[None, :] if isinstance(randomizer, Columnar) else row
+    law = view.law(value)
+    assert len(law) == view.messages
+    ends = np.cumsum(view.releases or (view.messages,))
+    assert ends[-1] == view.messages
+    np.testing.assert_allclose([part.sum() for part in np.split(law, ends[:-1])], 1, rtol=1e-12)
+    sent = randomizer.randomize(np.repeat(value, N // 10, axis=0), KeyedWords.seeded(8), first_row=0)
+    expected = (law + view.dummies / view.messages) * (N // 10)
+    observed = np.bincount(sent.values if isinstance(sent, Ragged) else sent, minlength=view.messages)
+    assert (observed[expected == 0] == 0).all()
+    assert (np.abs(observed - expected) < 7 * np.sqrt(expected) + 7).all()
+
+
 CHECKS: tuple[Check, ...] = (
     check_document,
     check_rows_are_laws,
@@ -193,6 +252,9 @@ CHECKS: tuple[Check, ...] = (
     check_samples_its_law,
     check_messages_depend_on_their_row_only,
     check_refuses_other_symbols,
+    check_what_runs,
+    check_another_gamma,
+    check_attacker_view,
 )
 REGISTERED = [randomizer for kind in RANDOMIZERS.values() for randomizer in kind.examples()]
 LATTICES = [Laplace(epsilon0=2.0).lattice(inputs=5, outputs=33), Gaussian(sigma=1.0).lattice(inputs=3, outputs=17)]
@@ -227,7 +289,7 @@ class OverstatedGamma(RandomizedResponse):
         return _MoreBlanket(size=self.size, given_gamma=self.given_gamma)
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> Reals:
-        return self.as_run().probability(message, symbol)
+        return RandomizedResponse.of_threshold(size=self.size, threshold=self.threshold).probability(message, symbol)
 
 
 class LeakyRows(RandomizedResponse):
@@ -266,6 +328,34 @@ class NearerInputs(Laplace):
         return LaplaceBlanket(local=self.epsilon0 * 0.9)
 
 
+class LessBlanket(RandomizedResponse):
+    """Has a tenth less blanket than it is asked for."""
+
+    def with_gamma(self, gamma: float) -> Self:
+        return super().with_gamma(0.9 * gamma)
+
+
+class ForgetsTheWeights(Mixture):
+    """Tells attackers that all of its parts are equally likely."""
+
+    def attacker_view(self) -> AttackerView:
+        return Mixture(weights=(1,) * len(self.parts), parts=self.parts).attacker_view()
+
+
+class ForgetsTheDummies(Dummies):
+    """Tells attackers nothing of its dummies."""
+
+    def attacker_view(self) -> AttackerView:
+        return replace(super().attacker_view(), dummies=0.0)
+
+
+class RunsAnother(Laplace):
+    """Runs with half of the noise."""
+
+    def as_run(self) -> LatticeChannel:
+        return Laplace(epsilon0=2 * self.epsilon0).as_run()
+
+
 WRONG: list[tuple[LocalRandomizer, Check]] = [
     (OverstatedGamma(size=4, gamma=0.2), check_gamma_and_epsilon0),
     (LeakyRows(size=4, gamma=0.2), check_rows_are_laws),
@@ -274,6 +364,10 @@ WRONG: list[tuple[LocalRandomizer, Check]] = [
     (Sequential(size=4, gamma=0.2), check_messages_depend_on_their_row_only),
     (NearerInputs(epsilon0=2.0), check_pairs_and_witnesses),
     (NearerInputs(epsilon0=2.0), check_amplification),
+    (LessBlanket(size=4, gamma=0.2), check_another_gamma),
+    (ForgetsTheWeights(weights=(1, 3), parts=Mixture.examples()[1].parts), check_attacker_view),
+    (ForgetsTheDummies(structure=Dummies.examples()[0].structure, dummies=0.4), check_attacker_view),
+    (RunsAnother(epsilon0=2.0), check_what_runs),
 ]
 """Each with the check that must notice."""
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from shuffledp.auditing.attacker_view import is_protocol
 from shuffledp.auditing.claims import claim_of
 from shuffledp.auditing.command import of_command
 from shuffledp.auditing.conduct import CONFIDENCE, Watch, checked_budget, conduct
@@ -18,7 +17,7 @@ from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.protocols.protocol import ShuffleProtocol, is_protocol
 
 SECONDS = 60.0
 """That an audit takes unless something else is said."""

@@ -1,14 +1,24 @@
 """Which epsilon is claimed for what is audited, and by whom."""
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.solve import Problem, solve
-from shuffledp.auditing.attacker_view import accounted, is_protocol, quoted
 from shuffledp.auditing.subject import Claimed, View
+from shuffledp.core.blanket import Blanket, HasBlanket, HasMessageBlanket
 from shuffledp.core.digits import counted
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
+from shuffledp.randomizers.generic import Generic
+
+
+@runtime_checkable
+class Quoted(Protocol):
+    """A protocol whose privacy is quoted from elsewhere, for the number of users that it was made for."""
+
+    def quoted(self, n: int) -> tuple[float, float]:
+        """Epsilon and delta; refused for another number of users."""
+        ...
 
 
 def claim_of(thing: Any, *, view: View, n: int, delta: float, epsilon: float | None) -> Claimed:
@@ -22,10 +32,10 @@ def claim_of(thing: Any, *, view: View, n: int, delta: float, epsilon: float | N
         return Claimed(epsilon=protocol.epsilon0, delta=delta, by="its local epsilon0")
     if isinstance(thing, Plan) and (n, delta) == (thing.guarantee.n, thing.guarantee.delta):
         return Claimed(epsilon=thing.guarantee.epsilon, delta=delta, by="the plan")
-    made_for = quoted(protocol, n) if is_protocol(protocol) else None
-    if made_for is not None:
-        return Claimed(epsilon=made_for[0], delta=max(delta, made_for[1]), by="what the protocol was made for")
-    blanket = accounted(protocol) if is_protocol(protocol) else protocol.blanket()
+    if isinstance(protocol, Quoted):
+        quoted_epsilon, quoted_delta = protocol.quoted(n)
+        return Claimed(epsilon=quoted_epsilon, delta=max(delta, quoted_delta), by="what the protocol was made for")
+    blanket = _blanket(protocol)
     solution = solve(
         bound_named(DEFAULT_BOUND),
         Problem(randomizer=blanket, n=n, delta=delta),
@@ -40,3 +50,14 @@ def claim_of(thing: Any, *, view: View, n: int, delta: float, epsilon: float | N
         by=f"proved by the {DEFAULT_BOUND} bound for {counted(n, 'user')}",
         lower=lower,
     )
+
+
+def _blanket(thing: Any) -> Blanket:
+    """What the accountant knows of a randomizer, or of a protocol's messages, shuffled; at worst that they are epsilon0-LDP."""
+    if isinstance(thing, HasMessageBlanket):
+        return thing.message_blanket()
+    if isinstance(thing, HasBlanket):
+        return thing.blanket()
+    if thing.epsilon0 is None:
+        raise InvalidInput("nothing is proved about this protocol here. State its epsilon.")
+    return Generic(epsilon0=thing.epsilon0).blanket()

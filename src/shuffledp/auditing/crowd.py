@@ -58,20 +58,20 @@ class Crowd(Subject):
         if words is not None:
             words.reserve()  # trials that were seen before would count twice
         self._known, self._words = known, words or KeyedWords.fresh()
-        self._inputs, self.learned = inputs, inputs.total is None and (learned or inputs.laws is None)
+        self._inputs, self.learned = inputs, inputs.view.total is None and (learned or inputs.laws is None)
         self._book: Codebook | None = None
         self.concurrent = True
         self.block = max(1, _TOGETHER // (self.n + 1))
         self._law: Atoms | None = None
         self.pair: tuple[int, int, int] = (0, 1, 0)
         self._neighbours: Neighbours | None = None
-        if inputs.total is not None:
+        if inputs.view.total is not None:
             self.pair = (len(inputs.values) - 1, 0, 0)  # both ends of a range, the larger total first
-            totals, one, other = inputs.total.law(self.n)
+            totals, one, other = inputs.view.total.law(self.n)
             self._law = Atoms(totals.astype(np.float64), one, other)
             self.block = max(1, self.block // inputs.sent(0, 1, self._words, _LEARNING_ROWS)[1])
         if not self.learned and inputs.laws is not None:
-            self._settle(list(inputs.laws), trials, confidence, exact=inputs.dummies == 0)
+            self._settle(list(inputs.laws), trials, confidence, exact=inputs.view.dummies == 0)
 
     @property
     def worlds(self) -> str:
@@ -93,8 +93,8 @@ class Crowd(Subject):
             self._inputs.sent(j, each, self._words, _LEARNING_ROWS + j * each)[0]
             for j in range(len(self._inputs.values))
         ]
-        self._book = Codebook(drawn) if self._inputs.messages is None else None
-        size = self._book.size if self._book is not None else self._inputs.messages or 0
+        self._book = Codebook(drawn) if self._inputs.view.messages is None else None
+        size = self._book.size if self._book is not None else self._inputs.view.messages or 0
         laws = []
         for messages in drawn:
             often = np.bincount(self._coded(messages), minlength=size)[:size]
@@ -122,11 +122,11 @@ class Crowd(Subject):
     def scores(self, first: int, trials: int) -> tuple[Reals, Reals]:
         """Likelihood ratios of the counts; or what all messages together say."""
         (x, z, w), row, others = self.pair, first * (self.n + 1), self.n - 1
-        if self._inputs.total is not None:
+        if self._inputs.view.total is not None:
             rows = [self._rows(w, others, trials, row)] if others else []
             own = [self._rows(value, 1, trials, row + trials * (others + j)) for j, value in enumerate((x, z))]
             one, other = (
-                self._inputs.total.of(np.concatenate([*rows, mine], axis=1)).astype(np.float64) for mine in own
+                self._inputs.view.total.of(np.concatenate([*rows, mine], axis=1)).astype(np.float64) for mine in own
             )
             return one, other
         neighbours = self._settled
@@ -174,7 +174,7 @@ class Crowd(Subject):
 
     def _of(self, laws: list[Reals], x: int, z: int, w: int) -> Neighbours:
         others = laws[w] if self.n > 1 else (laws[x] + laws[z]) / 2
-        if self._inputs.dummies:  # all that is sent beside the one true message, up to a factor
-            noise = self.n * self._inputs.dummies / len(laws[x])
+        if self._inputs.view.dummies:  # all that is sent beside the one true message, up to a factor
+            noise = self.n * self._inputs.view.dummies / len(laws[x])
             others = (self.n - 1) * laws[w] + noise
         return Neighbours(laws[x], laws[z], others, self._inputs.question)

@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.auditing.attacker_view import samples_of
 from shuffledp.auditing.deployment import Deployment
 from shuffledp.auditing.event import Atoms, most_telling
 from shuffledp.auditing.inputs import of_protocol
@@ -54,18 +53,18 @@ class Service(Subject):
         self.n, self.learned = self.task.release_size, True
         self.words = words or SystemWords()
         inputs = of_protocol(protocol)
-        if inputs.laws is None or inputs.messages is None:
+        if inputs.laws is None or inputs.view.messages is None:
             raise InvalidInput(
                 "the laws of this plan's messages are not known in closed form. Audit another as a service."
             )
         self._pair = x, z, w = promising(list(inputs.laws), self.n, 1)[0]
-        self._labels, self._values = inputs.labels, samples_of(protocol)
+        self._labels, self._values = inputs.labels, protocol.domain.samples()
         others = inputs.laws[w]
-        if inputs.dummies:
-            others = (self.n - 1) * others + self.n * inputs.dummies / len(others)
+        if inputs.view.dummies:
+            others = (self.n - 1) * others + self.n * inputs.view.dummies / len(others)
         self._counts = Neighbours(inputs.laws[x], inputs.laws[z], others, inputs.question)
         self._single = Neighbours(inputs.laws[x], inputs.laws[z], (inputs.laws[x] + inputs.laws[z]) / 2)
-        self._look, self._size = 0, inputs.messages
+        self._look, self._size = 0, inputs.view.messages
         folder = tempfile.TemporaryDirectory(prefix="shuffledp-audit-")
         self._folder = Path(folder.name)
         weakref.finalize(self, folder.cleanup)

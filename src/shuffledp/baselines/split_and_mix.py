@@ -12,6 +12,8 @@ from shuffledp.baselines.central import fine_steps
 from shuffledp.baselines.fields import Fields
 from shuffledp.baselines.noise import DiscreteLaplace, PolyaShare
 from shuffledp.core import checks
+from shuffledp.core.attacker_view import AttackerView
+from shuffledp.core.attacker_view import Total as Revealed
 from shuffledp.core.counts import Counts
 from shuffledp.core.honest import honest_reports
 from shuffledp.core.population import Population
@@ -174,6 +176,16 @@ class SplitAndMix(Summing, Fields):
         modulus = np.int64(1 << self.modulus_bits)
         residues = (messages.sum(axis=1, dtype=np.uint64) & np.uint64(modulus - 1)).astype(np.int64)
         return np.asarray(np.where(residues < modulus - self.reach, residues, residues - modulus))
+
+    def attacker_view(self) -> AttackerView:
+        """Shares say nothing by themselves, and all of them together the noisy sum."""
+        return AttackerView(apart=True, total=Revealed(self.totals, self.total_law))
+
+    def quoted(self, n: int) -> tuple[float, float]:
+        """Epsilon and delta that it was made for; refused for any other number of users."""
+        if n != self.n:
+            raise InvalidInput(f"this split-and-mix is made for {self.n:,} users; got {n:,}. Use that many.")
+        return self.epsilon, self.delta
 
     def total_law(self, users: int) -> tuple[NDArray[np.int64], Reals, Reals]:
         """Totals in steps, and how likely each is if one of so many users holds the largest value, or the least as all others do.

@@ -11,6 +11,7 @@ from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.gaussian_guess import gaussian_mu
 from shuffledp.baselines.fields import Fields
+from shuffledp.core.blanket import Blanket
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource, words_each
@@ -23,6 +24,7 @@ from shuffledp.protocols.rounding import grid_counts, to_grid
 from shuffledp.protocols.summation import span
 from shuffledp.protocols.summing import Summing, Total
 from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.randomizers.together import Together
 from shuffledp.references import cite
 
 Reals = NDArray[np.float64]
@@ -80,6 +82,10 @@ class UnaryBits(Summing, Fields):
     def epsilon0(self) -> float:
         """The local privacy parameter of all bits together, rounded up: in the worst case all of them change."""
         return math.nextafter(self.messages * self.randomizer.epsilon0, math.inf)
+
+    def message_blanket(self) -> Blanket:
+        """Of all bits, each shuffled apart, which shows more than all of them in one shuffle."""
+        return Together(parts=(self.randomizer,) * self.messages).blanket()
 
     @property
     def bits(self) -> int:

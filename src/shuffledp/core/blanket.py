@@ -8,7 +8,7 @@ caller's precision, so a bound's formula can be evaluated as exactly as it needs
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from flint import arb
 
@@ -123,11 +123,21 @@ class Blanket(ABC):
         )
 
 
+@runtime_checkable
 class HasBlanket(Protocol):
     """Anything that can be accounted for."""
 
     def blanket(self) -> Blanket:
         """The privacy blanket."""
+        ...
+
+
+@runtime_checkable
+class HasMessageBlanket(Protocol):
+    """A protocol whose messages can be accounted for."""
+
+    def message_blanket(self) -> Blanket:
+        """What hides a user's messages once they are shuffled."""
         ...
 
 

@@ -65,8 +65,9 @@ class FiniteRandomizer(LocalRandomizer, Protocol):
         ...
 
 
-class SampledRandomizer(LocalRandomizer, Protocol):
-    """A randomizer that can be run: one message of a finite alphabet for each symbol, or several (`core.ragged`)."""
+@runtime_checkable
+class Sampled(Protocol):
+    """What can be run: one message of a finite alphabet for each symbol, or several (`core.ragged`)."""
 
     @property
     def symbols(self) -> int:
@@ -86,6 +87,44 @@ class SampledRandomizer(LocalRandomizer, Protocol):
         ...
 
 
+class SampledRandomizer(LocalRandomizer, Sampled, Protocol):
+    """A randomizer that can be run."""
+
+
+@runtime_checkable
+class Idealized(Protocol):
+    """A law in real numbers, such as Laplace noise. What runs is another one, near it, on 64-bit words."""
+
+    def as_run(self) -> SampledRandomizer:
+        """What runs, with a blanket of its own."""
+        ...
+
+
+@runtime_checkable
+class Thresholded(Protocol):
+    """A randomizer that ignores the value where a random word is below a threshold."""
+
+    @property
+    def threshold(self) -> int:
+        """The probability of ignoring the value, in units of 2^-64."""
+        ...
+
+    @property
+    def gamma_as_run(self) -> float:
+        """The same probability, to the nearest double."""
+        ...
+
+
+@runtime_checkable
+class Columnar(Protocol):
+    """A randomizer of several symbols at once: an array of them has a column for each."""
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """How many symbols each column has."""
+        ...
+
+
 @runtime_checkable
 class RunnableRandomizer(FiniteRandomizer, Protocol):
     """A finite randomizer whose probabilities are whole numbers of 2^-64, so that it can be sampled exactly."""
@@ -96,3 +135,17 @@ class RunnableRandomizer(FiniteRandomizer, Protocol):
         Under one key no row may be used for two people or two questions: they would share their coins.
         """
         ...
+
+
+@runtime_checkable
+class Tunable(Protocol):
+    """A randomizer that is also there with more and with less blanket, so that it can share a guarantee with others."""
+
+    def with_gamma(self, gamma: float) -> RunnableRandomizer:
+        """The one that ignores the value with this probability, rounded up."""
+        ...
+
+
+def columns_of(randomizer: Any) -> tuple[int, ...]:
+    """How many symbols each column of an array to randomize has; there is one column unless the randomizer says otherwise."""
+    return randomizer.columns if isinstance(randomizer, Columnar) else (randomizer.symbols,)

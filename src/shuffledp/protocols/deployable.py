@@ -7,6 +7,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.attacker_view import AttackerView
+from shuffledp.core.blanket import Blanket
 from shuffledp.core.counts import Counts
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomizer import SampledRandomizer
@@ -29,6 +31,14 @@ class Deployable(ShuffleProtocol):
     def epsilon0(self) -> float | None:
         """The randomizer's."""
         return self.randomizer.epsilon0
+
+    def message_blanket(self) -> Blanket:
+        """What hides a user's messages once they are shuffled: the randomizer's."""
+        return self.randomizer.blanket()
+
+    def attacker_view(self) -> AttackerView:
+        """Which messages there are; a subclass that knows how likely they are says that too."""
+        return AttackerView(messages=self.alphabet)
 
     @property
     def most_messages(self) -> int:

@@ -13,6 +13,7 @@ from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, several, whole
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
+from shuffledp.core.randomizer import Thresholded
 from shuffledp.core.words import WordSource
 from shuffledp.domains.intervals import Intervals
 from shuffledp.errors import InvalidInput
@@ -53,7 +54,7 @@ class Distribution(OneMessage):
     reference: ClassVar[str] = cite("CKS19")
 
     def __post_init__(self) -> None:
-        sizes = tuple(part.size for part in self.randomizer.parts if isinstance(part, RandomizedResponse))
+        sizes = tuple(part.blanket().uniform_size for part in self.randomizer.parts if isinstance(part, Thresholded))
         if sizes != self.tree.sizes or len(sizes) != len(self.randomizer.parts):
             raise InvalidInput(
                 "every level of a tree is asked by a randomized response on its intervals. Make the plan with shuffledp plan."

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
@@ -86,6 +87,10 @@ class DummyCounts(Counting, Deployable):
     def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Ragged:
         """The messages of each user."""
         return self.randomizer.randomize(values, words, first_row=first_row)
+
+    def attacker_view(self) -> AttackerView:
+        """The randomizer's: a value is its symbol."""
+        return self.randomizer.attacker_view()
 
     def of_user(self, messages: Ragged) -> list[int]:
         """Sorted, so that their order does not tell which is the true one."""

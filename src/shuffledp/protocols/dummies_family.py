@@ -16,7 +16,7 @@ from shuffledp.protocols.question import Question
 from shuffledp.randomizers.dummies import FEWEST, MOST, Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.primes import is_prime
-from shuffledp.randomizers.structure import Structure
+from shuffledp.randomizers.structure import Geometry, Structure
 from shuffledp.randomizers.structures import AffineSpace
 
 USUAL_MESSAGES: Final = 1.25
@@ -52,7 +52,8 @@ class DummiesFamily(HistogramQuestion):
                 found = self._least(question, structure)
                 if found.randomizer.dummies <= allowed:
                     return found
-                smaller = _smaller(structure, allowed / found.randomizer.dummies, size)
+                share = allowed / found.randomizer.dummies
+                smaller = structure.smaller(share, size) if isinstance(structure, Geometry) else None
                 if smaller is None:
                     break
                 structure = smaller
@@ -133,13 +134,6 @@ def _all_structures(size: int) -> Iterator[Structure]:
         while (space := _largest(order, dimension, size)) is not None:
             yield space
             order = min(order / 1.02, space.prime - 1)
-
-
-def _smaller(structure: Structure, share: float, size: int) -> Structure | None:
-    """Of an order that needs about this share of the dummies."""
-    if not isinstance(structure, AffineSpace):
-        return None
-    return _largest(min(structure.prime * share, structure.prime - 1), structure.dimension, size)
 
 
 def _largest(order: float, dimension: int, size: int) -> AffineSpace | None:

@@ -23,6 +23,7 @@ from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Ranked, Ranking
 from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.structure import Geometry
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.references import cite
 
@@ -45,7 +46,7 @@ class Frequencies(CountedResponse):
     reference: ClassVar[str] = cite("FNNT22")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.randomizer.structure, AffineSpace):
+        if not isinstance(self.randomizer.structure, Geometry):
             raise InvalidInput("frequencies are sent as lines of a plane. Make the plan again with shuffledp plan.")
         if self.listed.size > self.randomizer.symbols:
             raise InvalidInput(

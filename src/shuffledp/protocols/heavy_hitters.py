@@ -28,6 +28,7 @@ from shuffledp.protocols.reach import SURELY, Reach
 from shuffledp.protocols.statistics import Ranking, Selected
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.mixture import Mixture
+from shuffledp.randomizers.structure import OnStructure
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.references import cite
 
@@ -71,7 +72,7 @@ class HeavyHitters(OneMessage):
             )
         part = self.randomizer.parts[0]
         alike = set(self.randomizer.parts) == {part} and set(self.randomizer.weights) == {1}
-        if not isinstance(part, DesignResponse) or not alike or len(self.randomizer.parts) != self._levels * TABLES:
+        if not isinstance(part, OnStructure) or not alike or len(self.randomizer.parts) != self._levels * TABLES:
             raise InvalidInput("every level is asked in two tables, all alike. Make the plan with shuffledp plan.")
         if not part.gamma_as_run < 1:
             raise InvalidInput("gamma is 1: the messages say nothing about the texts. Use a smaller gamma.")

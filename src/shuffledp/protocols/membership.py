@@ -12,7 +12,7 @@ from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core import checks
 from shuffledp.core.estimate import Threshold
 from shuffledp.errors import InvalidInput
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.structure import OnStructure
 
 Reals = NDArray[np.float64]
 
@@ -29,8 +29,8 @@ class Membership(NamedTuple):
     other: float
 
     @classmethod
-    def of(cls, randomizer: DesignResponse) -> "Membership":
-        """Of a design response as it runs: p1 = 1 - g + g s, p0 = (1 - g) o / s + g s."""
+    def of(cls, randomizer: OnStructure) -> "Membership":
+        """As it runs: p1 = 1 - g + g s, p0 = (1 - g) o / s + g s."""
         g, structure = randomizer.gamma_as_run, randomizer.structure
         share, among = float(structure.share), structure.shared / structure.choices
         return cls(1 - g + g * share, (1 - g) * among + g * share)

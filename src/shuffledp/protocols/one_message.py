@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
 from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import EncodingWords, NoWords, WordSource
@@ -36,6 +37,10 @@ class OneMessage(Deployable):
         messages = np.arange(self.alphabet)
         laws = [often * self.randomizer.probability(messages, symbol) for symbol, often in self.symbol_law(value)]
         return np.asarray(sum(laws))
+
+    def attacker_view(self) -> AttackerView:
+        """The law of the message; refused for a value whose encoding depends on chance in a way that is not stated."""
+        return AttackerView(messages=self.alphabet, law=self.message_law)
 
     @property
     def counters(self) -> int:

@@ -8,7 +8,7 @@ which guarantee is claimed, which words are used for whom, how many reports are 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -323,3 +323,8 @@ class ShuffleProtocol(ABC):
     @abstractmethod
     def examples(cls) -> Sequence[Self]:
         """A few of them: what the conformance suite judges."""
+
+
+def is_protocol(thing: object) -> TypeGuard[ShuffleProtocol]:
+    """Whether this is a protocol, not a randomizer or a plan."""
+    return isinstance(thing, ShuffleProtocol)

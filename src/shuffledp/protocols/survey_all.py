@@ -1,11 +1,12 @@
 """Several questions, all of which everybody answers, by messages that nobody can connect."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
@@ -73,6 +74,10 @@ class AllOfThem(Survey):
         """The messages of each user; encoders have words of their own."""
         symbols = self.symbols_of(values, EncodingWords(words), first_row, apart=True)
         return self.randomizer.randomize(symbols, words, first_row=first_row)
+
+    def attacker_view(self) -> AttackerView:
+        """The randomizer's, but answers are encoded first: how likely each message is for them is left to be learned."""
+        return replace(self.randomizer.attacker_view(), law=None)
 
     def of_user(self, messages: Ragged) -> list[int]:
         """One for each question."""

@@ -12,8 +12,7 @@ from shuffledp.accounting.composed import composition
 from shuffledp.accounting.gaussian_guess import share_of_budget
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core.blanket import Blanket, RandomizerFamily
-from shuffledp.core.randomizer import RunnableRandomizer
-from shuffledp.core.words import WORD
+from shuffledp.core.randomizer import RunnableRandomizer, Tunable
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.protocols.blanket_family import BlanketFamily
 from shuffledp.protocols.deployable import Deployable
@@ -26,7 +25,6 @@ from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.protocols.survey_one import OneOfAll, not_sampled
 from shuffledp.protocols.survey_question import SURVEY, Part, parts
 from shuffledp.protocols.survey_table import MOST_CELLS, JointTable
-from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.together import Together
@@ -282,19 +280,9 @@ def _with_gamma(asked: Asked, gamma: float) -> Asked:
 def _randomizer(asked: Asked, gamma: float) -> RunnableRandomizer:
     """With another blanket."""
     given = asked.protocol.randomizer
-    if not isinstance(given, Mixture):
-        return _with_blanket(asked, given, gamma)
-    parts = [_with_blanket(asked, part, part.gamma / given.gamma * gamma) for part in given.parts]
-    return Mixture(weights=given.weights, parts=tuple(parts))
-
-
-def _with_blanket(asked: Asked, given: RunnableRandomizer, gamma: float) -> RunnableRandomizer:
-    threshold = min(WORD, max(1, math.ceil(gamma * WORD)))
-    if isinstance(given, RandomizedResponse):
-        return RandomizedResponse.of_threshold(size=given.size, threshold=threshold)
-    if isinstance(given, DesignResponse):
-        return DesignResponse(structure=given.structure, threshold=threshold)
-    raise InvalidInput(f"question {asked.name!r} cannot be one of several yet. Plan it by itself.")
+    if not isinstance(given, Tunable):
+        raise InvalidInput(f"question {asked.name!r} cannot be one of several yet. Plan it by itself.")
+    return given.with_gamma(gamma)
 
 
 def _says_nothing() -> InvalidInput:

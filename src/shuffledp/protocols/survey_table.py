@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
+from shuffledp.core.randomizer import Thresholded
 from shuffledp.core.words import WordSource
 from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
@@ -42,9 +43,10 @@ class JointTable(Survey, OneMessage):
         self.check_questions()
         thresholds = set()
         for one in self.questions:
-            if not isinstance(one.protocol.randomizer, RandomizedResponse):
+            asked = one.protocol.randomizer
+            if not isinstance(asked, Thresholded) or asked.blanket().uniform_size is None:
                 raise InvalidInput(f"question {one.name!r} is not asked by randomized response. Ask it by itself.")
-            thresholds.add(one.protocol.randomizer.threshold)
+            thresholds.add(asked.threshold)
         if len(thresholds) != 1 or math.prod(self.shape) > MOST_CELLS:
             raise InvalidInput("one table has one blanket and at most 2^20 cells. Make the plan with shuffledp plan.")
         table = RandomizedResponse.of_threshold(size=math.prod(self.shape), threshold=thresholds.pop())

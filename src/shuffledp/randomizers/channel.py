@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, permutations
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -18,6 +18,9 @@ from shuffledp.core.document import Document, fields, number, several
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.errors import InvalidInput, NotDefined
 from shuffledp.randomizers.hull import corners
+
+if TYPE_CHECKING:
+    from shuffledp.randomizers.lattice import LatticeChannel
 
 _ROW_SUM_TOLERANCE = 1e-9
 _SMALLEST = 1e-300
@@ -289,6 +292,12 @@ class Channel:
             total = sum(exact)
             rows.append(tuple(fmpq((e / total).numerator, (e / total).denominator) for e in exact))
         return ChannelBlanket(rows=tuple(rows), name=self.label)
+
+    def as_run(self) -> "LatticeChannel":
+        """The nearest channel with whole numbers of 2^-64."""
+        from shuffledp.randomizers.lattice import LatticeChannel
+
+        return LatticeChannel.of(self)
 
     @property
     def label(self) -> str:

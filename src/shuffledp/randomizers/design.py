@@ -4,7 +4,7 @@ Randomized response, local hashing, Hadamard response and the geometries are all
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,7 +22,7 @@ from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.hadamard import Hadamard
 from shuffledp.randomizers.local_hashing import LocalHashing
-from shuffledp.randomizers.mixing import with_blanket
+from shuffledp.randomizers.mixing import threshold_of, with_blanket
 from shuffledp.randomizers.structure import Design, Structure, ball
 from shuffledp.randomizers.structures import AffineSpace, structure_of
 
@@ -222,6 +222,10 @@ class DesignResponse:
         values = checks.symbols(symbols, self.symbols)
         choice = choose_below(self.structure.choices, len(values), words, first_row=first_row)
         return with_blanket(self.structure.member(values, choice), self.threshold, self.messages, words, first_row)
+
+    def with_gamma(self, gamma: float) -> Self:
+        """On the same structure, with more or less blanket, rounded up."""
+        return replace(self, threshold=threshold_of(gamma))
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """mu_symbol(message)."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.law import Poisson
 from shuffledp.core import checks
+from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair, doubles
@@ -204,6 +205,10 @@ class Dummies:
             found[starts[where] + 1 + j] = uniform_below(self.messages, rows, words, words.blocks(rows, draw), draw)
         return Ragged(found, each)
 
+    def attacker_view(self) -> AttackerView:
+        """The law of the true message, and how many others there are on average."""
+        return AttackerView(messages=self.messages, law=self._true_law, dummies=self.dummies)
+
     def document(self) -> Document:
         """Structure and rate as JSON data."""
         return {"kind": self.kind, "structure": self.structure.document(), "dummies": self.dummies}
@@ -222,6 +227,13 @@ class Dummies:
             cls(structure=AffineSpace(prime=3), dummies=2.5),
             cls(structure=AffineSpace(prime=2, dimension=3), dummies=0.05),
         ]
+
+    def _true_law(self, value: NDArray[np.integer]) -> NDArray[np.float64]:
+        """How likely each message is to be the true one of a value, in an array of one."""
+        mine = self.structure.member(
+            value.astype(np.uint32).repeat(self.structure.choices), np.arange(self.structure.choices, dtype=np.uint32)
+        )
+        return np.bincount(mine, minlength=self.messages) / self.structure.choices
 
     def _true(self, values: NDArray[np.unsignedinteger], words: WordSource, first_row: int) -> NDArray[np.uint32]:
         """Which of its messages stands for a value must be secret, so it is drawn from the row's own words."""

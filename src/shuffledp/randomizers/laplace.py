@@ -176,6 +176,10 @@ class Laplace:
         gap = self.density(message, value) - self.gamma * self.omega(message)
         return np.maximum(gap, 0.0) / (1 - self.gamma)
 
+    def as_run(self) -> LatticeChannel:
+        """The lattice of usual fineness."""
+        return self.lattice()
+
     def lattice(self, *, inputs: int = 17, outputs: int = 129, reach: float | None = None) -> LatticeChannel:
         """The channel that runs: inputs on a lattice of [0, 1], outputs clamped to one on [-reach, 1 + reach]."""
         rate = arb(self.epsilon0)

@@ -1,14 +1,20 @@
 """Truth and blanket, mixed exactly: with a probability in units of 2^-64 a message becomes a uniform one."""
 
+import math
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.words import RESPONSE, WordSource, uniform_below, where_at_most
+from shuffledp.core.words import RESPONSE, WORD, WordSource, uniform_below, where_at_most
 
 _AT_ONCE: Final = 1 << 18
 """Rows: what is computed of so many stays near the processor."""
+
+
+def threshold_of(gamma: float) -> int:
+    """A probability in units of 2^-64, rounded up: from 1 to 2^64, whatever it is."""
+    return min(WORD, max(1, math.ceil(gamma * WORD)))
 
 
 def with_blanket(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, product
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
+from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, several, whole
 from shuffledp.core.pair import Pair
-from shuffledp.core.randomizer import RunnableRandomizer
+from shuffledp.core.randomizer import RunnableRandomizer, Tunable
 from shuffledp.core.words import PART, WordSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.design import DesignResponse
@@ -229,6 +230,11 @@ class Mixture:
         return sum(part.messages for part in self.parts)
 
     @property
+    def columns(self) -> tuple[int, ...]:
+        """The symbols of each part."""
+        return tuple(part.symbols for part in self.parts)
+
+    @property
     def offsets(self) -> tuple[int, ...]:
         """The first message of each part, and the number of messages."""
         return (0, *accumulate(part.messages for part in self.parts))
@@ -267,6 +273,17 @@ class Mixture:
         offsets = np.array(self.offsets[:-1], dtype=messages.dtype)
         return np.asarray(messages + offsets[chosen])
 
+    def with_gamma(self, gamma: float) -> Self:
+        """The blankets of all parts in the same proportions, none above 1."""
+        own, parts = self.gamma, list[RunnableRandomizer]()
+        for part in self.parts:
+            if not isinstance(part, Tunable):
+                raise InvalidInput(
+                    "a part of this mixture has no other blanket. Use parts that have, or plan it by itself."
+                )
+            parts.append(part.with_gamma(part.gamma / own * gamma))
+        return replace(self, parts=tuple(parts))
+
     def probability(self, message: NDArray[np.integer] | int, symbol: int | NDArray[np.integer]) -> NDArray[np.float64]:
         """mu_symbol(message); the symbol by its number, or one for each part."""
         wanted = np.asarray(message)
@@ -275,6 +292,10 @@ class Mixture:
             inside = (wanted >= self.offsets[t]) & (wanted < self.offsets[t + 1])
             found[inside] = self.share(t) * self.parts[t].probability(wanted[inside] - self.offsets[t], int(column[0]))
         return found
+
+    def attacker_view(self) -> AttackerView:
+        """The law of the message, for one symbol of each part."""
+        return AttackerView(messages=self.messages, law=lambda row: self.probability(np.arange(self.messages), row[0]))
 
     def document(self) -> Document:
         """Weights and parts as JSON data."""

@@ -18,7 +18,7 @@ from shuffledp.core.document import Document, fields, whole, word
 from shuffledp.core.pair import Pair, pair_of
 from shuffledp.core.words import WORD, WordSource
 from shuffledp.errors import InvalidInput
-from shuffledp.randomizers.mixing import with_blanket
+from shuffledp.randomizers.mixing import threshold_of, with_blanket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,9 +236,13 @@ class RandomizedResponse:
             f"(local epsilon0 = {rounded_up(self.epsilon0)})"
         )
 
-    def as_run(self) -> "RandomizedResponse":
+    def as_run(self) -> Self:
         """The law that `randomize` samples: gamma is threshold / 2^64 exactly."""
-        return RandomizedResponse.of_threshold(size=self.size, threshold=self.threshold)
+        return self.of_threshold(size=self.size, threshold=self.threshold)
+
+    def with_gamma(self, gamma: float) -> Self:
+        """On the same symbols, with more or less blanket: as it runs, rounded up."""
+        return self.of_threshold(size=self.size, threshold=threshold_of(gamma))
 
     def randomize(
         self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from flint import arb, fmpq
@@ -128,3 +128,28 @@ class Structure(ABC):
     @abstractmethod
     def from_document(cls, document: object) -> Self:
         """Of a document."""
+
+
+class Geometry(Structure):
+    """Points and hyperplanes over a finite field: there is one for every prime, and all totals are decoded at once."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def smaller(self, share: float, values: int) -> Self | None:
+        """Of the largest order that is at most this share of its own; None if that does not hold so many values."""
+
+
+@runtime_checkable
+class OnStructure(Protocol):
+    """A randomizer whose messages belong to values, unless it ignores the value."""
+
+    @property
+    def structure(self) -> Structure:
+        """Which messages belong to which value."""
+        ...
+
+    @property
+    def gamma_as_run(self) -> float:
+        """The probability of ignoring the value, to the nearest double."""
+        ...

@@ -1,6 +1,7 @@
 """The affine plane and space, and every structure of a design response by kind."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Self
 
@@ -13,7 +14,7 @@ from shuffledp.randomizers.hadamard import Hadamard
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.primes import is_prime, prime_from
-from shuffledp.randomizers.structure import Structure, Wholes
+from shuffledp.randomizers.structure import Geometry, Structure, Wholes
 
 DIMENSIONS: Final = (2, 3)
 """Of an affine space."""
@@ -24,7 +25,7 @@ _AT_ONCE: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AffineSpace(Structure):
+class AffineSpace(Geometry):
     """Values are the points of the affine plane or space over F_q, messages its lines or planes.
 
     Legend: q = prime. A message is q d + b, the points x with a_d . x = b; the normals a_d are, in this order,
@@ -52,6 +53,15 @@ class AffineSpace(Structure):
         """With the least prime from this order on; None if its messages do not fit 32 bits."""
         prime, most = prime_from(order), 65521 if dimension == 2 else 1621
         return None if prime > most else cls(prime=prime, dimension=dimension)
+
+    def smaller(self, share: float, values: int) -> Self | None:
+        """By trying every order below."""
+        prime = min(math.floor(self.prime * share), self.prime - 1)
+        while prime >= 2 and prime**self.dimension >= values:
+            if is_prime(prime):
+                return replace(self, prime=prime)
+            prime -= 1
+        return None
 
     @property
     def values(self) -> int:

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
+from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, several
 from shuffledp.core.pair import Pair
 from shuffledp.core.ragged import Ragged
-from shuffledp.core.randomizer import RunnableRandomizer
+from shuffledp.core.randomizer import Columnar, RunnableRandomizer, columns_of
 from shuffledp.core.words import MOST_QUESTIONS, WordSource, words_of
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.mixture import Mixture, part_of
@@ -137,6 +138,11 @@ class Together:
         return sum(part.messages for part in self.parts)
 
     @property
+    def columns(self) -> tuple[int, ...]:
+        """The symbols of each part, or of each part of one that is a mixture."""
+        return tuple(size for part in self.parts for size in columns_of(part))
+
+    @property
     def offsets(self) -> tuple[int, ...]:
         """The first message of each part, and the number of messages."""
         return (0, *accumulate(part.messages for part in self.parts))
@@ -148,18 +154,34 @@ class Together:
 
     def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Ragged:
         """As many messages per row as parts; each part has words of its own."""
-        given, ends = np.asarray(symbols), list(accumulate(map(columns, self.parts)))
+        given, widths = np.asarray(symbols), [len(columns_of(part)) for part in self.parts]
+        ends = list(accumulate(widths))
         if given.ndim != 2 or given.shape[1] != ends[-1]:
             raise InvalidInput("symbols have a column for each of several parts. Encode values first.")
         found = np.empty((len(given), len(self.parts)), dtype=np.uint32)
         for t, (part, offset) in enumerate(zip(self.parts, self.offsets, strict=False)):
-            mine = given[:, ends[t] - columns(part) : ends[t]]
-            if not isinstance(part, Mixture):
+            mine = given[:, ends[t] - widths[t] : ends[t]]
+            if not isinstance(part, Columnar):
                 mine = checks.symbols(mine[:, 0], part.symbols)
             found[:, t] = part.randomize(mine, words_of(t, words), first_row=first_row).astype(np.uint32) + np.uint32(
                 offset
             )
         return Ragged(found.reshape(-1), np.full(len(given), len(self.parts), dtype=np.int64))
+
+    def attacker_view(self) -> AttackerView:
+        """As many releases as parts."""
+        releases = tuple(part.messages for part in self.parts)
+        return AttackerView(messages=self.messages, law=self._law, releases=releases)
+
+    def _law(self, row: NDArray[np.integer]) -> NDArray[np.float64]:
+        """How likely each message of each part is, for one symbol of each, in an array of one row."""
+        found, done = list[NDArray[np.float64]](), 0
+        for part in self.parts:
+            mine = row[0, done : done + len(columns_of(part))]
+            done += len(mine)
+            symbol: Any = mine if isinstance(part, Columnar) else int(mine[0])
+            found.append(part.probability(np.arange(part.messages), symbol))
+        return np.concatenate(found)
 
     def document(self) -> Document:
         """The parts as JSON data."""
@@ -176,11 +198,6 @@ class Together:
         """Parts that are alike, and parts that are not."""
         coin, three = RandomizedResponse(size=2, gamma=0.25).as_run(), RandomizedResponse(size=3, gamma=0.5).as_run()
         return [cls(parts=(coin, coin)), cls(parts=(coin, three, coin)), cls(parts=(Mixture.examples()[1], coin))]
-
-
-def columns(part: RunnableRandomizer) -> int:
-    """How many symbols a part takes: one, or one for each part of a mixture."""
-    return len(part.parts) if isinstance(part, Mixture) else 1
 
 
 def _part(document: object) -> RunnableRandomizer:
