@@ -1,6 +1,7 @@
 """What the layers cannot say, read off the syntax trees: kinds are not asked about, and raw values become clean in one place."""
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -166,6 +167,13 @@ def prints(tree: ast.Module) -> Iterator[ast.AST]:
             yield node
 
 
+def imports_by_name(tree: ast.Module) -> Iterator[ast.AST]:
+    """A module loaded by a name at run time, which no layer can see."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+            yield node
+
+
 RULES: dict[Rule, tuple[str, ...]] = {
     compares_kinds: ("protocols/", "planning/", "baselines/"),
     asks_for_classes: ("protocols/", "planning/", "baselines/"),
@@ -176,6 +184,7 @@ RULES: dict[Rule, tuple[str, ...]] = {
     asks_a_domain: ("domains/", "protocols/randomized.py"),
     parses: ("core/parsing.py", "engines/expression.py"),
     prints: ("cli/output.py", "cli/progress.py"),
+    imports_by_name: ("__init__.py", "cli/__init__.py"),  # names and commands that are loaded when they are first used
 }
 """Each rule, and where it does not hold."""
 
@@ -239,6 +248,9 @@ def test_there_is_something_to_find_where_the_rules_do_not_hold() -> None:
         (parses, "tomllib.loads(text)"),
         (parses, "answer.json()"),
         (parses, "from json import loads"),
+        (imports_by_name, 'import_module("shuffledp.figures.plot").plot(self)'),
+        (imports_by_name, 'importlib.import_module(f"shuffledp.{name}")'),
+        (imports_by_name, '__import__("shuffledp.figures")'),
         (prints, "click.echo(words)"),
         (prints, "print(words)"),
         (prints, "sys.stderr.write(words)"),
@@ -264,3 +276,26 @@ def test_a_breach_is_noticed(rule: Rule, code: str) -> None:
 )
 def test_what_is_allowed_is_let_be(rule: Rule, code: str) -> None:
     assert not list(rule(ast.parse(code)))
+
+
+def named_elsewhere(tree: ast.Module, package: str) -> Iterator[str]:
+    """Modules outside a package that its strings name: an import in disguise, which may well go up."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value
+            if re.fullmatch(r"shuffledp(\.\w+)+", name) and not within(name, package):
+                place = SOURCES.parent.joinpath(*name.split("."))
+                if place.is_dir() or place.with_suffix(".py").is_file():
+                    yield name
+
+
+def test_no_string_names_a_module_of_another_package() -> None:
+    """So that nothing is imported upwards by a string, however it is loaded."""
+    for path in SOURCES.rglob("*.py"):
+        package = ".".join(["shuffledp", *path.relative_to(SOURCES).parts[:-1][:1]])
+        assert not list(named_elsewhere(ast.parse(path.read_text(encoding="utf-8")), package)), path
+
+
+def test_a_module_in_a_string_is_noticed() -> None:
+    tree = ast.parse('load("shuffledp.figures.plot", "shuffledp.core", "shuffledp.shuffler", "see shuffledp.figures")')
+    assert list(named_elsewhere(tree, "shuffledp.core")) == ["shuffledp.figures.plot"]

@@ -6,6 +6,9 @@ Names are loaded on first use, so `import shuffledp` costs next to nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shuffledp.core.display import Artist, draw_with
+from shuffledp.version import VERSION
+
 if TYPE_CHECKING:
     from shuffledp.accounting.account import account, bounds, calibrate
     from shuffledp.accounting.accuracy import summation_error_floor
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
     from shuffledp.results.together import compose
     from shuffledp.verification.verify import Verification, verify
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOME = {
     "Certificate": "certificates.certificate",
@@ -162,3 +165,18 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, "__doc__", "__version__"]
+
+
+def _figure(thing: Any) -> Any:
+    from shuffledp.figures.plot import plot
+
+    return plot(thing)
+
+
+def _page(thing: Any) -> str:
+    from shuffledp.figures.notebook import page
+
+    return page(thing)
+
+
+draw_with(Artist(figure=_figure, page=_page))

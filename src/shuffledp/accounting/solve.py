@@ -19,8 +19,7 @@ from shuffledp.arithmetic.law import expected
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.digits import NOTHING, rounded_down, rounded_up
-from shuffledp.core.display import drawn, paragraphs, table
-from shuffledp.core.sketch import span
+from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.tables import aligned
 from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
@@ -118,17 +117,11 @@ class Solution:
         return f"{self.lower:,}" if isinstance(self.lower, int) else rounded_down(self.lower, 7)
 
     def _repr_html_(self) -> str:
-        cells = [self.bound, *("-" if end is None else f"{end:,.7g}" for end in (self.value, self.lower, self.upper))]
-        remarks = [text for text in (self.regime, self.note, self.caveat) if text]
-        return (
-            table(["bound", f"{self.unknown}, safe to claim", "lower end", "upper end"], [cells])
-            + span(self.lower, self.upper, f"between which numbers {self.unknown} is")
-            + paragraphs(*remarks)
-        )
+        return page_of(self)
 
     def plot(self) -> Any:
         """A picture of where the unknown is."""
-        return drawn(self)
+        return figure_of(self)
 
     def document(self, version: str) -> dict[str, Any]:
         """The solution as JSON data, with a certificate by this version of the software where the bound is numeric."""

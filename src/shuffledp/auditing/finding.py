@@ -7,7 +7,7 @@ from shuffledp.auditing.event import Event
 from shuffledp.auditing.intervals import lower_limit, upper_limit
 from shuffledp.auditing.subject import Claimed, View
 from shuffledp.core.digits import rounded_down, rounded_up
-from shuffledp.core.display import drawn, paragraphs
+from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.document import Document
 
 Verdict = Literal["consistent", "violated", "under-powered"]
@@ -146,8 +146,8 @@ class Finding:
         return f"nothing that was seen contradicts the claim{limit}"
 
     def _repr_html_(self) -> str:
-        return paragraphs(*self.explain().splitlines())
+        return page_of(self)
 
     def plot(self) -> Any:
         """A picture of the scores in both worlds, and of what was shown."""
-        return drawn(self)
+        return figure_of(self)

@@ -10,8 +10,7 @@ import numpy as np
 from shuffledp.baselines.registry import families as families_of
 from shuffledp.core import checks, given
 from shuffledp.core.digits import about, at_most, counted
-from shuffledp.core.display import drawn, paragraphs, table
-from shuffledp.core.sketch import bars
+from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.tables import aligned
 from shuffledp.core.visible import visible
 from shuffledp.errors import InvalidInput, NoClaim
@@ -118,18 +117,10 @@ class Comparison(Sequence[Candidate]):
 
     def plot(self) -> Any:
         """A picture of the errors."""
-        return drawn(self)
+        return figure_of(self)
 
     def _repr_html_(self) -> str:
-        known = {row.name: row.rmse for row in self.rows if row.rmse}
-        what = f"root mean squared error of the {self.question}"
-        numbers = [["-" if x is None else f"{x:,.4g}" for x in (row.messages, row.bits)] for row in self.rows]
-        rows = [[row.name, row.trust, *two, row.note] for row, two in zip(self.rows, numbers, strict=True)]
-        return (
-            paragraphs(f"{what[:1].upper()}{what[1:]}, on a logarithmic scale:")
-            + bars(list(known), list(known.values()), what, logarithmic=True)
-            + table([self.question, "users trust", "messages", "bits", "note"], rows)
-        )
+        return page_of(self)
 
 
 def compare(

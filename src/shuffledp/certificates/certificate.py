@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
@@ -13,6 +12,7 @@ from shuffledp.core.files import read_json, save_json
 from shuffledp.core.parsing import plain
 from shuffledp.core.scalars import real, settle, whole
 from shuffledp.errors import InvalidInput
+from shuffledp.version import VERSION
 
 KIND: Final = "shuffledp certificate"
 FORMAT: Final = 1
@@ -77,7 +77,7 @@ class Certificate:
     rounds: int = 1
     assumes: Sequence[str] = ()
     bound: str = "best"
-    made_with: str = field(default_factory=lambda: str(import_module("shuffledp").__version__))
+    made_with: str = VERSION
 
     def __post_init__(self) -> None:
         counts = {name: whole(getattr(self, name), name, "Give e.g. 1000.") for name in ("honest", "reports", "rounds")}

@@ -8,7 +8,6 @@ from typing import Final
 import click
 from click.exceptions import NoSuchCommand
 
-from shuffledp import __version__
 from shuffledp.cli.examples import with_examples
 from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM, UNEXPECTED
 from shuffledp.cli.flags import as_flags
@@ -16,6 +15,7 @@ from shuffledp.cli.output import print_error
 from shuffledp.core.dumps import forbid_core_dumps
 from shuffledp.core.visible import visible
 from shuffledp.errors import NoClaim, ShuffledpError
+from shuffledp.version import VERSION
 
 _COMMANDS: Final = {
     "account": "account:account",
@@ -117,7 +117,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="shuffledp")
+@click.version_option(VERSION, prog_name="shuffledp")
 def cli() -> None:
     """Shuffle-model differential privacy: certified accounting, planning and protocols.
 

@@ -9,7 +9,6 @@ from typing import Any, cast
 import click
 from flint import arb
 
-from shuffledp import __version__
 from shuffledp.accounting.best import Best
 from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.rounds import solve_rounds
@@ -30,6 +29,7 @@ from shuffledp.core.honest import honest_reports
 from shuffledp.core.tables import aligned, comma_separated
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.named import PARAMETERS, Given, RandomizerChoice, local_parameter, refuse_strays
+from shuffledp.version import VERSION
 
 Runs = list[tuple[Given, list[Solution]]]
 
@@ -194,7 +194,7 @@ def _is_wide(solution: Solution) -> bool:
 
 def _json(unknown: str, inputs: dict[str, object], sweep: str | None, runs: Runs) -> str:
     results = [
-        ({sweep: point[sweep]} if sweep else {}) | solution.document(__version__)
+        ({sweep: point[sweep]} if sweep else {}) | solution.document(VERSION)
         for point, solutions in runs
         for solution in solutions
     ]

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import click
 
-from shuffledp import __version__
 from shuffledp.cli.exits import BAD_INPUT
 from shuffledp.cli.output import json_option, show
 from shuffledp.core.installed import extras, install_command, installed_version
 from shuffledp.core.tables import aligned
+from shuffledp.version import VERSION
 
 _GIVES: Final = {
     "": "account, curve, compose, plan, compare, verify, audit",
@@ -33,8 +33,8 @@ def doctor_command(as_json: bool) -> None:
     """
     parts = _parts()
     rows = [[_label(name), part["state"], _GIVES.get(name, ""), _missing(part)] for name, part in parts.items()]
-    document = {"shuffledp": __version__, "python": platform.python_version(), "parts": parts}
-    head = f"shuffledp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    document = {"shuffledp": VERSION, "python": platform.python_version(), "parts": parts}
+    head = f"shuffledp {VERSION}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     lacking = [name for name, part in parts.items() if name and part["state"] != "installed"]
     advice = f"\n\nto install what is missing: {install_command(*lacking)}" if lacking else ""
     words = f"{head}\n\n{aligned(['part', 'state', 'gives', 'missing'], rows)}{advice}"

@@ -9,16 +9,13 @@ from flint import arb
 from shuffledp.arithmetic.balls import product_up, round_up
 from shuffledp.core import checks
 from shuffledp.core.digits import counted, rounded_up
-from shuffledp.core.display import drawn, paragraphs
-from shuffledp.core.sketch import Axis, band
+from shuffledp.core.display import figure_of, page_of
 
 ADJACENCY: Final = "replace-one"
 """Neighbouring datasets differ in one user's value; the number of users is public."""
 SETTING: Final = f"{ADJACENCY} neighbours, number of users public"
 """The same in a few words, for tables."""
 
-FALSE_ALARMS, HITS = "false alarms (%)", "hits, at most (%)"
-"""The axes of what an attacker can learn."""
 NOTHING_LOCAL: Final = (
     "THERE IS NO LOCAL GUARANTEE: whoever sees the messages of one user before they are shuffled, such as a shuffler and an "
     "analyzer who collude, may learn the value"
@@ -89,30 +86,19 @@ class Guarantee:
         """What it means for one person."""
         return (
             "Somebody who knows the values of all others and must tell which of two equally likely ones a person has is right in "
-            f"at most {self._percent()} of all cases; a coin, in 50 %."
+            f"at most {self.percent_right()} of all cases; a coin, in 50 %."
         )
 
-    def _percent(self) -> str:
+    def percent_right(self) -> str:
+        """How often such an attacker is right at most, in words: rounded up."""
         return f"{rounded_up(product_up(self.success, 100), 4)} %"
 
     def plot(self) -> Any:
         """A picture of how much an attacker can learn about a person."""
-        return drawn(self)
-
-    def sketch(self) -> str:
-        """The same as a small drawing."""
-        corner = 1 - self.success
-        at = sorted({j / 50 for j in range(51)} | {corner, 1 - corner})
-        axes = (Axis(FALSE_ALARMS, 0.0, 100.0), Axis(HITS, 0.0, 100.0))
-        diagonal = [100 * a for a in at]
-        return band(
-            diagonal, diagonal, [100 * self.hits(a) for a in at], axes,
-            "what an attacker can learn about a person: the line is a coin, the band is what is possible",
-            line=diagonal, marks=[(100 * corner, 100 * self.success, f"at most {self._percent()} right")],
-        )  # fmt: skip
+        return figure_of(self)
 
     def _repr_html_(self) -> str:
-        return paragraphs(str(self), self.meaning()) + self.sketch()
+        return page_of(self)
 
 
 def claim(epsilon: float, delta: float) -> str:

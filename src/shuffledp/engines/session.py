@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from shuffledp.core import checks
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.display import page_of
 from shuffledp.core.guarantee import claim
 from shuffledp.engines.run import run, run_file
 from shuffledp.errors import InvalidInput
@@ -89,6 +90,4 @@ class Session:
         return f"<Session: {self}>"
 
     def _repr_html_(self) -> str:
-        from shuffledp.core.display import paragraphs
-
-        return paragraphs(str(self))
+        return page_of(self)

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Final
 
-from shuffledp.core.display import printable
 from shuffledp.core.document import Document
+from shuffledp.core.visible import printable
 from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, SKY
 from shuffledp.results.entries import percent, quantiles
 

@@ -7,8 +7,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from shuffledp.core.digits import counted
-from shuffledp.core.display import printable
 from shuffledp.core.document import Document
+from shuffledp.core.visible import printable
 from shuffledp.figures.panel import Panel
 from shuffledp.figures.style import canvas
 from shuffledp.results.entries import is_curve, parts, percent

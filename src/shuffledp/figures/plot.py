@@ -7,9 +7,10 @@ from shuffledp.accounting.solve import Solution
 from shuffledp.auditing.finding import Finding
 from shuffledp.baselines.compare import Comparison
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.guarantee import FALSE_ALARMS, HITS, Guarantee, claim
+from shuffledp.core.guarantee import Guarantee, claim
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.figures import audit, picture
+from shuffledp.figures.notebook import FALSE_ALARMS, HITS
 from shuffledp.figures.style import BLACK, BLUE, SKY, VERMILION, canvas, plain_ticks, round_numbers
 from shuffledp.planning.plan import Plan
 from shuffledp.results.reading import Reading

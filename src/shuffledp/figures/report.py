@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shuffledp.core.digits import counted, fixed, rounded_up
-from shuffledp.core.display import printable
 from shuffledp.core.document import Document
 from shuffledp.core.installed import not_installed
+from shuffledp.core.visible import printable
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.picture import picture
 from shuffledp.figures.style import check_drawing

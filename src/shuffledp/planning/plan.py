@@ -18,7 +18,7 @@ from shuffledp.certificates.certificate import Certificate
 from shuffledp.core import checks
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import about, at_most, counted, rounded_up
-from shuffledp.core.display import drawn, paragraphs
+from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.document import Document, members, number, text, whole
 from shuffledp.core.files import read_json, save_json
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
@@ -266,11 +266,11 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        return paragraphs(*self.explain().splitlines(), self.guarantee.meaning()) + self.guarantee.sketch()
+        return page_of(self)
 
     def plot(self) -> Any:
         """A picture of what becomes of epsilon if fewer reports come, or more."""
-        return drawn(self)
+        return figure_of(self)
 
     def explain(self) -> str:
         """The plan in words."""

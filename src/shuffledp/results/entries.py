@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from shuffledp.core.digits import decimals, fixed, interval
-from shuffledp.core.display import printable
 from shuffledp.core.document import Document
+from shuffledp.core.visible import printable
 
 FEW: Final = 60
 """Up to this many entries each gets a line with its name."""

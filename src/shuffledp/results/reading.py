@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.digits import counted, rounded_up
-from shuffledp.core.display import drawn
+from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Entry, Estimate
 from shuffledp.core.files import save_json
@@ -20,7 +20,6 @@ from shuffledp.core.guarantee import Guarantee
 from shuffledp.domains.cells import label_of
 from shuffledp.errors import InvalidInput, unknown
 from shuffledp.planning.spend import Spend
-from shuffledp.results.notebook import shown
 from shuffledp.results.text import in_words
 
 _WHOLE: Final = re.compile(r"-?\d+")
@@ -136,7 +135,7 @@ class Reading(ABC):
 
     def plot(self) -> Any:
         """A picture of the estimates with their intervals."""
-        return drawn(self)
+        return figure_of(self)
 
     def __str__(self) -> str:
         return in_words(self.whole(), self.unit, self.guarantee)
@@ -148,7 +147,7 @@ class Reading(ABC):
         return f"<{type(self).__name__}: {self.question} of {counted(self.n, 'report')}, {promise}>"
 
     def _repr_html_(self) -> str:
-        return shown(self.whole(), self.unit, self.guarantee)
+        return page_of(self)
 
 
 def _given(confidence: float | None, simultaneous: bool | None) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 import json
 import math
 
-from shuffledp import __version__
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.display import escaped
 from shuffledp.core.guarantee import claim
+from shuffledp.figures.markup import escaped
 from shuffledp.planning.plan import Plan
+from shuffledp.version import VERSION
 from shuffledp.web.risk import frequency, sentence
 
 _PAGE = """<!DOCTYPE html>
@@ -70,7 +70,7 @@ def notice(made: Plan, right: float, *, people: int) -> str:
         ],
         "In technical words": [
             f"All of it together is {claim(epsilon, guarantee.delta)} (replace-one neighbours, number of users public; proved by "
-            f"the {guarantee.bound} bound of shuffledp {__version__}).",
+            f"the {guarantee.bound} bound of shuffledp {VERSION}).",
             f"Plan: SHA-256 {made.sha256}",
         ],
     }

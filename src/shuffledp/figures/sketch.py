@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from shuffledp.core.display import escaped
+from shuffledp.figures.markup import escaped
 
 _WIDTH: Final = 640
 _ROW: Final = 22

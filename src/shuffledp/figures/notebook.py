@@ -1,28 +1,94 @@
-"""How a result shows itself in a notebook: bars with intervals, or a curve with its band, and the numbers.
+"""What is at hand in Python as part of a notebook's page: words, tables and small drawings, by type.
 
-It is made of the result's JSON data, so that one that was read from a file looks the same.
+It needs neither matplotlib nor jinja2, so that notebooks show something without them.
 """
 
 import math
 from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any, Final
 
+from shuffledp.accounting.solve import Solution
+from shuffledp.baselines.compare import Comparison
 from shuffledp.core.digits import counted
-from shuffledp.core.display import MOST, paragraphs, table
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.core.sketch import Axis, Interval, band, bars
+from shuffledp.figures.markup import MOST, paragraphs, table
+from shuffledp.figures.sketch import Axis, Interval, band, bars, span
+from shuffledp.planning.plan import Plan
 from shuffledp.results.entries import listed, parts, percent, quantiles, written
+from shuffledp.results.reading import Reading
+
+FALSE_ALARMS: Final = "false alarms (%)"
+HITS: Final = "hits, at most (%)"
+"""The axes of what an attacker can learn."""
 
 
-def shown(result: Document, unit: str | None, guarantee: Guarantee | None) -> str:
-    """The answer with what it promises, as a part of a page."""
+@singledispatch
+def page(thing: Any) -> str:
+    """Its plain text, line by line; types that have more to show are registered below."""
+    return paragraphs(*str(thing).splitlines())
+
+
+@page.register(Guarantee)
+def _guarantee(guarantee: Guarantee) -> str:
+    return paragraphs(str(guarantee), guarantee.meaning()) + _attacker(guarantee)
+
+
+@page.register(Plan)
+def _plan(plan: Plan) -> str:
+    return paragraphs(*str(plan).splitlines(), plan.guarantee.meaning()) + _attacker(plan.guarantee)
+
+
+def _attacker(guarantee: Guarantee) -> str:
+    """What an attacker can learn: how often a value is noticed at most, against how often it is a false alarm."""
+    corner = 1 - guarantee.success
+    at = sorted({j / 50 for j in range(51)} | {corner, 1 - corner})
+    axes = (Axis(FALSE_ALARMS, 0.0, 100.0), Axis(HITS, 0.0, 100.0))
+    diagonal = [100 * a for a in at]
+    return band(
+        diagonal, diagonal, [100 * guarantee.hits(a) for a in at], axes,
+        "what an attacker can learn about a person: the line is a coin, the band is what is possible",
+        line=diagonal, marks=[(100 * corner, 100 * guarantee.success, f"at most {guarantee.percent_right()} right")],
+    )  # fmt: skip
+
+
+@page.register(Solution)
+def _solution(solution: Solution) -> str:
+    ends = (solution.value, solution.lower, solution.upper)
+    cells = [solution.bound, *("-" if end is None else f"{end:,.7g}" for end in ends)]
+    remarks = [text for text in (solution.regime, solution.note, solution.caveat) if text]
+    return (
+        table(["bound", f"{solution.unknown}, safe to claim", "lower end", "upper end"], [cells])
+        + span(solution.lower, solution.upper, f"between which numbers {solution.unknown} is")
+        + paragraphs(*remarks)
+    )
+
+
+@page.register(Comparison)
+def _comparison(comparison: Comparison) -> str:
+    known = {row.name: row.rmse for row in comparison if row.rmse}
+    what = f"root mean squared error of the {comparison.question}"
+    numbers = [["-" if x is None else f"{x:,.4g}" for x in (row.messages, row.bits)] for row in comparison]
+    rows = [[row.name, row.trust, *two, row.note] for row, two in zip(comparison, numbers, strict=True)]
+    return (
+        paragraphs(f"{what[:1].upper()}{what[1:]}, on a logarithmic scale:")
+        + bars(list(known), list(known.values()), what, logarithmic=True)
+        + table([comparison.question, "users trust", "messages", "bits", "note"], rows)
+    )
+
+
+@page.register(Reading)
+def _answer(reading: Reading) -> str:
+    """The answer with what it promises, made of its JSON data, so that one that was read from a file looks the same."""
+    result, unit, guarantee = reading.whole(), reading.unit, reading.guarantee
     estimate, wording = result["estimate"], result["wording"]
     above = [text for text in (wording["title"], wording["question"]) if text]
     what = [result["question"], counted(result["n"], "report"), *([] if unit is None else [unit])]
     also = [(name, one, _chosen(one, range(len(one["names"])))) for name, one in result["also"].items()]
     return (
         paragraphs(*above, ", ".join(what), "no guarantee" if guarantee is None else str(guarantee))
-        + (_curve(result) if "curve" in result.get("derived", {}) else "".join(map(_answer, parts(result))))
+        + (_curve(result) if "curve" in result.get("derived", {}) else "".join(map(_entries, parts(result))))
         + "".join(
             _table(result, name, one, among, "standard error", left_out=len(one["names"]) - len(among))
             for name, one, among in also
@@ -31,7 +97,7 @@ def shown(result: Document, unit: str | None, guarantee: Guarantee | None) -> st
     )
 
 
-def _answer(part: Document) -> str:
+def _entries(part: Document) -> str:
     """Bars of the entries that have a number, and a table of all; each question's on a scale of its own."""
     estimate = part["estimate"]
     names, values, limits = estimate["names"], estimate["value"], estimate["interval"]
