@@ -20,7 +20,7 @@ from shuffledp.service.shuffler.release import release
 from shuffledp.service.stores.batch import Batch, Contents
 from shuffledp.service.stores.checkpoints import Reached, pass_by
 from shuffledp.service.stores.registry import BACKENDS, open_store, restore_store
-from shuffledp.service.stores.sqlite import ending
+from shuffledp.service.stores.sqlite import records as sqlite_records
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.store import Store
 
@@ -28,7 +28,7 @@ from shuffledp.service.stores.store import Store
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(releasing, "CHUNK", 7)
-    monkeypatch.setattr(ending, "STEP", 4)
+    monkeypatch.setattr(sqlite_records, "STEP", 4)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_whatever_is_open_in_a_backup_is_destroyed_and_what_was_closing_leaves_a
     store.add_reports("t", reports(1, 2, 3), [name(j) for j in (51, 52, 53)], keys=KEYS)
     closing = closed(store)
     both = [*reports(4), (name(5), suite.inner(5, key=1))]
-    assert store.add_reports("t", both, [name(54), name(55)], keys=suite.BOTH, several=1.0) == ["accepted"] * 2
+    assert store.add_reports("t", both, [name(54), name(55)], keys=suite.BOTH, opened_at=1.0) == ["accepted"] * 2
     assert store.add_reports("u", [(name(6), suite.inner(6, key=1))], [name(56)], keys=suite.BOTH) == ["accepted"]
     store.backup(tmp_path / "copy")
     release(store, closing.id)

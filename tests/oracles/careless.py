@@ -45,7 +45,7 @@ def under_any_key(patch: Patch) -> None:
     def careless(opened: Sequence[Batch], keys: dict[int, NextKey], window: int | None) -> Intake:
         return Intake(batches=AnyKey({0: opened[-1]}), missed=Outcome.OUTDATED_KEY)
 
-    patch("shuffledp.service.stores.sqlite.collecting.announced", careless)
+    patch("shuffledp.service.stores.collecting.announced", careless)
 
 
 BUGS = {bug.__name__: bug for bug in (in_the_order_of_arrival, under_any_key)}
@@ -57,9 +57,6 @@ def _patch(name: str, value: Any) -> None:
 
 
 if __name__ == "__main__":
-    import shuffledp.service.shuffler.server
-    import shuffledp.service.stores.registry
-    import shuffledp.service.stores.sqlite.collecting  # noqa: F401 - so that it can be patched
     from shuffledp.cli import cli
 
     BUGS[sys.argv[1]](_patch)

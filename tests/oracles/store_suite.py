@@ -172,7 +172,7 @@ class SeveralTasks:
         """Reports (number, id of a key) as a store and this take them."""
         names = None if spending is None else [name(one) for one in spending]
         records = [(name(number), inner(number, key)) for number, key in sent]
-        kept = store.add_reports(task, records, names, keys=keys, window=window, several=now)
+        kept = store.add_reports(task, records, names, keys=keys, window=window, opened_at=now)
         listed = [batch for batch in self.open(task) if keys.get(batch.key.id) == batch.key]
         if now is not None and self.open(task):
             for batch in store.batches(task, "OPEN"):
@@ -460,9 +460,9 @@ def has_a_batch_for_each_key_of_forwarded_reports(opening: Opening) -> None:
     store = opening()
     store.add_task("t", "{}", hop=1, key=OTHER, now=0.0)
     mixed = [*reports(1, 2), (name(5), inner(5, key=1)), (name(6), inner(5, key=2))]
-    assert store.add_reports("t", mixed, keys=BOTH, several=1.0) == [*["accepted"] * 3, "outdated_key"]
+    assert store.add_reports("t", mixed, keys=BOTH, opened_at=1.0) == [*["accepted"] * 3, "outdated_key"]
     assert {batch.key.id: batch.count for batch in store.batches("t", "OPEN")} == {0: 2, 1: 1}
-    assert store.add_reports("t", mixed, keys=BOTH, several=2.0) == [*["report_replayed"] * 3, "outdated_key"]
+    assert store.add_reports("t", mixed, keys=BOTH, opened_at=2.0) == [*["report_replayed"] * 3, "outdated_key"]
     store.close()
 
 
@@ -543,8 +543,8 @@ def takes_nothing_for_a_retired_task(opening: Opening) -> None:
     assert store.retire("t", at_most=7) == 7
     assert [(batch.state, batch.count) for batch in store.batches("t")] == [("DESTROYED", 7)]
     assert store.tasks() == {}
-    for several in (None, 5.0):  # also what an earlier shuffler forwards
-        assert store.add_reports("t", reports(3, 9), keys=KEYS, several=several) == [
+    for opened_at in (None, 5.0):  # also what an earlier shuffler forwards
+        assert store.add_reports("t", reports(3, 9), keys=KEYS, opened_at=opened_at) == [
             "report_replayed",
             "batch_collected",
         ]

@@ -27,7 +27,7 @@ from shuffledp.service.stores.sqlite import place as placing
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.store import StoreUnavailable
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": python_path()}
 
 

@@ -19,7 +19,7 @@ from shuffledp.service.shuffler import release as releasing
 from shuffledp.service.shuffler.release import release
 from shuffledp.service.stores.batch import Batch, NextKey
 from shuffledp.service.stores.checkpoints import Point
-from shuffledp.service.stores.sqlite import ending
+from shuffledp.service.stores.sqlite import records as sqlite_records
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.store import Store, StoreUnavailable
 
@@ -127,7 +127,7 @@ def test_purged_bytes_are_gone_and_their_reports_still_known(tmp_path: Path) -> 
 def test_a27_uploads_go_on_between_the_steps_of_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At every step of a release of many pieces another handle of the store takes a report at once."""
     monkeypatch.setattr(releasing, "CHUNK", 10)
-    monkeypatch.setattr(ending, "STEP", 10)
+    monkeypatch.setattr(sqlite_records, "STEP", 10)
     taken, busy = 0, list[bool]()
 
     def meanwhile(point: Point) -> None:

@@ -239,7 +239,7 @@ class Shuffler:
                 [name for _, name, _ in good] if self.admission is not None else None,
                 keys=self._listed(unsealed.task),
                 window=unsealed.window,
-                several=self.clock() if inner else None,
+                opened_at=self.clock() if inner else None,
             )
             for (j, _, _), what in zip(good, kept, strict=True):
                 outcome[j] = what

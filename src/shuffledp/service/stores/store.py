@@ -117,16 +117,16 @@ class Store(Protocol):
         self,
         task_id: str,
         reports: Sequence[tuple[bytes, bytes]],
-        spending: Sequence[bytes] | None = None,
+        credentials: Sequence[bytes] | None = None,
         *,
         keys: Mapping[int, NextKey],
         window: int | None = None,
-        several: float | None = None,
+        opened_at: float | None = None,
     ) -> list[Outcome]:
         """Add (id, inner record) to the open batch, if that is of this window; returns the outcome of each.
 
         The first byte of an inner record names a key. Only records that name the key of the batch are taken, and only while it
-        is one of `keys`, by id. With `several`, which is the time, there is a batch for each of the keys, opened when needed.
+        is one of `keys`, by id. With `opened_at` there is a batch for each of the keys, opened at that time if missing.
         If credentials are given, each report needs one that was never spent.
         """
         ...

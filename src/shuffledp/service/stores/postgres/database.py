@@ -259,9 +259,9 @@ class Database:
         return self._connection
 
     def _run(self, sql: str, *values: object) -> list[Any]:
-        """The rows of one statement; without values there may be several, of which the last one counts."""
+        """The rows of one statement, with `?` for a value and `%b` for bytes; without values there may be several statements."""
         with self._connection.cursor(binary=bool(values)) as cursor:
-            cursor.execute(sql.encode(), values or None)
+            cursor.execute((sql.replace("?", "%s") if values else sql).encode(), values or None)
             return cursor.fetchall() if cursor.description else []
 
     def _copy_in(

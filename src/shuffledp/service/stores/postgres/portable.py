@@ -1,16 +1,15 @@
 """Backups: the same file as that of an SQLite store, so that a store can move from one kind to the other."""
 
-import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from shuffledp.core.files import sync_folder
 from shuffledp.errors import InvalidInput
-from shuffledp.service.stores.postgres.rows import Rows
+from shuffledp.service.stores.postgres.records import Records
 from shuffledp.service.stores.postgres.schema import tables_closing, tables_of
+from shuffledp.service.stores.sqlite.making import copying_to
 from shuffledp.service.stores.sqlite.schema import TABLES, why
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 
@@ -24,24 +23,13 @@ _LIVE: Final = "SELECT number, batch.id FROM batch JOIN task ON task.id = batch.
 _WITH_PIECES: Final = "SELECT id FROM batch WHERE state IN ('CLOSING', 'RELEASED') AND NOT purged ORDER BY id"
 
 
-class Portable(Rows):
+class Portable(Records):
     """Reads and writes the file."""
 
     def backup(self, copy: Path) -> None:
         """Write a consistent copy while others write, with rows in the order of their keys, which is not that of arrival."""
-        if copy.exists():
-            raise InvalidInput(f"{copy} exists. Choose another file.")
-        try:
-            os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            with closing(sqlite3.connect(copy, isolation_level=None)) as target:
-                self._write(lambda: self._save(target), snapshot=True)
-            sync_folder(copy)
-        except (sqlite3.Error, OSError) as error:
-            copy.unlink(missing_ok=True)
-            raise InvalidInput(f"cannot write {copy}: {why(error)}") from None
-        except BaseException:
-            copy.unlink(missing_ok=True)
-            raise
+        with copying_to(copy), closing(sqlite3.connect(copy, isolation_level=None)) as target:
+            self._write(lambda: self._save(target), snapshot=True)
 
     def _save(self, target: sqlite3.Connection) -> None:
         live = [(number, batch) for number, batch in self._run(_LIVE)]
@@ -108,7 +96,7 @@ class Portable(Rows):
                 pieces = read("SELECT number, bytes FROM piece WHERE batch = ? ORDER BY number", (batch,))
                 self._copy_in(f"piece_{batch}", types, pieces)
             for (secret,) in read("SELECT secret FROM batch WHERE id = ? AND state = 'CLOSING'", (batch,)):
-                self._run(f"INSERT INTO secret_{batch} VALUES (%s)", secret.hex())  # noqa: S608
+                self._run(f"INSERT INTO secret_{batch} VALUES (?)", secret.hex())  # noqa: S608
 
 
 def _insert(target: sqlite3.Connection, table: str, rows: Iterable[Sequence[Any]]) -> None:

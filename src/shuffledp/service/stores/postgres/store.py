@@ -4,14 +4,12 @@ import time
 from pathlib import Path
 
 from shuffledp.service.stores.postgres.address import shown
-from shuffledp.service.stores.postgres.collecting import Collecting
-from shuffledp.service.stores.postgres.ending import Ending
 from shuffledp.service.stores.postgres.portable import Portable
 
 __all__ = ["PostgresStore", "restore", "shown"]
 
 
-class PostgresStore(Collecting, Ending, Portable):
+class PostgresStore(Portable):
     """A `Store` in one schema of a database."""
 
 
@@ -20,8 +18,7 @@ def restore(copy: Path, url: str, *, nothing_released_since: bool) -> None:
 
     def filled(store: PostgresStore) -> None:
         store.load(copy)
-        for batch in [] if nothing_released_since else store.history():
-            if batch.state == "OPEN":
-                store.end(batch.id, below=1 << 62, roll_over=False, key=batch.key, now=time.time())
+        if not nothing_released_since:
+            store.destroy_open_batches(time.time())
 
     PostgresStore(url, filled=filled).close()

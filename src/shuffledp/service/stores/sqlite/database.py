@@ -5,20 +5,21 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 from uuid import UUID
 
-from shuffledp.core.files import alone_in, may_grow, sync_folder
+from shuffledp.core.files import alone_in, may_grow
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.checkpoints import Reached, pass_by
-from shuffledp.service.stores.sqlite.making import becoming, begin, make_tables, mark_as_backup
+from shuffledp.service.stores.sqlite.making import becoming, begin, copying_to, make_tables, mark_as_backup
 from shuffledp.service.stores.sqlite.place import Place, check_file, check_place
 from shuffledp.service.stores.sqlite.schema import SCHEMA, add_instance, former_instance, kept_instance, version_of, why
 from shuffledp.service.stores.store import Instance, StoreUnavailable
 
+T = TypeVar("T")
 _PATIENCE: Final = 5000
 """Milliseconds to wait for another program that has the database."""
 _CACHE: Final = 64 * 1024
@@ -165,16 +166,9 @@ class Database:
 
     def backup(self, copy: Path) -> None:
         """Write a consistent copy while others write, with rows in the order of their keys, which is not that of arrival."""
-        if copy.exists():
-            raise InvalidInput(f"{copy} exists. Choose another file.")
-        try:
-            os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        with copying_to(copy):
             self._connection.execute("VACUUM INTO ?", (str(copy),))
             mark_as_backup(copy)
-            sync_folder(copy)
-        except (sqlite3.Error, OSError) as error:
-            copy.unlink(missing_ok=True)
-            raise InvalidInput(f"cannot write {copy}: {why(error)}") from None
 
     def instance(self) -> Instance:
         """Which store this is, and how far it has come."""
@@ -226,6 +220,15 @@ class Database:
                 f"the store {self._name} or its log was removed or replaced while in use. "
                 "Put it back, or start again with a backup."
             )
+
+    def _write(self, job: Callable[[], T]) -> T:
+        """The result of a job, which is one transaction."""
+        with self._transaction():
+            return job()
+
+    def _run(self, sql: str, *values: object) -> list[Any]:
+        """The rows of one statement of a transaction."""
+        return self._connection.execute(sql, values).fetchall()
 
     def _read(self, sql: str, *values: object) -> list[Any]:
         try:

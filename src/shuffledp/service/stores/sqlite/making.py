@@ -1,5 +1,6 @@
 """Files that become stores or backups: a store gets its name when it is whole, and a backup is marked as one."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,7 +11,7 @@ from uuid import uuid4
 from shuffledp.core.files import sync_folder
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.sqlite.place import Place
-from shuffledp.service.stores.sqlite.schema import TABLES, add_instance, kept_instance
+from shuffledp.service.stores.sqlite.schema import TABLES, add_instance, kept_instance, why
 
 _ENDINGS: Final = ("", "-wal", "-shm", "-journal")
 """Of the files that SQLite keeps beside a database."""
@@ -66,6 +67,23 @@ def mark_as_backup(copy: Path) -> None:
         if kept_instance(connection) is None:
             add_instance(connection, None)
         connection.execute("UPDATE instance SET place = NULL")
+
+
+@contextmanager
+def copying_to(copy: Path) -> Iterator[None]:
+    """A new file of one's own while a backup is written to it; gone if that fails, and on disk if not."""
+    if copy.exists():
+        raise InvalidInput(f"{copy} exists. Choose another file.")
+    try:
+        os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        yield
+        sync_folder(copy)
+    except (sqlite3.Error, OSError) as error:
+        copy.unlink(missing_ok=True)
+        raise InvalidInput(f"cannot write {copy}: {why(error)}") from None
+    except BaseException:
+        copy.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -6,12 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 from shuffledp.core.files import alone_in
-from shuffledp.service.stores.sqlite.collecting import Collecting
-from shuffledp.service.stores.sqlite.ending import Ending
 from shuffledp.service.stores.sqlite.making import becoming, settle
+from shuffledp.service.stores.sqlite.records import Records
 
 
-class SQLiteStore(Collecting, Ending):
+class SQLiteStore(Records):
     """A `Store` in one file."""
 
 
@@ -22,7 +21,6 @@ def restore(copy: Path, place: str, *, nothing_released_since: bool) -> None:
         with closing(SQLiteStore(copy, read_only=True, create=False)) as source:
             source.backup(draft)
         settle(draft, draft.name)
-        with closing(SQLiteStore(draft, create=False)) as restored:
-            for batch in [] if nothing_released_since else restored.history():
-                if batch.state == "OPEN":
-                    restored.end(batch.id, below=1 << 62, roll_over=False, key=batch.key, now=time.time())
+        if not nothing_released_since:
+            with closing(SQLiteStore(draft, create=False)) as restored:
+                restored.destroy_open_batches(time.time())
