@@ -270,7 +270,11 @@ def test_what_is_composed(writer: str, tmp_path: Path) -> None:
     assert shown[0] == shown[1]
 
 
-FROZEN = [path for path in sorted((Path(__file__).parent / "frozen").iterdir()) if path.is_dir()]
+FROZEN = [
+    path
+    for path in sorted((Path(__file__).parent / "frozen").iterdir())
+    if path.is_dir() and path.name != "__pycache__"
+]
 
 
 @pytest.mark.parametrize("folder", FROZEN, ids=lambda folder: str(folder.name))

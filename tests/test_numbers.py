@@ -198,8 +198,8 @@ POINTS = [(name, parameter) for name, (_, given) in MATRIX.items() for parameter
 def test_every_public_function_that_takes_numbers_is_here() -> None:
     none = {
         "Comparison", "Contradiction", "DataWarning", "PlanWarning", "Finding", "InvalidInput", "KeyedWords",
-        "LatticeChannel", "NoClaim", "NotDefined", "Policy", "Result", "ShuffleIndex", "ShuffledpError", "Solution",
-        "SystemWords", "Verification", "audit_command", "audit_service", "bounds", "run_file", "shuffle_index",
+        "LatticeChannel", "NoClaim", "NotDefined", "Policy", "Result", "SavedResult", "ShuffleIndex", "ShuffledpError",
+        "Solution", "SystemWords", "Verification", "audit_command", "audit_service", "bounds", "run_file", "shuffle_index",
         "to_pld", "verify", "Histogram", "Summation", "Statistics", "Plan", "run",
     }  # fmt: skip
     assert set(shuffledp.__all__) - none <= {name.split(" ")[0] for name in MATRIX} | {"compose"}

@@ -148,7 +148,9 @@ def test_the_wrong_kind_is_refused_in_a_sentence(door: str, tmp_path: Path, monk
     call, usual = DOORS[door]
     for parameter in usual:
         for kind, wrong in KINDS.items():
-            if wrong is usual[parameter] or (kind == "a function" and parameter in ("progress", "watch", "query")):
+            if wrong is usual[parameter] or (
+                kind in ("a function", "a class") and parameter in ("progress", "watch", "query")
+            ):
                 continue
             said = refusal(call, usual | {parameter: _generator() if kind == "a generator" else wrong})
             if said is None or said.startswith("5 trials"):

@@ -21,7 +21,6 @@ from shuffledp.baselines.flip import Flip
 from shuffledp.baselines.hadamard_response import HadamardResponse
 from shuffledp.baselines.hashed_response import HashedResponse
 from shuffledp.baselines.noise import DiscreteLaplace, PolyaShare
-from shuffledp.baselines.one_bit_mean import OneBitMean
 from shuffledp.baselines.rappor import Rappor
 from shuffledp.baselines.sketch import CountMeanSketch, HadamardSketch
 from shuffledp.baselines.split_and_mix import SplitAndMix
@@ -29,6 +28,7 @@ from shuffledp.baselines.subset_selection import SubsetSelection
 from shuffledp.baselines.unary import UnaryBits
 from shuffledp.core.population import Population
 from shuffledp.core.words import rows_from
+from shuffledp.protocols.one_bit_mean import OneBitMean
 from shuffledp.randomizers.design import design_threshold
 
 WORDS = KeyedWords.seeded(11)

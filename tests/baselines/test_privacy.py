@@ -21,12 +21,12 @@ from shuffledp.baselines.design_counts import DesignCounts
 from shuffledp.baselines.flip import Flip
 from shuffledp.baselines.hadamard_response import HadamardResponse
 from shuffledp.baselines.hashed_response import HashedResponse
-from shuffledp.baselines.one_bit_mean import OneBitMean
 from shuffledp.baselines.rappor import Rappor
 from shuffledp.baselines.sketch import CountMeanSketch, HadamardSketch, _table
 from shuffledp.baselines.split_and_mix import shares_needed
 from shuffledp.baselines.subset_selection import SubsetSelection
 from shuffledp.baselines.unary import UnaryBits
+from shuffledp.protocols.one_bit_mean import OneBitMean
 from shuffledp.randomizers.design import design_threshold
 
 Rows = list[list[float]]

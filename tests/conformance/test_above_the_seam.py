@@ -183,9 +183,12 @@ def test_earlier_releases_count_whatever_is_in_the_history(tmp_path: Path, small
     assert "3 line(s)" in unreadable
 
 
-@pytest.mark.parametrize("wrong", [{"missing": "Refuse"}, {"outside": "no"}])
-def test_a_policy_that_is_none_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="Say which"):
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"missing": "Refuse"}, "Did you mean 'refuse'"), ({"outside": "no"}, "'refuse' or 'clamp'; got 'no'")],
+)
+def test_a_policy_that_is_none_is_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
         Policy(**wrong)
 
 

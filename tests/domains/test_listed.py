@@ -104,5 +104,5 @@ def test_labels_that_are_alike_cannot_be_matched_loosely() -> None:
         labels.clean(["YES"], Policy(match="loosely"))
     with pytest.raises(InvalidInput, match="plan with all that there are"):
         labels.clean(["YES", "yes"])
-    with pytest.raises(InvalidInput, match="exactly or loosely"):
+    with pytest.raises(InvalidInput, match="'exactly' or 'loosely'"):
         Policy(match="nearly")  # type: ignore[arg-type]

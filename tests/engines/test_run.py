@@ -483,7 +483,7 @@ def test_wrong_types_and_arguments(tmp_path: Path, mean: Plan, histogram: Plan, 
         (lambda: run_file(MEAN, {"v": [1]}), "For a table use run"),  # type: ignore[arg-type]
         (lambda: run_file("people.csv", MEAN), "swapped"),  # type: ignore[arg-type]
         (lambda: run(MEAN, [1, 2], policy="skip"), "a policy is made with"),  # type: ignore[arg-type]
-        (lambda: run(MEAN, [1, 2], missing="drop"), "refused or skipped"),  # type: ignore[arg-type]
+        (lambda: run(MEAN, [1, 2], missing="drop"), "'refuse' or 'skip'"),  # type: ignore[arg-type]
     ],
 )
 def test_what_people_swap_or_forget_is_a_sentence(call: Callable[[], Result], why: str) -> None:

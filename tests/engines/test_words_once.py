@@ -91,7 +91,7 @@ def test_a_run_that_fails_has_used_its_words(asked: Plan) -> None:
 
     fails(PEOPLE[:900], "900 reports are fewer than")
     fails([*PEOPLE, None], "is missing")
-    fails([*PEOPLE, 7.0], "a value")
+    fails([*PEOPLE, 7.0], "the value is outside")
     words = KeyedWords.fresh()
     with pytest.raises(InvalidInput, match="`other` is for"):
         run(asked, PEOPLE, words=words, policy=Policy(other="blue"))

@@ -335,7 +335,7 @@ def test_errors_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("question", "options", "what"),
     [
-        ("mean", {"by": {"g": ["a"]}}, "at least 2"),
+        ("mean", {"by": {"g": ["a"]}}, "at least two"),
         ("mean", {"by": {"g": ["a", "a"]}}, "different texts"),
         ("mean", {"by": {"value": ["a", "b"]}}, "name of its own"),
         ("mean", {"by": {"": ["a", "b"]}}, "has a name"),

@@ -27,6 +27,7 @@ from shuffledp.results.simulation import simulate
 Reals = NDArray[np.float64]
 ASKED: dict[str, Any] = {"n": 3000, "epsilon": 3.0, "delta": 1e-5}
 WORDS = KeyedWords.seeded(4)
+KEYS = ("estimate", "standard_error", "low", "high")
 LEVELS = [(0.5, False), (0.9, True), (0.999, False)]
 """Of confidence, each alone and all together; none is the usual one."""
 
@@ -108,9 +109,9 @@ def test_every_way_to_read_a_result_has_the_intervals_that_were_asked_for(
     for j, one in enumerate(answer.names):
         expected = [found.value[j], found.standard_error[j], low[j], high[j]]
         for shown in (
-            [columns[key][j] for key in ("estimate", "standard_error", "low", "high")],
-            [frame[key][j] for key in ("estimate", "standard_error", "low", "high")],
-            [entered[one][key] for key in ("estimate", "standard_error", "low", "high")],
+            [columns[key][j] for key in KEYS],
+            [frame[key][j] for key in KEYS],
+            [math.nan if (value := entered[one][key]) is None else value for key in KEYS],
         ):
             assert shown == pytest.approx(expected, nan_ok=True), one
         written = [document["estimate"]["value"][j], document["estimate"]["standard_error"][j]]

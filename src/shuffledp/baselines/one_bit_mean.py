@@ -5,36 +5,12 @@ response on two symbols: our summation with one step, so it has its law, its exa
 (gamma = 2 / (e^eps0 + 1)). Cheu et al.'s one-bit protocol is the same, with gamma set for the crowd.
 """
 
-from typing import Self
-
-from shuffledp.errors import InvalidInput
 from shuffledp.protocols.family import Family
+from shuffledp.protocols.one_bit_mean import OneBitMean
 from shuffledp.protocols.options import HIGH, LOW
 from shuffledp.protocols.question import Question
-from shuffledp.protocols.summation import Summation, SummationFamily, span
+from shuffledp.protocols.summation import SummationFamily, span
 from shuffledp.randomizers.response import RandomizedResponse
-from shuffledp.references import cite
-
-
-class OneBitMean(Summation):
-    """The summation with one step, under its published name."""
-
-    __slots__ = ()
-    kind = "one-bit-mean"
-    reference = cite("DKY17")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.precision != 1:
-            raise InvalidInput(f"a one-bit mean has one step; got {self.precision}. Use a summation.")
-
-    @classmethod
-    def examples(cls) -> list[Self]:
-        """Of numbers, and of answers."""
-        return [
-            cls(randomizer=RandomizedResponse(size=2, epsilon0=1.5).as_run()),
-            cls(randomizer=RandomizedResponse(size=2, gamma=0.3).as_run(), total="query"),
-        ]
 
 
 class OneBitMeans(Family):

@@ -7,7 +7,7 @@ from shuffledp.baselines.dbitflip import DBitFlip, DBitFlips
 from shuffledp.baselines.hadamard_response import HadamardResponse, HadamardResponses
 from shuffledp.baselines.hashed_response import HashedResponse, HashedResponses
 from shuffledp.baselines.local import LocalResponse, LocalSum
-from shuffledp.baselines.one_bit_mean import OneBitMean, OneBitMeans, ShuffledOneBitMeans
+from shuffledp.baselines.one_bit_mean import OneBitMeans, ShuffledOneBitMeans
 from shuffledp.baselines.paper import PaperParameters
 from shuffledp.baselines.rappor import Rappor, Rappors
 from shuffledp.baselines.sketch import CountMeanSketch, CountMeanSketches, HadamardSketch, HadamardSketches
@@ -25,7 +25,6 @@ PROTOCOLS: Final[dict[str, type[ShuffleProtocol]]] = {
     for protocol in (
         NoisySum,
         CuratorHistogram,
-        OneBitMean,
         UnaryBits,
         SplitAndMix,
         Rappor,

@@ -64,8 +64,8 @@ def texts(value: Any, name: str, example: str) -> list[str]:
 
 
 def function(value: Any, name: str) -> Callable[..., Any]:
-    """Something to call, and no class."""
-    if isinstance(value, type) or not callable(value):
+    """Something to call: `float` is one, too."""
+    if not callable(value):
         raise wrong(value, name, "a function")
     return value  # type: ignore[no-any-return]
 

@@ -41,7 +41,7 @@ def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan
         raise InvalidInput("rounds are planned for a number of people. Give `n`, or leave out `rounds`.")
     if "n" in given and "epsilon" in given and not paper:
         raise InvalidInput(
-            "an error takes the place of `n` or `epsilon`, and both are given. Leave out one of the three, which is then found."
+            "`rmse` or `rmse_share` takes the place of `n` or `epsilon`, and both are given. Leave out one of the three."
         )
     if (rmse is not None and share is not None) or ("n" in given) == ("epsilon" in given) or paper:
         raise InvalidInput(

@@ -19,6 +19,7 @@ from shuffledp.protocols.grouped_family import GroupedFamily
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.heavy_hitters_family import HeavyHittersFamily
 from shuffledp.protocols.histogram import Histogram, HistogramFamily
+from shuffledp.protocols.one_bit_mean import OneBitMean
 from shuffledp.protocols.options import Option
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.question import Question, spoken
@@ -44,6 +45,7 @@ PROTOCOLS: dict[str, type[ShuffleProtocol]] = {
         OneOfAll,
         AllOfThem,
         JointTable,
+        OneBitMean,
     )
 }
 FAMILIES: list[PlannedFamily] = [
