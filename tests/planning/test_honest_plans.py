@@ -241,6 +241,30 @@ def test_an_error_says_nothing_if_it_is_large_beside_the_range_wherever_that_beg
         assert ("of the whole range" in " ".join(concerns(made))) == says
 
 
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("mean", {"low": 0, "high": 7, "by": {"sex": ["f", "m"]}}),
+        ("sum", {"low": 0, "high": 7, "by": {"sex": ["f", "m"]}}),
+        ("distribution", {"low": 0, "high": 10, "resolution": 2000}),
+        (
+            "survey",
+            {
+                "questions": [
+                    {"name": "spent", "ask": "sum", "low": 0, "high": 10**6},
+                    {"name": "age", "ask": "mean", "low": 0, "high": 100},
+                ]
+            },
+        ),
+    ],
+)
+def test_an_error_is_that_of_what_is_answered(question: str, asked: dict[str, Any]) -> None:
+    """Of a group, a quartile, a question: not of counts that these are made of, nor in another's unit."""
+    for n, says in ((20, True), (6000, False)):
+        made = plan(question, n=n, epsilon=0.5, delta=1e-6, **asked)
+        assert ("of the whole range" in " ".join(concerns(made))) == says, n
+
+
 def test_a_document_with_fewer_honest_than_one_is_refused() -> None:
     made = plan("histogram", n=100, epsilon=4.0, delta=1e-3, size=2)
     for n in (0, -1, 101):

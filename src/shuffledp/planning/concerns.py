@@ -1,11 +1,17 @@
 """What a careful colleague would ask about a plan before it is used."""
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
 from shuffledp.core.digits import rounded_up
+from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.reals import RealRange
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.deployable import Deployable
+from shuffledp.protocols.distribution import Distribution
+from shuffledp.protocols.grouped import GroupedSummation
+from shuffledp.protocols.survey import Survey
 
 LARGE_EPSILON: Final = 10.0
 USELESS: Final = 0.5
@@ -34,7 +40,7 @@ def concerns(plan: Plan) -> Iterator[str]:
             f"epsilon = {rounded_up(epsilon)} is large: it hardly limits what can be learned about a person. Usual values "
             "are 0.1 to 2."
         )
-    error = plan.rmse_share / _span(plan)
+    error = _error(plan.protocol, plan.min_batch)
     if error > USELESS:
         yield (
             f"the expected error is {100 * error:.0f} % of the whole range, so the answer would say next to nothing. Ask more "
@@ -42,7 +48,25 @@ def concerns(plan: Plan) -> Iterator[str]:
         )
 
 
-def _span(plan: Plan) -> float:
+def _error(protocol: Deployable, n: int) -> float:
+    """How far off the answer is, as a share of all that it can be: a mean's of its range, a count's of the users.
+
+    Of several questions the worst, of groups one with an even share of the users, of a distribution its quartiles.
+    """
+    if isinstance(protocol, GroupedSummation):
+        share = 1 / protocol.groups
+        return math.sqrt(protocol.group_variance(share, n)) / (_span(protocol) * (1 if protocol.averages else share * n))
+    if isinstance(protocol, Distribution):
+        return protocol.rank_error(n)
+    if isinstance(protocol, Survey):
+        errors = zip(protocol.questions, protocol.errors(n), strict=True)
+        return math.sqrt(max(question.share_error(squared, n) for question, squared in errors))
+    return protocol.rmse(n) / (_span(protocol) * (1 if protocol.averages else n))
+
+
+def _span(protocol: Deployable) -> float:
     """How far apart the answers of two people can be; counts are of 1 each."""
-    domain = plan.protocol.domain
+    domain = protocol.domain
+    if isinstance(domain, GroupedReals):
+        domain = domain.value
     return domain.span if isinstance(domain, RealRange) else 1.0
