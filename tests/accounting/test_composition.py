@@ -10,10 +10,11 @@ from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mas
 from scipy.stats import binom
 
 from oracles.enumeration import response_rows, view
-from shuffledp import Channel, Gaussian, Generic, InvalidInput, Laplace, RandomizedResponse, account
+from shuffledp import Channel, Gaussian, Generic, InvalidInput, Laplace, RandomizedResponse, account, plan
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, Composition, compose, to_pld
 from shuffledp.accounting.gaussian_guess import gaussian_mu
+from shuffledp.planning.spend import Spend
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.together import Together
@@ -113,11 +114,33 @@ def test_the_same_as_google_within_a_thousandth(randomizer: RandomizedResponse |
     google = to_pld(one)
     for rounds in (1, 30, 1000):
         theirs = google.self_compose(rounds, tail_mass_truncation=0) if rounds > 1 else google
-        ours = compose([replace(one, rounds=rounds)])
+        together = compose([replace(one, rounds=rounds)])
+        ours = together if rounds > 1 else together.law(0)  # alone it is not composed of its law
         for delta in (1e-3, 1e-6, 1e-9):
             expected = max(0.0, theirs.get_epsilon_for_delta(delta))
             assert expected * (1 - 1e-6) <= ours.epsilon(delta) <= expected * 1.001 + 1e-12
             assert ours.delta(expected) >= theirs.get_delta_for_epsilon(expected) * (1 - 1e-3) - 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_a_single_round_costs_what_its_bound_says_and_no_more(epsilon: float) -> None:
+    """The law that rounds are composed of is a little above it: a budget of 1 has room for a plan of 1."""
+    for made in (
+        plan("histogram", n=3000, epsilon=epsilon, delta=1e-6, size=3),
+        plan("mean", n=3000, epsilon=epsilon, delta=1e-6, low=0.0, high=1.0),
+    ):
+        [one] = Spend.of(made).collections()
+        alone = compose([one])
+        of_law = alone.law(0).epsilon(1e-6)
+        assert epsilon * (1 - 1e-5) <= alone.epsilon(1e-6) <= epsilon
+        assert of_law is not None
+        assert epsilon < of_law
+        assert one.delta_up(alone.epsilon(1e-6)) <= 1e-6
+        for other in (1e-9, 1e-5, 0.01):
+            assert alone.delta(alone.epsilon(other)) <= other
+        least = alone.least_epsilon(1e-6)
+        assert least is None or least <= alone.epsilon(1e-6)
+        assert compose([one, one]).epsilon(1e-6) > alone.epsilon(1e-6)
 
 
 def test_never_below_an_optimistic_account_of_one_dataset() -> None:

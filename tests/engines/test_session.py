@@ -57,6 +57,22 @@ def test_a_budget_is_spent_to_its_end_and_no_further(way: Callable[[Session, Pla
         way(Session(epsilon=float(np.nextafter(exactly, 0)), delta=1e-6), ONE)
 
 
+def test_a_budget_has_room_for_a_plan_of_its_size() -> None:
+    """What everybody types first: the same epsilon and delta twice."""
+    asked = {"epsilon": 1, "delta": 1e-6, "n": 2000}
+    survey = [{"name": name, "ask": "mean", "low": 0, "high": 3} for name in ("x", "y")]
+    for made, people in (
+        (plan("histogram", labels=[0, 1, 2, 3], **asked), PEOPLE),
+        (plan("mean", low=0, high=3, **asked), PEOPLE),
+        (plan("survey", questions=survey, **asked), {"x": PEOPLE, "y": PEOPLE}),
+    ):
+        with Session(epsilon=1, delta=1e-6) as session:
+            session.run(made, people)
+            assert session.spent <= 1
+            with pytest.raises(InvalidInput, match="beyond the budget"):
+                session.run(made, people)
+
+
 def test_an_answer_that_fails_on_the_way_is_counted(tmp_path: Path) -> None:
     """Values were read by then, and whoever asks sees how it ended."""
     bad = write(tmp_path / "bad.csv", {"x": [9] * 2000})

@@ -17,7 +17,7 @@ from flint import arb, ctx
 from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.loss_grid import DEEPEST, NODES, LossGrid, local_end, loss_grid, negligible
 from shuffledp.accounting.pair_rounds import pair_law
-from shuffledp.accounting.solve import Problem, first_guess
+from shuffledp.accounting.solve import Problem, first_guess, solve
 from shuffledp.arithmetic.balls import exp_up, round_up
 from shuffledp.arithmetic.dots import dominating
 from shuffledp.arithmetic.loss import FINE, LossLaw
@@ -104,7 +104,8 @@ def compose(collections: Sequence[Collection]) -> "Composition":
     if not collections:
         raise InvalidInput("there is nothing to compose. Give at least one collection.")
     together = Composition(collections=tuple(collections))
-    together.law(0)
+    if together.rounds > 1:
+        together.law(0)
     return together
 
 
@@ -170,7 +171,9 @@ class Composition:
     def epsilon(self, delta: float) -> float:
         """An upper bound on epsilon at this delta."""
         delta = checks.probability(delta, "delta")
-        found = self.law(self._deep_enough(lambda _: delta)).epsilon(delta)
+        found = self._alone(delta)
+        if found is None:
+            found = self.law(self._deep_enough(lambda _: delta)).epsilon(delta)
         if self.local_epsilon is not None:
             return self.local_epsilon if found is None else min(found, self.local_epsilon)
         if found is None:
@@ -184,7 +187,20 @@ class Composition:
         epsilon = checks.epsilon(epsilon)
         if self.local_epsilon is not None and epsilon >= self.local_epsilon:
             return 0.0
+        if self.rounds == 1:
+            return self.collections[0].delta_up(epsilon)
         return self.law(self._deep_enough(lambda law: law.delta(epsilon))).delta(epsilon)
+
+    def _alone(self, delta: float) -> float | None:
+        """Of a single round what its bound says, with few digits if these hold: a plan for epsilon = 1 costs 1 and no more."""
+        if self.rounds > 1:
+            return None
+        [part] = self.collections
+        found = solve(part.bound, Problem(randomizer=part.blanket, n=part.n, delta=delta), safe_end_only=True).value
+        if found is None:
+            return None
+        short = float(f"{found:.6g}")
+        return short if part.delta_up(short) <= delta else found
 
     @property
     def local_epsilon(self) -> float | None:
