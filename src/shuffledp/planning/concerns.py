@@ -55,7 +55,9 @@ def _error(protocol: Deployable, n: int) -> float:
     """
     if isinstance(protocol, GroupedSummation):
         share = 1 / protocol.groups
-        return math.sqrt(protocol.group_variance(share, n)) / (_span(protocol) * (1 if protocol.averages else share * n))
+        return math.sqrt(protocol.group_variance(share, n)) / (
+            _span(protocol) * (1 if protocol.averages else share * n)
+        )
     if isinstance(protocol, Distribution):
         return protocol.rank_error(n)
     if isinstance(protocol, Survey):
