@@ -87,7 +87,7 @@ def main() -> None:
         print(line(f"n = {n:,}, {100 * share:.0f} % of gamma", found, started), f"foreseen {advance:.4f}", flush=True)
     print("whatever is shipped")
     worst, differences = 0.0, list[tuple[float, float]]()
-    for (kind, one), (n, delta, trials) in product((RANDOMIZERS | protocols()).items(), SHIPPED):
+    for (kind, one), (n, delta, trials) in product((dict(RANDOMIZERS) | protocols()).items(), SHIPPED):
         for example in one.examples():
             started = time.process_time(), time.perf_counter()
             try:

@@ -39,7 +39,7 @@ from shuffledp.randomizers.registry import RANDOMIZERS
 if TYPE_CHECKING:
     from shuffledp.auditing.subject import View
 
-KINDS: dict[str, Any] = RANDOMIZERS | protocols()
+KINDS: dict[str, Any] = dict(RANDOMIZERS) | protocols()
 SILENT = {"generic", "curator-histogram"}
 """Those without a sampler, or without messages."""
 NOTHING_CLAIMED = "nothing is proved|no local guarantee|cannot be run|does not grant|says nothing"

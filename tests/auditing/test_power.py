@@ -22,7 +22,7 @@ def seeded(seed: int = 1) -> KeyedWords:
     return KeyedWords.seeded(seed)
 
 
-EXAMPLES = {kind: one.examples() for kind, one in (RANDOMIZERS | protocols()).items()}
+EXAMPLES = {kind: one.examples() for kind, one in (dict(RANDOMIZERS) | protocols()).items()}
 FORESEEN = {
     "response": 1, "lattice": 1, "design": 0, "together": 0, "histogram": 0, "summation": 0, "distribution": 1,
     "survey-table": 0, "split-and-mix": 0,

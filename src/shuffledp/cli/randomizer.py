@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.choice import Choice
+from shuffledp.cli.choice import Registered
 from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.named import (
-    KINDS,
     Given,
     RandomizerChoice,
     channel_of,
     local_parameter,
+    names,
     no_table,
     refuse_strays,
     takers,
@@ -36,7 +36,7 @@ def randomizer_options(
     """The options that say which randomizer is meant, each one number or, for a `sweep`, a list of them."""
     real, whole = (Reals(), Wholes()) if sweep else (Real(), Whole())
     options = [
-        click.option("--randomizer", type=Choice(list(KINDS)), required=required, help="The local randomizer."),
+        click.option("--randomizer", type=Registered(names), required=required, help="The local randomizer."),
         click.option("--size", type=whole, help=f"Number of values ({takers('size')})."),
         click.option(
             "--prime", type=whole, help=f"Order of the plane ({takers('prime')}): its square is the number of values."

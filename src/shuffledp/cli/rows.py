@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from shuffledp.cli.choice import Choice
+from shuffledp.cli.choice import Choice, Registered
 from shuffledp.cli.numbers import Whole
 from shuffledp.cli.separators import separator_options
 from shuffledp.cli.spark import SPARK_OPTIONS, chosen_engine
@@ -75,7 +75,7 @@ _OPTIONS: Final = [
     click.option("--multiline", is_flag=True, help="Cells of the CSV file may contain line breaks."),
     click.option(
         "--engine",
-        type=Choice(list(ENGINES)),
+        type=Registered(ENGINES.keys),
         default="arrow",
         show_default=True,
         help="What runs the plan; all engines give the same answer.",

@@ -1,15 +1,36 @@
-"""Every engine by its name. To add one, register it here; tests/conformance/test_engines.py judges it."""
+"""Every engine by its name."""
 
 from typing import Final
 
 from shuffledp.core import given
+from shuffledp.core.plugins import Registry, object_by_name
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine
 from shuffledp.engines.memory import Memory
 from shuffledp.engines.spark import Spark
 from shuffledp.errors import unknown
 
-ENGINES: Final[dict[str, Engine]] = {engine.name: engine for engine in (Arrow(), Memory(), Spark())}
+ENGINES: Final = Registry[Engine](
+    "an engine",
+    "shuffledp.engines",
+    {engine.name: engine for engine in (Arrow(), Memory(), Spark())},
+    object_by_name("tally"),
+)
+"""Every engine by its name. A new one of our own goes here; tests/conformance/test_engines.py judges it."""
+
+
+def register(engine: Engine) -> None:
+    """Make an engine known by its `name`.
+
+    An installed package does the same without a call, by an entry point of that name in the group `shuffledp.engines`, which
+    is the engine or a class that makes it without arguments.
+    """
+    ENGINES.add(engine)
+
+
+def unregister(engine: Engine) -> None:
+    """Forget an engine that was registered."""
+    ENGINES.remove(engine)
 
 
 def engine_named(name: str | Engine) -> Engine:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
@@ -18,6 +18,7 @@ from shuffledp.randomizers.hadamard import Hadamard
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.local_hashing import LocalHashing
+from shuffledp.randomizers.registry import RANDOMIZERS
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.structure import Structure
 from shuffledp.randomizers.structures import AffineSpace
@@ -125,7 +126,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "gaussian": _plain(Gaussian, "sigma"),
     "channel": Kind((), Channel.blanket, _nothing_to_solve, Channel),
 }
-"""Every randomizer by its name."""
+"""Our own by their names."""
 PARAMETERS = tuple(dict.fromkeys(name for kind in KINDS.values() for name in kind.parameters))
 """What is given or solved for."""
 SHAPES = tuple(dict.fromkeys(name for kind in KINDS.values() for name in (*kind.needs, *kind.takes)))
@@ -135,6 +136,33 @@ SHAPES = tuple(dict.fromkeys(name for kind in KINDS.values() for name in (*kind.
 def takers(option: str) -> str:
     """The randomizers that take an option."""
     return ", ".join(name for name, kind in KINDS.items() if option in (*kind.parameters, *kind.needs, *kind.takes))
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A class of randomizers, registered by others, that says how people type it."""
+
+    @classmethod
+    def named(cls) -> Kind:
+        """What it is told, among the options that there are, and what comes of it. Its name is its `kind`."""
+        ...
+
+
+def names() -> tuple[str, ...]:
+    """All that can be typed."""
+    return tuple(dict.fromkeys((*KINDS, *RANDOMIZERS.of_others())))
+
+
+def kind_named(name: str) -> Kind:
+    """What a randomizer needs to be told: one of ours, or one that others registered."""
+    if name in KINDS:
+        return KINDS[name]
+    if name not in names():
+        raise unknown("randomizer", name, names())
+    found = RANDOMIZERS[name]
+    if not isinstance(found, Named):
+        raise InvalidInput(f"the randomizer {name!r} does not say which options it takes. Use it from Python.")
+    return found.named()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +178,7 @@ class RandomizerChoice:
             if self.matrix is None:
                 raise InvalidInput("a channel needs its probabilities. Add `matrix=FILE`.")
             return self.matrix.blanket()
-        kind = KINDS[self.name]
+        kind = kind_named(self.name)
         shape = kind.shape(self.name, given)
         return kind.law(**shape, **{local: given[local]}) if local in given else kind.family(parameter=local, **shape)
 
@@ -162,15 +190,13 @@ class RandomizerChoice:
             return self.matrix
         if local not in given:
             raise InvalidInput(f"`randomizer={self.name}` needs its parameter. Add `{local}`.")
-        kind = KINDS[self.name]
+        kind = kind_named(self.name)
         return kind.runs(**kind.shape(self.name, given), **{local: given[local]})
 
 
 def local_parameter(randomizer: str, given: Container[str], solve_for: str | None) -> str | None:
     """Which parameter of the randomizer is given, or to be solved for."""
-    if randomizer not in KINDS:
-        raise unknown("randomizer", randomizer, KINDS)
-    possible = KINDS[randomizer].parameters
+    possible = kind_named(randomizer).parameters
     if solve_for in PARAMETERS and solve_for not in possible:
         raise InvalidInput(f"`randomizer={randomizer}` has no {solve_for}. Leave out `solve_for`.")
     present = [name for name in PARAMETERS if name in given]
@@ -189,8 +215,9 @@ def local_parameter(randomizer: str, given: Container[str], solve_for: str | Non
 
 def refuse_strays(randomizer: str, given: Container[str], matrix: object | None) -> None:
     """An option of another randomizer is a mistake, not something to ignore."""
+    kind = kind_named(randomizer)
     for name in SHAPES:
-        if name in given and name not in (*KINDS[randomizer].needs, *KINDS[randomizer].takes):
+        if name in given and name not in (*kind.needs, *kind.takes):
             raise InvalidInput(f"`{name}` belongs to {takers(name)}, not to {randomizer}. Leave it out.")
     if matrix is not None and randomizer != "channel":
         raise InvalidInput(f"`matrix` belongs to channel, not to {randomizer}. Leave it out.")

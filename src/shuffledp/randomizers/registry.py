@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from shuffledp.core.plugins import Registry, class_by_kind
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
@@ -15,19 +16,37 @@ from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.together import Together
 
-RANDOMIZERS: Final[dict[str, type[LocalRandomizer]]] = {
-    RandomizedResponse.kind: RandomizedResponse,
-    Laplace.kind: Laplace,
-    Gaussian.kind: Gaussian,
-    Channel.kind: Channel,
-    LatticeChannel.kind: LatticeChannel,
-    Generic.kind: Generic,
-    DesignResponse.kind: DesignResponse,
-    Mixture.kind: Mixture,
-    Dummies.kind: Dummies,
-    Together.kind: Together,
-}
-"""To add one, register its class here; tests/conformance/test_randomizers.py judges it."""
+RANDOMIZERS: Final = Registry[type[LocalRandomizer]](
+    "a class of randomizers",
+    "shuffledp.randomizers",
+    {
+        RandomizedResponse.kind: RandomizedResponse,
+        Laplace.kind: Laplace,
+        Gaussian.kind: Gaussian,
+        Channel.kind: Channel,
+        LatticeChannel.kind: LatticeChannel,
+        Generic.kind: Generic,
+        DesignResponse.kind: DesignResponse,
+        Mixture.kind: Mixture,
+        Dummies.kind: Dummies,
+        Together.kind: Together,
+    },
+    class_by_kind("from_document", "document", "blanket"),
+)
+"""Every class by its kind. A new one of our own goes here; tests/conformance/test_randomizers.py judges it."""
+
+
+def register(randomizer: type[LocalRandomizer]) -> None:
+    """Make a class of randomizers known by its `kind`: documents that name it can be read from then on.
+
+    An installed package does the same without a call, by an entry point of that name in the group `shuffledp.randomizers`.
+    """
+    RANDOMIZERS.add(randomizer)
+
+
+def unregister(randomizer: type[LocalRandomizer]) -> None:
+    """Forget a class that was registered."""
+    RANDOMIZERS.remove(randomizer)
 
 
 def from_document(document: object) -> LocalRandomizer:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from shuffledp.core.installed import not_installed
+from shuffledp.core.plugins import Registry
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.checkpoints import Reached, pass_by
 from shuffledp.service.stores.sqlite.store import SQLiteStore
@@ -66,18 +67,42 @@ def _postgres() -> Any:
     return store
 
 
-BACKENDS: Final[dict[str, Backend]] = {
-    "postgresql": Backend(
-        begins="postgresql://",
-        open=lambda place, /, **how: _postgres().PostgresStore(place, **how),
-        restore=lambda copy, place, **how: _postgres().restore(copy, place, **how),
-        place=lambda rest: f"postgresql://{rest}",
-        shown=lambda url: _postgres().shown(url),
-    ),
-    "sqlite": Backend(
-        begins="sqlite:///", open=SQLiteStore, restore=restore_sqlite, place=_file, shown=lambda url: url
-    ),
-}
+def _by_scheme(thing: Any) -> tuple[str, Backend] | None:
+    return (thing.begins.partition("://")[0], thing) if isinstance(thing, Backend) else None
+
+
+BACKENDS: Final = Registry[Backend](
+    "a kind of store",
+    "shuffledp.stores",
+    {
+        "postgresql": Backend(
+            begins="postgresql://",
+            open=lambda place, /, **how: _postgres().PostgresStore(place, **how),
+            restore=lambda copy, place, **how: _postgres().restore(copy, place, **how),
+            place=lambda rest: f"postgresql://{rest}",
+            shown=lambda url: _postgres().shown(url),
+        ),
+        "sqlite": Backend(
+            begins="sqlite:///", open=SQLiteStore, restore=restore_sqlite, place=_file, shown=lambda url: url
+        ),
+    },
+    _by_scheme,
+)
+"""Every kind of store by the scheme of its URLs. A new one of our own goes here; tests/conformance/test_stores.py judges it."""
+
+
+def register(backend: Backend) -> None:
+    """Make a kind of store known by the scheme of its URLs.
+
+    An installed package does the same without a call, by an entry point with the scheme as its name in the group
+    `shuffledp.stores`.
+    """
+    BACKENDS.add(backend)
+
+
+def unregister(backend: Backend) -> None:
+    """Forget a kind of store that was registered."""
+    BACKENDS.remove(backend)
 
 
 def open_store(url: str, *, read_only: bool = False, create: bool = True, reached: Reached = pass_by) -> Store:
