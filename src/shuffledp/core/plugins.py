@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from shuffledp.core.given import kind_of
 from shuffledp.core.visible import visible
 from shuffledp.errors import InvalidInput
 
@@ -100,7 +101,7 @@ class Registry(Mapping[str, T]):
         """Register one. What was registered before by this name is replaced; what shuffledp itself has is not."""
         accepted = self._accept(thing)
         if accepted is None:
-            raise InvalidInput(f"what is registered must be {self._noun}; got {_kind(thing)}. Give one.")
+            raise InvalidInput(f"what is registered must be {self._noun}; got a {kind_of(thing)}. Give one.")
         name, thing = accepted
         if name in self._own:
             raise InvalidInput(f"shuffledp has {self._noun} {visible(name)!r} itself. Choose another name.")
@@ -161,10 +162,6 @@ def object_by_name(*methods: str) -> Accept[Any]:
         return (made.name, made) if isinstance(getattr(made, "name", None), str) else None
 
     return accept
-
-
-def _kind(thing: Any) -> str:
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
 
 
 def _package(entry: "EntryPoint") -> str:
