@@ -73,7 +73,7 @@ def through_the_service(planned: Plan, texts: list[str]) -> Result:
             seal_message(int(one), task, theirs.public(), [ours.public()]) for one in messages[start : start + 1000]
         ]
         shuffler.accept(task.id, some)
-    batch = shuffler.close(task.id, whatever_the_window=True)
+    batch = shuffler.close(task.id, ignore_window=True)
     if not isinstance(batch, Batch):
         raise SystemExit(f"the batch was not released: {batch}")
     return analyze(b"".join(shuffler.fetch(batch.id) or ()), task, theirs)

@@ -35,8 +35,8 @@ from shuffledp.engines.source import Piece, Source
 from shuffledp.engines.spark import Spark
 from shuffledp.service.sealing.hpke import seal_message
 from shuffledp.service.sealing.keys import KeyRing
-from shuffledp.service.sealing.spark_unsealing import SparkOpeners
-from shuffledp.service.sealing.unsealing import Opener, Openers, Tallier, open_here
+from shuffledp.service.sealing.spark_unsealing import SparkUnsealers
+from shuffledp.service.sealing.unsealing import Tallier, Unsealer, Unsealers, unseal_here
 from shuffledp.service.task import Task
 
 ENGINES: Final = ("arrow", "memory")
@@ -161,9 +161,9 @@ def compare_reports(reports: int, cores: int) -> None:
     some = [seal_message(j % 16, task, analyzer.public(), [shuffler.public()]) for j in range(1000)]
     sent = [some[j % len(some)] for j in range(reports)]  # that they repeat does not matter for the time
 
-    def opened(name: str, opener: Opener, tallier: Tallier) -> None:
+    def opened(name: str, unsealer: Unsealer, tallier: Tallier) -> None:
         def job(uploads: list[bytes]) -> int:
-            inner = [one for one in opener(uploads, shuffler, task.id, 1) if isinstance(one, bytes)]
+            inner = [one for one in unsealer(uploads, shuffler, task.id, 1) if isinstance(one, bytes)]
             return sum(tally.total() for tally in tallier.tallies(inner, analyzer, task.id, 16))
 
         job(sent[:5000])  # it has started
@@ -174,12 +174,12 @@ def compare_reports(reports: int, cores: int) -> None:
             flush=True,
         )
 
-    with Openers(1) as alone:
-        opened("memory", open_here, alone)
-    with Openers(cores, timeout=600) as processes:
+    with Unsealers(1) as alone:
+        opened("memory", unseal_here, alone)
+    with Unsealers(cores, timeout=600) as processes:
         opened("processes", processes, processes)
     with session(master=f"local[{cores}]") as spark:
-        opened("spark", SparkOpeners(spark), SparkOpeners(spark))
+        opened("spark", SparkUnsealers(spark), SparkUnsealers(spark))
 
 
 def memory(path: Path, question: str, engine: str) -> None:

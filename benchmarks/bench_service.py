@@ -27,17 +27,17 @@ import numpy as np
 
 from shuffledp import plan
 from shuffledp.service.analyzer.analyzer import analyze, open_batch
-from shuffledp.service.analyzer.opened_reports import OpenedBefore
+from shuffledp.service.analyzer.opened_reports import OpenedReports
 from shuffledp.service.sealing.hpke import seal, seal_inner, unseal
 from shuffledp.service.sealing.keys import KeyList, KeyRing, PublicKey
-from shuffledp.service.sealing.unsealing import Openers
+from shuffledp.service.sealing.unsealing import Unsealers
 from shuffledp.service.shuffler.http import OCTETS
 from shuffledp.service.shuffler.release import release as permuted
 from shuffledp.service.stores.batch import NextKey
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.task import Task
 from shuffledp.service.wire.record import Header
-from shuffledp.service.wire.released_batch import Released
+from shuffledp.service.wire.released_batch import ReleasedBatch
 
 SECONDS = float(os.environ.get("SHUFFLEDP_BENCH_SECONDS", "60"))
 TOGETHER = 500
@@ -261,7 +261,7 @@ def large_batch(task: Task) -> None:
     header = np.frombuffer(Header(0).encode(), dtype=np.uint8)
     ring, generator, before = KeyRing.fresh("analyzer"), np.random.default_rng(1), most_memory()
     with tempfile.TemporaryDirectory() as name:
-        memory = OpenedBefore(Path(name))
+        memory = OpenedReports(Path(name))
         for which in ("the first batch", "beside one of the same size"):
             with tempfile.TemporaryFile() as file:
                 digest = hashlib.sha256()
@@ -271,10 +271,10 @@ def large_batch(task: Task) -> None:
                     digest.update(records.tobytes())
                     file.write(records.tobytes())
                 file.flush()
-                batch = Released.mapped(file, digest.hexdigest())
+                batch = ReleasedBatch.mapped(file, digest.hexdigest())
             used, start = time.process_time(), time.perf_counter()
-            with patch.object(Openers, "tallies", lambda _, some, *__: [Counter({0: len(some)})]):
-                result = analyze(batch, task, ring, opened_before=memory)
+            with patch.object(Unsealers, "tallies", lambda _, some, *__: [Counter({0: len(some)})]):
+                result = analyze(batch, task, ring, opened_reports=memory)
             seconds, used = time.perf_counter() - start, time.process_time() - used
             held = most_memory() - before
             assert result.n == count

@@ -35,7 +35,7 @@ from shuffledp.engines.spark import Spark
 from shuffledp.engines.spark_rows import SparkRows
 from shuffledp.service.sealing.hpke import seal_inner
 from shuffledp.service.sealing.keys import KeyRing
-from shuffledp.service.sealing.spark_unsealing import SparkOpeners
+from shuffledp.service.sealing.spark_unsealing import SparkUnsealers
 from shuffledp.service.sealing.unsealing import tally_here
 from shuffledp.service.task import Task
 
@@ -114,9 +114,9 @@ def records_per_second(records: int) -> None:
         rates = dict[int, float]()
         for number in (1, 2):
             with place(number) as spark:
-                openers = SparkOpeners(spark)
-                next(openers.tallies(batch[:5000], ring, task.id, 16))
-                wall, cpu = measured(lambda openers=openers: deque(openers.tallies(batch, ring, task.id, 16)))  # type: ignore[misc]
+                unsealers = SparkUnsealers(spark)
+                next(unsealers.tallies(batch[:5000], ring, task.id, 16))
+                wall, cpu = measured(lambda unsealers=unsealers: deque(unsealers.tallies(batch, ring, task.id, 16)))  # type: ignore[misc]
             rates[number] = records / wall
             print(
                 f"{records:>13,} records  Spark, {number} {what:<8} {records / wall:,.0f} per s, {records / cpu:,.0f} per "

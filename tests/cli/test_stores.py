@@ -20,7 +20,7 @@ def store(tmp_path: Path) -> Path:
     shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=SHUFFLER, clock=lambda: 0.0)
     shuffler.serve(SIXTEEN, ANALYZER.public())
     shuffler.accept(SIXTEEN.id, [sealed(j % 16, SIXTEEN) for j in range(110)])
-    assert isinstance(shuffler.close(SIXTEEN.id, whatever_the_window=True), Batch)
+    assert isinstance(shuffler.close(SIXTEEN.id, ignore_window=True), Batch)
     shuffler.accept(SIXTEEN.id, [sealed(j % 16, SIXTEEN) for j in range(7)])
     shuffler.shut_down()
     return tmp_path / "store.db"

@@ -21,7 +21,7 @@ from shuffledp.domains.domain import Policy
 from shuffledp.figures.picture import picture
 from shuffledp.figures.report import page, rendered
 from shuffledp.results.balance import Balance
-from shuffledp.service.analyzer.analyzer import Opened
+from shuffledp.service.analyzer.analyzer import OpenedBatch
 from shuffledp.service.analyzer.analyzer import result_of as analyzed
 from shuffledp.service.task import Task
 
@@ -43,7 +43,7 @@ def result_of(plan_: Plan, *, balance: Balance | None = None, **operators: Any) 
     symbols = np.random.default_rng(1).integers(0, randomizer.symbols, n)
     messages = randomizer.randomize(symbols, KeyedWords.seeded(1), first_row=0)
     counts = Counts.of(np.asarray(messages, dtype=np.int64), plan_.protocol.alphabet)
-    opened = Opened(received=n + 1241, counts=counts, rejected={"decrypt_error": 1234, "out_of_domain": 7})
+    opened = OpenedBatch(received=n + 1241, counts=counts, rejected={"decrypt_error": 1234, "out_of_domain": 7})
     result = analyzed(opened, task, digest="d" * 64, balance=balance)
     return as_read(result.document())
 

@@ -106,7 +106,7 @@ def service(folder: Path) -> None:
     shuffler.serve(task, keys[1].public())
     records = [seal_message(record % 3, task, keys[1].public(), [keys[0].public()]) for record in range(75)]
     shuffler.accept(task.id, records[:60])
-    batch: Any = shuffler.close(task.id, whatever_the_window=True)
+    batch: Any = shuffler.close(task.id, ignore_window=True)
     released = b"".join(shuffler.fetch(batch.id) or ())
     (folder / "batch.bin").write_bytes(released)
     shuffler.accept(task.id, records[60:])

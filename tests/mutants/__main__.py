@@ -20,8 +20,9 @@ _CORE: Final = """
     blanket canonical checks counts digits document estimate files guarantee honest pair population ragged randomizer ratio words
 """
 _RELEASE: Final = """
-    shuffler/shuffler shuffler/release shuffler/permutation analyzer/analyzer analyzer/opened_reports analyzer/ledger
-    client/client sealing/hpke wire/record wire/bundle wire/released_batch
+    shuffler/shuffler shuffler/release_decision shuffler/release shuffler/permutation
+    analyzer/analyzer analyzer/opened_reports analyzer/ledger client/client sealing/hpke
+    wire/record wire/bundle wire/released_batch
 """
 GROUPS: Final = {
     "arithmetic": ["arithmetic/*"],

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ BUGS = {bug.__name__: bug for bug in (in_the_order_of_arrival, under_any_key)}
 
 def _patch(name: str, value: Any) -> None:
     module, _, attribute = name.rpartition(".")
-    setattr(sys.modules[module], attribute, value)
+    setattr(import_module(module), attribute, value)
 
 
 if __name__ == "__main__":

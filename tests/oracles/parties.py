@@ -49,7 +49,7 @@ def announced(shuffler: Shuffler, task: Task) -> Announcement:
 
 
 def released(shuffler: Shuffler, task: Task) -> tuple[Batch, bytes]:
-    batch = shuffler.close(task.id, whatever_the_window=True)
+    batch = shuffler.close(task.id, ignore_window=True)
     assert isinstance(batch, Batch)
     return batch, b"".join(shuffler.fetch(batch.id) or ())
 

@@ -291,7 +291,7 @@ def keeps_tasks_keys_and_windows_apart(opening: Opening, seed: int = 0) -> None:
             model.opened(found)
         elif does == "renew":
             empty = chance.random() < 0.5
-            store.renew(batch.id, now=now, empty=empty)
+            store.restart_window(batch.id, now=now, empty=empty)
             if not batch.count or not empty:
                 model.change(batch.id, opened=now)
         elif does == "retire" and step > 40:
@@ -502,12 +502,12 @@ def keeps_a_report_in_its_window(opening: Opening) -> None:
 def restarts_an_empty_batch_only(opening: Opening) -> None:
     store = started(opening())
     first = store.open_batch("t")
-    store.renew(first.id, now=100.0)
+    store.restart_window(first.id, now=100.0)
     assert store.open_batch("t").opened == 100.0
     store.add_reports("t", reports(1), keys=KEYS)
-    store.renew(first.id, now=200.0)  # no longer empty
+    store.restart_window(first.id, now=200.0)  # no longer empty
     assert store.open_batch("t").opened == 100.0
-    store.renew(first.id, now=200.0, empty=False)
+    store.restart_window(first.id, now=200.0, empty=False)
     assert store.open_batch("t").opened == 200.0
     assert store.end(first.id, below=5, roll_over=False, key=KEY, now=300.0) is not None
     # what another process ended meanwhile is not ended, or closed, in the name of the next

@@ -36,7 +36,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.outcome import Outcome
 from shuffledp.engines.tally import tally_rows
 from shuffledp.planning.plan import Plan
-from shuffledp.service.analyzer.analyzer import Opened, analyze, open_batch, result_of
+from shuffledp.service.analyzer.analyzer import OpenedBatch, analyze, open_batch, result_of
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.client.client import Announcement, Client
 from shuffledp.service.client.sender import NotDelivered, submit
@@ -88,7 +88,7 @@ def test_a2_intervals_cover_as_often_as_they_say(kind: str) -> None:
     assert 0.936 <= coverage(found, collected, truth, 0.95) <= 0.964
     assert not 0.936 <= coverage(found, collected, truth, 0.90) <= 0.964
     task = Task(plan=found, window=60, max_age=60, **PARTIES)
-    opened = Opened(received=USERS, counts=collected[0], rejected={})
+    opened = OpenedBatch(received=USERS, counts=collected[0], rejected={})
     shown = result_of(opened, task, digest="d").document()["estimate"]["interval"]
     computed = np.array(found.protocol.estimate(collected[0]).interval(0.95)).T
     assert np.array(shown).reshape(-1, 2) == pytest.approx(computed, rel=1e-12)
@@ -270,18 +270,18 @@ def test_a14_a_batch_of_eight_thousand_is_refused_where_nine_thousand_were_plann
     """10,000 users are asked and the plan relies on 9,000: 8,000 give nothing, nor do 8,999, and 9,000 do."""
     task = Task(plan=plan("histogram", n=9000, epsilon=1.0, delta=1e-6, size=16), window=60, max_age=60, **PARTIES)
     # opening is not what is tested here
-    shuffler = serving(task, opener=lambda records, *_: [record[: record_length(1)] for record in records])
+    shuffler = serving(task, unsealer=lambda records, *_: [record[: record_length(1)] for record in records])
     header = Header(0).encode()
     uploads = [(header + j.to_bytes(64, "big")).ljust(record_length(2), b"\0") for j in range(9000)]
     for start, end in ((0, 8000), (8000, 8999)):
         assert shuffler.accept(task.id, uploads[start:end]) == ["accepted"] * (end - start)
-        assert shuffler.close(task.id, whatever_the_window=True) == "batch_too_small"
+        assert shuffler.close(task.id, ignore_window=True) == "batch_too_small"
         assert shuffler.store.batches(task.id, "RELEASED") == []
         with pytest.raises(InvalidInput, match="no shuffler may release fewer than 9,000"):
             analyze(b"".join(upload[: record_length(1)] for upload in uploads[:end]), task, ANALYZER)
         counts = Counts.of(np.arange(end) % 16, 16)
         with pytest.raises(InvalidInput, match="the guarantee relies on 9,000 honest ones"):
-            result_of(Opened(received=9000, counts=counts, rejected={}), task, digest="d")
+            result_of(OpenedBatch(received=9000, counts=counts, rejected={}), task, digest="d")
     assert shuffler.accept(task.id, uploads[8999:]) == ["accepted"]
     assert released(shuffler, task)[0].count == 9000
 
@@ -351,7 +351,7 @@ class Network:
 
 def test_a18_ten_retries_send_one_randomized_value(tmp_path: Path) -> None:
     """Each user's software starts anew for each attempt, and half-way the shuffler's key is another: one report each."""
-    users, shuffler, told = full(100, 1000), serving(EIGHT), 0
+    users, shuffler, loggable = full(100, 1000), serving(EIGHT), 0
     for user in range(users):
         network: Any = Network(shuffler)
         outcomes: list[str] = []
@@ -368,7 +368,7 @@ def test_a18_ten_retries_send_one_randomized_value(tmp_path: Path) -> None:
         (inner,) = network.inners
         payload = unseal(inner, ANALYZER, EIGHT.id)
         assert isinstance(payload, bytes)
-        told += decode_message(payload, 8) == user % 8
+        loggable += decode_message(payload, 8) == user % 8
         assert me.waiting == []
     assert shuffler.store.open_batch(EIGHT.id).count == shuffler.counters[EIGHT.id][Outcome.ACCEPTED] == users
-    assert told < users  # some values are not the true ones
+    assert loggable < users  # some values are not the true ones

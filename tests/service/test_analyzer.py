@@ -18,13 +18,13 @@ from shuffledp import InvalidInput, NoClaim, account, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
 from shuffledp.results.unit import CLIENT, REPORT
-from shuffledp.service.analyzer.analyzer import NO_BUDGET, Opened, analyze, open_batch, result_of
+from shuffledp.service.analyzer.analyzer import NO_BUDGET, OpenedBatch, analyze, open_batch, result_of
 from shuffledp.service.analyzer.ledger import Ledger
-from shuffledp.service.analyzer.opened_reports import OpenedBefore
+from shuffledp.service.analyzer.opened_reports import OpenedReports
 from shuffledp.service.client.client import messages_of
 from shuffledp.service.sealing.hpke import seal
 from shuffledp.service.sealing.keys import KeyRing
-from shuffledp.service.sealing.unsealing import Openers
+from shuffledp.service.sealing.unsealing import Unsealers
 from shuffledp.service.task import Task
 from shuffledp.service.wire.record import Header, encode_message
 
@@ -92,7 +92,7 @@ def test_what_is_realised_relies_on_the_honest_share_of_what_came_and_on_no_more
     made = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["a", "b", "c"], honest_fraction=honest_fraction)
     task = replace(TASK, plan=made, honest_fraction=honest_fraction)
     counts = Counts(np.array([valid - 5, 3, 2]))
-    opened = Opened(received=2000, counts=counts, rejected={"decrypt_error": 2000 - valid})
+    opened = OpenedBatch(received=2000, counts=counts, rejected={"decrypt_error": 2000 - valid})
     result = result_of(opened, task, digest="d" * 64)
     honest = min(valid, 2000 * made.guarantee.n // 1000)
     assert (result.n, result.received, result.realised_honest) == (valid, 2000, honest)
@@ -196,10 +196,10 @@ class Books:
 
     def __init__(self, folder: Path, epsilon: float = 9.0) -> None:
         self.ledger = Ledger(folder / "ledger.jsonl", epsilon=epsilon, delta=1e-3)
-        self.opened = OpenedBefore(folder / "opened")
+        self.opened = OpenedReports(folder / "opened")
 
     def analyze(self, records: list[bytes], ring: KeyRing = RING, **more: Any) -> dict[str, Any]:
-        found = analyze(b"".join(records), FEW, ring, ledger=self.ledger, opened_before=self.opened, **more)
+        found = analyze(b"".join(records), FEW, ring, ledger=self.ledger, opened_reports=self.opened, **more)
         return found.document()
 
 
@@ -217,7 +217,7 @@ def test_a_batch_that_mixes_keys_is_refused_before_anything_is_opened(
 ) -> None:
     """199 clients have the list of after a rotation and one has that of before: its record names its key in clear."""
     ring = RING.rotated()
-    monkeypatch.setattr("shuffledp.service.sealing.unsealing.Openers.tallies", never)
+    monkeypatch.setattr("shuffledp.service.sealing.unsealing.Unsealers.tallies", never)
     with pytest.raises(InvalidInput) as refused:
         books.analyze([*reports(199, ring=ring), *reports(1)], ring)
     said = str(refused.value)
@@ -241,7 +241,7 @@ def test_a_record_of_another_suite_is_no_group_but_garbage(books: Books) -> None
 def test_a_batch_that_no_shuffler_may_release_is_not_opened(
     books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shuffledp.service.sealing.unsealing.Openers.tallies", never)
+    monkeypatch.setattr("shuffledp.service.sealing.unsealing.Unsealers.tallies", never)
     with pytest.raises(
         InvalidInput, match=r"has 199 reports, and no shuffler may release fewer than 200\. Nothing was"
     ):
@@ -250,7 +250,7 @@ def test_a_batch_that_no_shuffler_may_release_is_not_opened(
 
 
 def test_two_hundred_copies_are_one_report(books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shuffledp.service.sealing.unsealing.Openers.tallies", never)
+    monkeypatch.setattr("shuffledp.service.sealing.unsealing.Unsealers.tallies", never)
     with pytest.raises(InvalidInput, match="only 1 of the 200 reports received are neither repeated nor opened before"):
         books.analyze(reports(1) * 200)
     assert kept(tmp_path) == []
@@ -286,7 +286,7 @@ def test_a_batch_that_is_released_again_with_a_few_people_more_does_not_show_the
     books.analyze(first)
     before = kept(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("shuffledp.service.sealing.unsealing.Openers.tallies", never)
+        patch.setattr("shuffledp.service.sealing.unsealing.Unsealers.tallies", never)
         with pytest.raises(InvalidInput, match="only 20 of the 230 reports received"):
             books.analyze(first + later)
         for new in (190, 199):  # enough for the honest ones that are relied on, if the 210 were all dishonest
@@ -322,7 +322,7 @@ def test_the_spend_is_booked_and_the_ids_are_kept_before_anything_is_opened(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("shuffledp.service.sealing.unsealing.Openers.tallies", die)
+        patch.setattr("shuffledp.service.sealing.unsealing.Unsealers.tallies", die)
         with pytest.raises(KeyboardInterrupt):
             books.analyze(records)
     assert seen == [1]
@@ -333,7 +333,7 @@ def test_the_spend_is_booked_and_the_ids_are_kept_before_anything_is_opened(
 
 def test_a_release_that_does_not_fit_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     books = Books(tmp_path, epsilon=2.0)
-    monkeypatch.setattr("shuffledp.service.sealing.unsealing.Openers.tallies", never)
+    monkeypatch.setattr("shuffledp.service.sealing.unsealing.Unsealers.tallies", never)
     with pytest.raises(
         NoClaim, match=r"the budget is spent: 0 releases and this one would be epsilon = .* at delta = 0.001"
     ):
@@ -360,7 +360,7 @@ def test_a_refusal_after_opening_says_what_was_seen_and_stays_booked(books: Book
     assert "(rejected: 9 decrypt_error, 1 out_of_domain, 1 report_replayed)" in said
     assert "the spend stays booked because the reports were opened" in said
     assert books.ledger.balance().releases == 1
-    opened = Opened(received=200, counts=Counts(np.array([189, 0, 0])), rejected={"decrypt_error": 11})
+    opened = OpenedBatch(received=200, counts=Counts(np.array([189, 0, 0])), rejected={"decrypt_error": 11})
     with pytest.raises(InvalidInput, match=r"\(rejected: 11 decrypt_error\)\. No result is given\. Find out"):
         result_of(opened, FEW, digest="d")
 
@@ -371,7 +371,7 @@ def test_the_realised_epsilon_counts_on_no_more_honest_reports_than_the_plan_ass
 ) -> None:
     """So many percent of those received, and never more than are valid."""
     counts = Counts(np.array([valid, 0, 0]))
-    result = result_of(Opened(received=received, counts=counts, rejected={}), FEW, digest="d").document()
+    result = result_of(OpenedBatch(received=received, counts=counts, rejected={}), FEW, digest="d").document()
     assert result["guarantee"]["realised_honest"] == honest
     assert result["guarantee"]["realised_epsilon"] == FEW.plan.epsilon_at(honest)
 
@@ -385,11 +385,11 @@ def test_few_records_are_objects_at_the_same_time(books: Books, monkeypatch: pyt
     random = np.random.default_rng(5).integers(0, 256, (n, 71), dtype=np.uint8)
     random[:, :7] = np.frombuffer(Header(0).encode(), dtype=np.uint8)
 
-    def tallies(_: Openers, records: list[bytes], *__: Any) -> list[Counter[Any]]:
+    def tallies(_: Unsealers, records: list[bytes], *__: Any) -> list[Counter[Any]]:
         handed.append(len(records))
         return [Counter({0: len(records)})]
 
-    monkeypatch.setattr(Openers, "tallies", tallies)
-    result = analyze(random.tobytes(), FEW, RING, opened_before=books.opened)
+    monkeypatch.setattr(Unsealers, "tallies", tallies)
+    result = analyze(random.tobytes(), FEW, RING, opened_reports=books.opened)
     assert result.n == n == sum(handed)
     assert max(handed) <= 1 << 17

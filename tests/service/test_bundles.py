@@ -28,7 +28,7 @@ from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.http import OCTETS, Service, Tokens
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler
-from shuffledp.service.shuffler.upload_queue import Upload, Waiting
+from shuffledp.service.shuffler.upload_queue import Upload, UploadQueue
 from shuffledp.service.stores.checkpoints import POINTS, Point
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.task import Task
@@ -152,7 +152,7 @@ def test_a_report_counts_once_however_many_messages_it_has() -> None:
     """Toward the minimum, and when it is sent again."""
     shuffler, sent = serving(TASK), [report(j, j + 1, j + 2) for j in range(39)]
     assert shuffler.accept(TASK.id, sent * 2) == ["accepted"] * 39 + ["report_replayed"] * 39
-    assert shuffler.close(TASK.id, whatever_the_window=True) == "batch_too_small"  # with 117 messages
+    assert shuffler.close(TASK.id, ignore_window=True) == "batch_too_small"  # with 117 messages
     assert shuffler.accept(TASK.id, [report(63)]) == ["accepted"]
     batch, data = released(shuffler, TASK)
     assert (batch.count, len(data)) == (40, 8 + 118 * 71)
@@ -171,7 +171,7 @@ def test_messages_of_one_user_are_apart_after_release() -> None:
     def unwrapped(records: Any, *_: Any) -> list[bytes]:
         return [record[55:] for record in records]
 
-    shuffler = serving(many, opener=unwrapped, secrets=lambda: secret)
+    shuffler = serving(many, unsealer=unwrapped, secrets=lambda: secret)
     header, chance = Header(0).encode(), np.random.default_rng(3)
     slots = [[header + user.to_bytes(4, "big") + chance.bytes(60) for _ in range(3)] for user in range(users)]
     assert set(shuffler.accept(many.id, [bytes(55) + b"".join(one) for one in slots])) == {"accepted"}
@@ -210,7 +210,7 @@ def test_a_crash_while_bundles_are_released_changes_nothing_but_the_time(
     first = shuffler("store", True)
     first.accept(TASK.id, sent)
     with pytest.raises(Crash):
-        first.close(TASK.id, whatever_the_window=True)
+        first.close(TASK.id, ignore_window=True)
     first.store.close()
     # the task need not be served for its batch to be finished
     again = Shuffler(store=SQLiteStore(tmp_path / "store"), ring=SHUFFLER, clock=lambda: 0.0)
@@ -333,6 +333,6 @@ def test_limits_follow_the_length_of_a_report() -> None:
     async def may_wait(count: int) -> bool:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         records = [bytes(268)] * count
-        return Waiting(limits).add(Upload(task="", window=None, records=records, sender="", done=done, since=0.0))
+        return UploadQueue(limits).add(Upload(task="", window=None, records=records, sender="", done=done, since=0.0))
 
     assert [asyncio.run(may_wait(count)) for count in (2, 3)] == [True, False]

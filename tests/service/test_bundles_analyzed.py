@@ -17,7 +17,7 @@ from shuffledp.protocols import registry
 from shuffledp.results.balance import Balance
 from shuffledp.service.analyzer.analyzer import NO_BUDGET, analyze, open_batch
 from shuffledp.service.analyzer.ledger import LedgerEntry
-from shuffledp.service.analyzer.opened_reports import OpenedBefore
+from shuffledp.service.analyzer.opened_reports import OpenedReports
 from shuffledp.service.sealing.hpke import seal_inner
 from shuffledp.service.task import Task
 
@@ -137,18 +137,18 @@ def test_too_many_rejected_messages_are_too_few_users(bad: int, ledger: Any) -> 
 
 def test_repeated_messages_are_as_many_users_that_are_missing(tmp_path: Path) -> None:
     """In one batch, and across two, where they may be honest users who are missing: refused before anything is opened."""
-    remembered, first = OpenedBefore(tmp_path / "opened"), sealed(60)
-    assert analyze(batch_of(first, 40), TASK, ANALYZER, opened_before=remembered).n == 40
+    remembered, first = OpenedReports(tmp_path / "opened"), sealed(60)
+    assert analyze(batch_of(first, 40), TASK, ANALYZER, opened_reports=remembered).n == 40
     few = "only 35 of the 40 reports received are neither repeated nor opened"
     for again, across in ((4, r"4 of the 40 reports received were opened before .* needs 40 others"), (5, few)):
         with pytest.raises(InvalidInput, match=across):
-            analyze(batch_of(sealed(60 - again) + first[:again], 40), TASK, ANALYZER, opened_before=remembered)
+            analyze(batch_of(sealed(60 - again) + first[:again], 40), TASK, ANALYZER, opened_reports=remembered)
     others = sealed(56)
-    found = analyze(batch_of(others + others[:4], 40), TASK, ANALYZER, opened_before=remembered)
+    found = analyze(batch_of(others + others[:4], 40), TASK, ANALYZER, opened_reports=remembered)
     assert (found.n, found.rejected) == (36, {"report_replayed": 4})
     others = sealed(55)
     with pytest.raises(InvalidInput, match=few):
-        analyze(batch_of(others + others[:5], 40), TASK, ANALYZER, opened_before=remembered)
+        analyze(batch_of(others + others[:5], 40), TASK, ANALYZER, opened_reports=remembered)
 
 
 def test_the_estimate_of_the_service_is_that_of_the_protocol() -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.service.shuffler.connection_slots import SURPLUS, Places
-from shuffledp.service.shuffler.fair_shares import Shares
+from shuffledp.service.shuffler.connection_slots import SURPLUS, ConnectionSlots
+from shuffledp.service.shuffler.fair_shares import FairShares
 from shuffledp.service.shuffler.limits import Limits
-from shuffledp.service.shuffler.shared_rate import Turn, Turns
-from shuffledp.service.shuffler.upload_memory import Arrivals
-from shuffledp.service.shuffler.upload_queue import Crowded, Upload, Waiting
+from shuffledp.service.shuffler.shared_rate import SharedRate, Turn
+from shuffledp.service.shuffler.upload_memory import UploadMemory
+from shuffledp.service.shuffler.upload_queue import TooManyWaiting, Upload, UploadQueue
 
 
 class Clock:
@@ -37,7 +37,7 @@ def clock() -> Clock:
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 30)), max_size=60))
 def test_nobody_gives_way_to_a_sender_that_has_more(wishes: list[tuple[str, int]]) -> None:
     """While there is not enough the greatest gives, and never to somebody who would then have as much."""
-    shares, held = Shares(100), Counter[str]()
+    shares, held = FairShares(100), Counter[str]()
     for sender, amount in wishes:
         while shares.lack(amount):
             other = shares.giving_way(sender, amount)
@@ -55,11 +55,11 @@ def test_nobody_gives_way_to_a_sender_that_has_more(wishes: list[tuple[str, int]
 
 
 def test_a_sender_alone_has_everything() -> None:
-    shares = Shares(10)
+    shares = FairShares(10)
     shares.take("a", 10)
     assert shares.lack(1)
     assert shares.giving_way("a", 1) == "a"
-    assert not Shares(None).lack(1 << 60)
+    assert not FairShares(None).lack(1 << 60)
 
 
 # Arriving bytes
@@ -68,7 +68,7 @@ def test_a_sender_alone_has_everything() -> None:
 class Slow:
     """Uploads that were begun, and which of them had to go."""
 
-    def __init__(self, arrivals: Arrivals) -> None:
+    def __init__(self, arrivals: UploadMemory) -> None:
         self.arrivals, self.dropped = arrivals, list[str]()
         self._open = ExitStack()
 
@@ -78,7 +78,7 @@ class Slow:
 
 
 def test_sixty_six_slow_uploads_leave_room_for_everybody_else(clock: Clock) -> None:
-    slow = Slow(Arrivals(64 << 20, clock))
+    slow = Slow(UploadMemory(64 << 20, clock))
     hostile = [slow.begin("hostile", str(j)) for j in range(66)]
     for upload in hostile:
         slow.arrivals.add(upload, bytes((1 << 20) - 1))
@@ -93,7 +93,7 @@ def test_sixty_six_slow_uploads_leave_room_for_everybody_else(clock: Clock) -> N
 @pytest.mark.parametrize("senders", [1, 66])
 def test_the_slowest_goes_first(clock: Clock, senders: int) -> None:
     """The one that has held most for longest; with one address for all, as behind a proxy, or with one each."""
-    slow = Slow(Arrivals(1000, clock))
+    slow = Slow(UploadMemory(1000, clock))
     for name in ("first", "second"):
         assert slow.arrivals.add(slow.begin("" if senders == 1 else name, name), bytes(490))
         clock.now += 1.0
@@ -108,7 +108,7 @@ def test_the_slowest_goes_first(clock: Clock, senders: int) -> None:
 
 
 def test_an_upload_that_must_itself_give_way_is_told_so_and_frees_what_it_had(clock: Clock) -> None:
-    slow = Slow(Arrivals(1000, clock))
+    slow = Slow(UploadMemory(1000, clock))
     large, small = slow.begin("large"), slow.begin("small")
     assert slow.arrivals.add(large, bytes(900))
     assert slow.arrivals.add(small, bytes(100))
@@ -120,7 +120,7 @@ def test_an_upload_that_must_itself_give_way_is_told_so_and_frees_what_it_had(cl
 
 
 def test_what_is_over_leaves_its_room(clock: Clock) -> None:
-    arrivals = Arrivals(1000, clock)
+    arrivals = UploadMemory(1000, clock)
     for _ in range(10):
         with arrivals.upload("a", lambda: None) as upload:
             assert arrivals.add(upload, bytes(1000))
@@ -133,42 +133,42 @@ def test_what_is_over_leaves_its_room(clock: Clock) -> None:
 # Connections
 
 
-class Guest:
-    def __init__(self, places: Places, sender: str, since: float | None = 0.0) -> None:
+class SlotHolder:
+    def __init__(self, slots: ConnectionSlots, sender: str, since: float | None = 0.0) -> None:
         self.sender, self.since, self.gone = sender, since, False
-        self._places = places
-        places.arrive(self)
+        self._slots = slots
+        slots.arrive(self)
 
     def silent_since(self) -> float | None:
         return self.since
 
     def hang_up(self) -> None:
         self.gone = True
-        self._places.leave(self)
+        self._slots.leave(self)
 
 
 def test_silent_connections_from_one_address_make_room_for_others() -> None:
-    places = Places(10)
-    crowd = [Guest(places, "hostile", since=float(j)) for j in range(100)]
-    assert [places.seated(guest) for guest in crowd] == [True] * 10 + [False] * 90
-    assert [guest.gone for guest in crowd] == [False] * (10 + SURPLUS) + [True] * (90 - SURPLUS)
-    honest = [Guest(places, f"honest {j}") for j in range(5)]
-    assert all(places.seated(guest) for guest in honest)
-    assert [guest.gone for guest in crowd[:10]] == [True] * 5 + [False] * 5  # the longest silent ones
-    assert not places.seated(crowd[10])
+    slots = ConnectionSlots(10)
+    crowd = [SlotHolder(slots, "hostile", since=float(j)) for j in range(100)]
+    assert [slots.has_slot(holder) for holder in crowd] == [True] * 10 + [False] * 90
+    assert [holder.gone for holder in crowd] == [False] * (10 + SURPLUS) + [True] * (90 - SURPLUS)
+    honest = [SlotHolder(slots, f"honest {j}") for j in range(5)]
+    assert all(slots.has_slot(holder) for holder in honest)
+    assert [holder.gone for holder in crowd[:10]] == [True] * 5 + [False] * 5  # the longest silent ones
+    assert not slots.has_slot(crowd[10])
     crowd[9].hang_up()
-    assert places.seated(crowd[10])  # one that waited to be told gets the place that has become free
+    assert slots.has_slot(crowd[10])  # one that waited to be told gets the place that has become free
 
 
 def test_a_connection_that_is_being_answered_keeps_its_place() -> None:
-    places = Places(3)
-    busy = [Guest(places, "a", since=None) for _ in range(2)]
-    silent = Guest(places, "a", since=5.0)
-    assert places.seated(Guest(places, "b"))
-    assert [guest.gone for guest in (*busy, silent)] == [False, False, True]
-    assert not places.seated(Guest(places, "c"))
-    assert not any(guest.gone for guest in busy)
-    assert not places.seated(Guest(places, "b"))  # it would have as many
+    slots = ConnectionSlots(3)
+    busy = [SlotHolder(slots, "a", since=None) for _ in range(2)]
+    silent = SlotHolder(slots, "a", since=5.0)
+    assert slots.has_slot(SlotHolder(slots, "b"))
+    assert [holder.gone for holder in (*busy, silent)] == [False, False, True]
+    assert not slots.has_slot(SlotHolder(slots, "c"))
+    assert not any(holder.gone for holder in busy)
+    assert not slots.has_slot(SlotHolder(slots, "b"))  # it would have as many
 
 
 # The queue for the disk
@@ -183,7 +183,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 class Queue:
     def __init__(self, loop: asyncio.AbstractEventLoop, **limits: int) -> None:
-        self.waiting, self._loop, self._count = Waiting(Limits(**limits)), loop, 0
+        self.waiting, self._loop, self._count = UploadQueue(Limits(**limits)), loop, 0
 
     def add(self, sender: str, reports: int) -> tuple[bool, Upload]:
         self._count += 1
@@ -194,7 +194,7 @@ class Queue:
         return self.waiting.add(upload), upload
 
     def refused(self, upload: Upload) -> bool:
-        return upload.done.done() and isinstance(upload.done.exception(), Crowded)
+        return upload.done.done() and isinstance(upload.done.exception(), TooManyWaiting)
 
 
 def test_uploads_of_one_sender_wait_for_those_of_others(loop: asyncio.AbstractEventLoop) -> None:
@@ -256,9 +256,9 @@ def test_a_queue_is_crowded_when_it_would_refuse_whoever_has_nothing_in_it(loop:
 # A rate for everybody
 
 
-def turns(clock: Clock, per_second: float = 5.0, *, window: float = 10.0, waiting: int = 1000) -> Turns:
+def turns(clock: Clock, per_second: float = 5.0, *, window: float = 10.0, waiting: int = 1000) -> SharedRate:
     """Ones of which nothing is left."""
-    made = Turns(per_second, window, waiting, clock)
+    made = SharedRate(per_second, window, waiting, clock)
     assert made.join("", made.most).over.is_set()
     return made
 
@@ -323,7 +323,7 @@ def test_at_most_so_many_wait_and_who_has_most_gives_way(clock: Clock) -> None:
 
 
 def test_a_turn_that_does_not_come_is_given_up(clock: Clock) -> None:
-    async def waits() -> Turns:
+    async def waits() -> SharedRate:
         made = turns(clock)
         with pytest.raises(TimeoutError):
             await made.take("a", 1, 0.01)
@@ -332,8 +332,8 @@ def test_a_turn_that_does_not_come_is_given_up(clock: Clock) -> None:
         assert made.wait() == pytest.approx(0.2)
         clock.now += 0.2
         await asking  # it looks again by itself
-        full = Turns(5.0, 10.0, 0, clock)
-        with pytest.raises(Crowded):
+        full = SharedRate(5.0, 10.0, 0, clock)
+        with pytest.raises(TooManyWaiting):
             await full.take("a", 1, 3600.0)
         return made
 
@@ -342,7 +342,7 @@ def test_a_turn_that_does_not_come_is_given_up(clock: Clock) -> None:
 
 def test_what_is_dealt_is_never_more_than_the_rate(clock: Clock) -> None:
     """By any time: what the window allows at once, and the rate since."""
-    made, granted = Turns(7.0, 3.0, 1000, clock), 0
+    made, granted = SharedRate(7.0, 3.0, 1000, clock), 0
     waiting = list[Turn]()
     for step in range(300):
         clock.now = step * 0.05

@@ -11,9 +11,9 @@ import pytest
 from oracles.parties import EIGHT, SHUFFLER, sealed
 from shuffledp import InvalidInput
 from shuffledp.core.counts import Counts
-from shuffledp.service.analyzer.analyzer import Opened, result_of
+from shuffledp.service.analyzer.analyzer import OpenedBatch, result_of
 from shuffledp.service.analyzer.ledger import LARGEST_DELTA, Budget, Ledger, LedgerEntry
-from shuffledp.service.analyzer.opened_reports import OpenedBefore, first_of_each
+from shuffledp.service.analyzer.opened_reports import OpenedReports, first_of_each
 from shuffledp.service.sealing.hpke import unseal
 from shuffledp.service.shuffler.permutation import order
 from shuffledp.service.wire.bundle import COUNT, bundled, compact, is_bundle, is_compact
@@ -30,7 +30,7 @@ from shuffledp.service.wire.record import (
     report_id,
     split,
 )
-from shuffledp.service.wire.released_batch import Released, key_ids, pieces, report_ids
+from shuffledp.service.wire.released_batch import ReleasedBatch, key_ids, pieces, report_ids
 
 TWO = replace(EIGHT, shufflers=("Alpha", "Gamma"))
 
@@ -98,21 +98,21 @@ def test_a_bundle_has_one_key_and_no_record_twice() -> None:
 def test_a_batch_states_how_many_reports_have_its_messages() -> None:
     some = b"".join(record(5, j) for j in range(4))
     for stated in (2, 3, 4):
-        found = Released.of(stated.to_bytes(COUNT, "big") + some).reports(2)
+        found = ReleasedBatch.of(stated.to_bytes(COUNT, "big") + some).reports(2)
         assert (found.number, len(found.messages), found.extra) == (stated, 4, 4 - stated)
     for stated in (0, 1, 5):
         with pytest.raises(InvalidInput, match="4 messages, and each must have 1 to 2"):
-            Released.of(stated.to_bytes(COUNT, "big") + some).reports(2)
-    one = Released.of(some).reports(1)
+            ReleasedBatch.of(stated.to_bytes(COUNT, "big") + some).reports(2)
+    one = ReleasedBatch.of(some).reports(1)
     assert (one.number, one.extra) == (4, 0)
     for wrong in (b"", some[:-1], some + b"\0"):
         with pytest.raises(InvalidInput, match="not a whole number of records"):
-            Released.of(wrong).reports(1)
+            ReleasedBatch.of(wrong).reports(1)
 
 
 def test_records_are_cut_counted_and_named() -> None:
     some = [record(k, j) for j, k in enumerate([5, 7, 7, 5, 7])] + [b"\5" + bytes(SEALED - 1)]
-    records = Released.of(b"".join(some)).records(SEALED)
+    records = ReleasedBatch.of(b"".join(some)).records(SEALED)
     assert key_ids(records) == {7: 3, 5: 2}
     assert list(key_ids(records)) == [7, 5]
     assert list(key_ids(records[:2])) == [5, 7]
@@ -144,14 +144,14 @@ def test_what_was_opened_in_another_batch_is_known_whichever_is_larger(tmp_path:
         return np.array([bytes([v]) * 16 for v in values], dtype="S16")
 
     before, now = ids(*range(1, 1 + sizes[0])), ids(*range(2, 2 + sizes[1]))
-    with OpenedBefore(tmp_path).of("t") as remembered:
+    with OpenedReports(tmp_path).of("t") as remembered:
         remembered.remember(before, "first")
         assert remembered.among(now, "first").tolist() == [False] * sizes[1]
         assert remembered.among(now, "second").tolist() == [v < 1 + sizes[0] for v in range(2, 2 + sizes[1])]
         remembered.remember(ids(6, 200), "third")
         assert remembered.among(ids(6, 7), "second").tolist() == [True, sizes[0] > 6]
     assert not list(tmp_path.glob("*.ids"))
-    with OpenedBefore(tmp_path).of("u") as other:
+    with OpenedReports(tmp_path).of("u") as other:
         assert not other.among(now, "second").any()
 
 
@@ -162,7 +162,7 @@ def test_a_result_needs_as_many_valid_reports_as_the_guarantee_relies_on() -> No
     needed, size = EIGHT.plan.guarantee.n, EIGHT.plan.protocol.alphabet
     counts = np.zeros(size, dtype=np.int64)
     counts[0] = needed
-    good = Opened(received=needed + 5, counts=Counts(counts), rejected={"x": 5})
+    good = OpenedBatch(received=needed + 5, counts=Counts(counts), rejected={"x": 5})
     assert good.valid == needed
     assert result_of(good, EIGHT, digest="0" * 64).realised_honest == EIGHT.plan.honest_of(needed + 5)
     for bad in (replace(good, extra=1), replace(good, counts=Counts(counts - np.eye(1, size, dtype=np.int64)[0]))):

@@ -53,11 +53,11 @@ def test_a_window_ends_on_the_second_and_a_batch_ages_on_the_second(tmp_path: Pa
 def test_an_operator_may_close_before_the_window_ends_and_never_below_the_minimum(tmp_path: Path) -> None:
     shuffler = made(tmp_path / "store.db", Clock())
     shuffler.accept(MANY.id, reports(49))
-    assert shuffler.close(MANY.id, whatever_the_window=True) == "batch_too_small"
+    assert shuffler.close(MANY.id, ignore_window=True) == "batch_too_small"
     assert shuffler.close("no task") == "task_unknown"
     assert shuffler.accept("no task", reports(1)) == "task_unknown"
     shuffler.accept(MANY.id, reports(1, 49))
-    assert isinstance(shuffler.close(MANY.id, whatever_the_window=True), Batch)
+    assert isinstance(shuffler.close(MANY.id, ignore_window=True), Batch)
 
 
 def test_an_empty_batch_starts_again_when_its_window_is_over_and_not_before(tmp_path: Path) -> None:

@@ -134,11 +134,11 @@ def test_openers_can_be_elsewhere(tmp_path: Path, clock: Clock) -> None:
     """The state machine does not care where records are opened."""
     calls: list[int] = []
 
-    def opener(records: Any, ring: KeyRing, task_id: str, hop: int) -> list[Any]:
+    def unsealer(records: Any, ring: KeyRing, task_id: str, hop: int) -> list[Any]:
         calls.append(len(records))
         return [unseal(record, ring, task_id, hop=hop) for record in records]
 
-    shuffler = made(tmp_path / "store.db", clock, opener=opener)
+    shuffler = made(tmp_path / "store.db", clock, unsealer=unsealer)
     assert shuffler.accept(TASK.id, [*reports(4), b"short"])[-1] == "invalid_message"
     assert calls == [4]
     assert shuffler.tasks[TASK.id] == TASK

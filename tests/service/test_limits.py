@@ -16,7 +16,7 @@ from shuffledp.service.sealing.hpke import seal_message
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.http import OCTETS, Service, Tokens
 from shuffledp.service.shuffler.limits import Limits
-from shuffledp.service.shuffler.rate_limit import Rate
+from shuffledp.service.shuffler.rate_limit import RateLimit
 from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.task import Task
@@ -47,7 +47,7 @@ class Clock:
 
 def test_rates() -> None:
     clock = Clock()
-    rate = Rate(10.0, 2.0, clock)
+    rate = RateLimit(10.0, 2.0, clock)
     assert rate.most == 20
     assert [rate.take("a", 10) for _ in range(2)] == [0.0, 0.0]  # what the window allows may come at once
     assert rate.take("a", 1) == pytest.approx(0.1)
@@ -67,7 +67,7 @@ def test_rates() -> None:
 
 def test_a_rate_below_one_report_in_its_window_lets_one_pass() -> None:
     clock = Clock()
-    rate = Rate(0.01, 10.0, clock)
+    rate = RateLimit(0.01, 10.0, clock)
     assert rate.most == 1
     assert rate.take("a", 1) == 0.0
     assert rate.take("a", 1) == pytest.approx(100.0)
@@ -78,7 +78,7 @@ def test_rates_forget(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
     """Memory is bounded, whoever comes."""
     monkeypatch.setattr("shuffledp.service.shuffler.rate_limit._BUCKETS", 100)
     clock = Clock()
-    rate: Any = Rate(1.0, 50.0, clock)
+    rate: Any = RateLimit(1.0, 50.0, clock)
     for j in range(1000):
         assert rate.take(str(j), 50) == 0.0
         clock.now += 0.01 if busy else 100.0
@@ -250,7 +250,7 @@ def test_one_sender_does_not_use_up_the_rate_of_everybody() -> None:
             await asyncio.gather(*crowd)
 
     def waiting(instance: Any) -> list[Any]:
-        return [turn for queue in instance._turns._waiting.values() for turn in queue]
+        return [turn for queue in instance._shared_rate._waiting.values() for turn in queue]
 
     asyncio.run(attempt())
     assert len(order) == 26

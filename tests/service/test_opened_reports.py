@@ -9,7 +9,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 from shuffledp import InvalidInput
-from shuffledp.service.analyzer.opened_reports import OpenedBefore, first_of_each
+from shuffledp.service.analyzer.opened_reports import OpenedReports, first_of_each
 from shuffledp.service.wire.released_batch import Ids
 
 
@@ -20,7 +20,7 @@ def ids(names: list[bytes]) -> Ids:
 def test_ids_are_told_apart_by_every_byte(tmp_path: Path) -> None:
     """Ids that begin alike, or end in zeros, as an attacker could choose them: as Python's sets have it."""
     generator = np.random.default_rng(3)
-    memory, seen = OpenedBefore(tmp_path), set[bytes]()
+    memory, seen = OpenedReports(tmp_path), set[bytes]()
     for batch in range(20):
         # few different bytes in few places, so that many are equal, nearly equal, or differ in a trailing zero
         array = np.zeros((int(generator.integers(1, 400)), 16), dtype=np.uint8)
@@ -43,7 +43,7 @@ def test_ids_are_told_apart_by_every_byte(tmp_path: Path) -> None:
 
 
 def test_only_their_owner_can_read_what_was_opened(tmp_path: Path) -> None:
-    with OpenedBefore(tmp_path / "deep" / "opened").of("task") as remembered:
+    with OpenedReports(tmp_path / "deep" / "opened").of("task") as remembered:
         remembered.remember(ids([b"a" * 16, b"b" * 16]), "batch")
     (path,) = tmp_path.rglob("*.ids")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -61,7 +61,7 @@ def test_what_is_remembered_is_on_disk_with_its_folders_name_first(
         synced.append(names[os.fstat(handle).st_ino].partition("-")[0])
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with OpenedBefore(tmp_path).of("task") as remembered:
+    with OpenedReports(tmp_path).of("task") as remembered:
         assert synced == [tmp_path.name.partition("-")[0]]
         remembered.remember(ids([b"a" * 16]), "batch")
         assert synced[1:] == [".batch.ids", "task"]
@@ -72,17 +72,17 @@ def test_what_is_remembered_is_on_disk_with_its_folders_name_first(
 def test_a_damaged_memory_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "batch.ids").write_bytes(content)
-    with OpenedBefore(tmp_path).of("task") as remembered, pytest.raises(InvalidInput, match="was altered"):
+    with OpenedReports(tmp_path).of("task") as remembered, pytest.raises(InvalidInput, match="was altered"):
         remembered.among(ids([b"a" * 16]), "another")
 
 
 def test_only_one_analysis_of_a_task_has_its_turn_until_it_is_done(tmp_path: Path) -> None:
     """Until then another one of the same task waits, and those of other tasks do not."""
-    memory = OpenedBefore(tmp_path)
+    memory = OpenedReports(tmp_path)
     with memory.of("task"):
         with pytest.raises(Timeout), FileLock(tmp_path / "task" / "lock", timeout=0):
             pytest.fail("two have the turn")
-        with OpenedBefore(tmp_path).of("other"):
+        with OpenedReports(tmp_path).of("other"):
             pass
     with FileLock(tmp_path / "task" / "lock", timeout=0):
         pass
@@ -91,7 +91,7 @@ def test_only_one_analysis_of_a_task_has_its_turn_until_it_is_done(tmp_path: Pat
 def test_where_no_turn_can_be_taken_nothing_is_opened(tmp_path: Path) -> None:
     """Two analyses at once could both open a report."""
     (tmp_path / "task" / "lock").mkdir(parents=True)
-    with pytest.raises(InvalidInput, match="cannot remember"), OpenedBefore(tmp_path).of("task"):
+    with pytest.raises(InvalidInput, match="cannot remember"), OpenedReports(tmp_path).of("task"):
         pytest.fail("there is no turn")
 
 
@@ -99,6 +99,6 @@ def test_where_nothing_can_be_remembered_nothing_is_opened(tmp_path: Path) -> No
     (tmp_path / "file").touch()
     with (
         pytest.raises(InvalidInput, match=r"cannot remember .* Choose another folder with --opened"),
-        OpenedBefore(tmp_path / "file").of("task"),
+        OpenedReports(tmp_path / "file").of("task"),
     ):
         pytest.fail("there is no such folder")

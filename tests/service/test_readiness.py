@@ -142,7 +142,7 @@ def test_a_queue_that_would_take_nobody(service: Service, may_write: threading.E
         ):
             assert (await web.get("/readyz")).status_code == 200
             may_write.clear()
-            waiting, sent = service._commits.waiting, []
+            waiting, sent = service._write_queue.waiting, []
             for waits in (0, 1):  # the first is being written by then
                 sent.append(asyncio.create_task(web.post(REPORTS, content=sealed(waits, TASK), headers=HEADERS)))
                 while (waiting.reports, len(waiting)) != (1 + waits, waits):

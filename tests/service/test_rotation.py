@@ -160,9 +160,9 @@ def test_t29_garbage_inside_does_not_count_and_a_margin_makes_up_for_what_cannot
     well_formed = [wrap(Header(0).encode() + os.urandom(64), task, [RING.public()]) for _ in range(4)]
     honest = [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(51)]
     assert set(shuffler.accept(task.id, [*well_formed, *honest[:50]])) == {"accepted"}
-    assert shuffler.close(task.id, whatever_the_window=True) == "batch_too_small"
+    assert shuffler.close(task.id, ignore_window=True) == "batch_too_small"
     assert shuffler.accept(task.id, honest[50:]) == ["accepted"]
-    batch = shuffler.close(task.id, whatever_the_window=True)
+    batch = shuffler.close(task.id, ignore_window=True)
     assert isinstance(batch, Batch)
     opened = open_batch(b"".join(shuffler.fetch(batch.id) or []), task, ANALYZER)
     assert (opened.counts.total, opened.rejected) == (51, {"decrypt_error": 4})

@@ -54,7 +54,7 @@ def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Cloc
     shuffler.accept(TASK.id, reports(49))
     clock.now += 100
     assert shuffler.close(TASK.id) == "batch_too_small"
-    assert shuffler.close(TASK.id, whatever_the_window=True) == "batch_too_small"
+    assert shuffler.close(TASK.id, ignore_window=True) == "batch_too_small"
     assert shuffler.tick() == []
     clock.now += 600
     (ended,) = shuffler.tick()
@@ -68,7 +68,7 @@ def test_a3_nothing_below_min_batch_is_ever_released(tmp_path: Path, clock: Cloc
             mine = made(url, clock)
             for _ in range(10):
                 try:
-                    outcomes.append(mine.close(TASK.id, whatever_the_window=True))
+                    outcomes.append(mine.close(TASK.id, ignore_window=True))
                 except StoreUnavailable:
                     outcomes.append("busy")
             mine.store.close()
@@ -103,7 +103,7 @@ def test_the_store_is_asked_for_the_whole_minimum(
 
     monkeypatch.setattr(type(shuffler.store), "start_closing", spy)
     shuffler.accept(TASK.id, reports(50))
-    assert isinstance(shuffler.close(TASK.id, whatever_the_window=True), Batch)
+    assert isinstance(shuffler.close(TASK.id, ignore_window=True), Batch)
     assert asked == [TASK.release_size] == [50]
 
 
@@ -123,7 +123,7 @@ def test_each_batch_is_permuted_by_a_secret_of_its_own(
     monkeypatch.setattr(type(shuffler.store), "start_closing", spy)
     for turn in range(3):
         shuffler.accept(TASK.id, reports(50, turn * 50))
-        assert isinstance(shuffler.close(TASK.id, whatever_the_window=True), Batch)
+        assert isinstance(shuffler.close(TASK.id, ignore_window=True), Batch)
     assert used == drawn
 
 
@@ -147,7 +147,7 @@ def test_a_clock_that_stepped_back_when_a_batch_was_closed_shortens_no_window(tm
     shuffler.accept(TASK.id, reports(50))
     before = shuffler.store.open_batch(TASK.id).opened
     clock.now -= 500
-    assert isinstance(shuffler.close(TASK.id, whatever_the_window=True), Batch)
+    assert isinstance(shuffler.close(TASK.id, ignore_window=True), Batch)
     assert shuffler.store.open_batch(TASK.id).opened == before
     shuffler.accept(TASK.id, reports(50))
     clock.now += 500 + TASK.window - 1
@@ -347,7 +347,7 @@ def test_a_batch_within_the_margin_is_too_small_too(tmp_path: Path, clock: Clock
     shuffler.accept(task.id, [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(count)])
     clock.now += 60
     assert [batch.state for batch in shuffler.tick()] == ["RELEASED"] * (count == 60)
-    assert shuffler.close(task.id, whatever_the_window=True) == "batch_too_small"
+    assert shuffler.close(task.id, ignore_window=True) == "batch_too_small"
     clock.now += 540
     assert shuffler.tick() == [] or expiry == "roll-over"
     clock.now += 60
@@ -396,7 +396,7 @@ def test_a29_a_clock_that_is_wrong_for_three_seconds_destroys_and_stalls_nothing
     # the next batch begins while the clock is ahead: it is not released ten years late
     clock.now += 3e8
     assert shuffler.tick() == []
-    shuffler.store.renew(shuffler.store.open_batch(task.id).id, now=clock.now)
+    shuffler.store.restart_window(shuffler.store.open_batch(task.id).id, now=clock.now)
     clock.now -= 3e8
     assert shuffler.accept(task.id, [seal_message(j, task, ANALYZER.public(), [RING.public()]) for j in range(60)])
     for _ in range(62):

@@ -22,12 +22,12 @@ from shuffledp.cluster import session as sessions
 from shuffledp.core.outcome import Outcome
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.analyzer.ledger import Ledger
-from shuffledp.service.analyzer.opened_reports import OpenedBefore
+from shuffledp.service.analyzer.opened_reports import OpenedReports
 from shuffledp.service.sealing import spark_unsealing
 from shuffledp.service.sealing.hpke import seal_inner
 from shuffledp.service.sealing.keys import KeyRing
-from shuffledp.service.sealing.spark_unsealing import WORTH_A_JOB, SparkFirst, SparkOpeners, _secrets
-from shuffledp.service.sealing.unsealing import Opener, Openers, Tallier, open_here, tally_here
+from shuffledp.service.sealing.spark_unsealing import WORTH_A_JOB, SparkFirst, SparkUnsealers, _secrets
+from shuffledp.service.sealing.unsealing import Tallier, Unsealer, Unsealers, tally_here, unseal_here
 from shuffledp.service.shuffler.http import OCTETS
 from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.registry import open_store
@@ -46,8 +46,8 @@ def _quiet() -> Iterator[None]:
 
 
 @pytest.fixture
-def openers(spark: Any) -> SparkOpeners:
-    return SparkOpeners(spark)
+def unsealers(spark: Any) -> SparkUnsealers:
+    return SparkUnsealers(spark)
 
 
 CUTS: list[Callable[[Any], Any]] = [
@@ -58,22 +58,22 @@ CUTS: list[Callable[[Any], Any]] = [
     lambda pieces: pieces.repartition(4).mapInArrow(dies_at_first, pieces.schema),
 ]
 """Five ways to cut work into tasks; in the last, processes of tasks die."""
-Way = tuple[Opener, Tallier | None]
+Way = tuple[Unsealer, Tallier | None]
 
 
 @pytest.fixture
 def ways(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Way]]:
     """All engines: one process, several, and Spark however work is cut."""
     monkeypatch.setattr(spark_unsealing, "_TOGETHER", REPORTS // 15)
-    found: list[Way] = [(on, on) for on in (SparkOpeners(Recut(spark, cut)) for cut in CUTS)]
-    with Openers(2, timeout=600) as processes:
-        yield [(open_here, None), (processes, processes), *found]
+    found: list[Way] = [(on, on) for on in (SparkUnsealers(Recut(spark, cut)) for cut in CUTS)]
+    with Unsealers(2, timeout=600) as processes:
+        yield [(unseal_here, None), (processes, processes), *found]
 
 
-def shuffling(opener: Opener) -> Shuffler:
+def shuffling(unsealer: Unsealer) -> Shuffler:
     """A shuffler whose secret order is the same each time."""
     made = Shuffler(
-        store=open_store(":memory:"), ring=SHUFFLER, clock=lambda: 0.0, secrets=lambda: bytes(32), opener=opener
+        store=open_store(":memory:"), ring=SHUFFLER, clock=lambda: 0.0, secrets=lambda: bytes(32), unsealer=unsealer
     )
     made.serve(EIGHT, ANALYZER.public())
     return made
@@ -86,15 +86,15 @@ def test_the_whole_way_is_the_same_on_every_engine(ways: list[Way], tmp_path: Pa
     broken = bytes([*reports[0][:-1], reports[0][-1] ^ 1])
     sent = [*reports, *GARBAGE, broken, *reports[: REPORTS // 10]]
     first: list[Any] = []
-    for number, (opener, tallier) in enumerate(ways):
-        shuffler = shuffling(opener)
+    for number, (unsealer, tallier) in enumerate(ways):
+        shuffler = shuffling(unsealer)
         outcomes = shuffler.accept(EIGHT.id, sent)
-        batch = shuffler.close(EIGHT.id, whatever_the_window=True)
+        batch = shuffler.close(EIGHT.id, ignore_window=True)
         assert not isinstance(batch, str)
         released = b"".join(shuffler.fetch(batch.id) or ())
         ledger = Ledger(tmp_path / f"{number}.ledger", epsilon=1.0, delta=1e-2)
-        opened = OpenedBefore(tmp_path / f"{number}")
-        result = analyze(released, EIGHT, ANALYZER, ledger=ledger, opened_before=opened, tallier=tallier)
+        opened = OpenedReports(tmp_path / f"{number}")
+        result = analyze(released, EIGHT, ANALYZER, ledger=ledger, opened_reports=opened, tallier=tallier)
         found = [outcomes, released, result.counts.values.tolist(), result.document()["ledger"]["spent_epsilon"]]
         first = first or found
         assert found == first  # the batch too: the same messages, in the same order
@@ -105,12 +105,12 @@ def test_the_whole_way_is_the_same_on_every_engine(ways: list[Way], tmp_path: Pa
 def test_every_engine_holds_a_batch_until_it_is_large_enough(ways: list[Way]) -> None:
     least = EIGHT.release_size
     reports = [sealed(j % 8, EIGHT) for j in range(least)]
-    for opener, tallier in ways:
-        shuffler = shuffling(opener)
+    for unsealer, tallier in ways:
+        shuffler = shuffling(unsealer)
         shuffler.accept(EIGHT.id, [*reports[:-1], *reports[:-1], *GARBAGE])
-        assert shuffler.close(EIGHT.id, whatever_the_window=True) == "batch_too_small"
+        assert shuffler.close(EIGHT.id, ignore_window=True) == "batch_too_small"
         shuffler.accept(EIGHT.id, [*reports, *GARBAGE])
-        batch = shuffler.close(EIGHT.id, whatever_the_window=True)
+        batch = shuffler.close(EIGHT.id, ignore_window=True)
         assert not isinstance(batch, str)
         assert batch.count == least
         released = b"".join(shuffler.fetch(batch.id) or ())
@@ -121,15 +121,15 @@ def test_every_engine_holds_a_batch_until_it_is_large_enough(ways: list[Way]) ->
         shuffler.shut_down()
 
 
-def test_records_that_do_not_open_are_told_apart_as_here(openers: SparkOpeners) -> None:
+def test_records_that_do_not_open_are_told_apart_as_here(unsealers: SparkUnsealers) -> None:
     rotated = ANALYZER.introduced()
     records = [seal_inner(j % 8, EIGHT, ANALYZER.public()) for j in range(40)]
     records += [b"", b"y" * 71, bytes([9, *records[0][1:]]), bytes([*records[0][:-1], 1 ^ records[0][-1]])]
-    (found,) = openers.tallies(records, rotated, EIGHT.id, 8)
+    (found,) = unsealers.tallies(records, rotated, EIGHT.id, 8)
     assert found == tally_here(records, rotated, EIGHT.id, 8)
     assert found.total() == len(records)
-    assert openers(records, rotated, EIGHT.id, 1) == open_here(records, rotated, EIGHT.id, 1)
-    assert openers([], rotated, EIGHT.id, 1) == []
+    assert unsealers(records, rotated, EIGHT.id, 1) == unseal_here(records, rotated, EIGHT.id, 1)
+    assert unsealers([], rotated, EIGHT.id, 1) == []
 
 
 def test_only_keys_that_records_name_leave_this_machine() -> None:
@@ -163,13 +163,13 @@ def test_keys_are_not_sent_over_a_network_in_clear() -> None:
     sessions.check_carries_secrets(_Session("yarn", spark_network_crypto_enabled="true"))
     for master in ("spark://cluster.example:7077", "yarn", "k8s://https://example:443"):
         with pytest.raises(InvalidInput, match="not encrypted"):
-            SparkOpeners(_Session(master))
+            SparkUnsealers(_Session(master))
 
 
-def test_a_ring_of_the_wrong_party_opens_nothing(openers: SparkOpeners) -> None:
+def test_a_ring_of_the_wrong_party_opens_nothing(unsealers: SparkUnsealers) -> None:
     records = [seal_inner(1, EIGHT, ANALYZER.public())] * 60
     with pytest.raises(InvalidInput, match="keys of the shuffler"):
-        analyze(b"".join(records), EIGHT, KeyRing.fresh("shuffler"), tallier=openers)
+        analyze(b"".join(records), EIGHT, KeyRing.fresh("shuffler"), tallier=unsealers)
 
 
 # A service that opens on Spark
@@ -193,23 +193,23 @@ def _fails() -> None:
 
 def test_a_service_asks_spark_for_many_reports_only() -> None:
     asked = _Asked()
-    with SparkFirst(asked, 1, patience=300) as openers:
-        assert openers([b"x"] * (WORTH_A_JOB - 1), ANALYZER, EIGHT.id, 1) == [Outcome.INVALID_MESSAGE] * (
+    with SparkFirst(asked, 1, patience=300) as unsealers:
+        assert unsealers([b"x"] * (WORTH_A_JOB - 1), ANALYZER, EIGHT.id, 1) == [Outcome.INVALID_MESSAGE] * (
             WORTH_A_JOB - 1
         )
         assert asked.often == 0
-        assert openers([b"x"] * WORTH_A_JOB, ANALYZER, EIGHT.id, 1) == [b"on Spark"] * WORTH_A_JOB
+        assert unsealers([b"x"] * WORTH_A_JOB, ANALYZER, EIGHT.id, 1) == [b"on Spark"] * WORTH_A_JOB
 
 
 def test_a_service_goes_on_without_spark() -> None:
     records, here, now = [b"x"] * WORTH_A_JOB, [Outcome.INVALID_MESSAGE] * WORTH_A_JOB, [0.0]
     asked = _Asked(_fails)
-    with SparkFirst(asked, 1, patience=300, clock=lambda: now[0]) as openers:
+    with SparkFirst(asked, 1, patience=300, clock=lambda: now[0]) as unsealers:
         for _ in range(2):  # it is left alone for a while
-            assert openers(records, ANALYZER, EIGHT.id, 1) == here
+            assert unsealers(records, ANALYZER, EIGHT.id, 1) == here
         assert asked.often == 1
         now[0], asked.does = 1e3, lambda: None
-        assert openers(records, ANALYZER, EIGHT.id, 1) == [b"on Spark"] * WORTH_A_JOB
+        assert unsealers(records, ANALYZER, EIGHT.id, 1) == [b"on Spark"] * WORTH_A_JOB
 
 
 def test_a_service_does_not_wait_for_spark_for_ever() -> None:
@@ -219,9 +219,9 @@ def test_a_service_does_not_wait_for_spark_for_ever() -> None:
         wake.wait()
 
     asked = _Asked(waits)
-    with SparkFirst(asked, 1, patience=0.01, clock=lambda: now[0]) as openers:
+    with SparkFirst(asked, 1, patience=0.01, clock=lambda: now[0]) as unsealers:
         for now[0] in (0.0, 1e3, 1e6):  # busy with the first until it is woken
-            assert openers(records, ANALYZER, EIGHT.id, 1) == here
+            assert unsealers(records, ANALYZER, EIGHT.id, 1) == here
         assert asked.often == 1
         wake.set()
 

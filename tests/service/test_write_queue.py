@@ -10,7 +10,7 @@ import pytest
 from shuffledp.core.outcome import Outcome
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler, Unsealed
-from shuffledp.service.shuffler.write_queue import Commits, NotWritten
+from shuffledp.service.shuffler.write_queue import NotWritten, WriteQueue
 from shuffledp.service.stores.store import StoreUnavailable
 
 OUTCOMES = list(Outcome)
@@ -55,20 +55,20 @@ def run(kept: Kept, uploads: list[tuple[str, int | None, list[bytes]]]) -> list[
     """What each of them hears, if all are waiting before anything is written."""
 
     async def all_of_them() -> list[Any]:
-        commits = Commits(cast("Shuffler", kept), Limits())
+        write_queue = WriteQueue(cast("Shuffler", kept), Limits())
         answers = [
-            asyncio.ensure_future(commits.add(task, window, records, f"sender {number % 3}"))
+            asyncio.ensure_future(write_queue.add(task, window, records, f"sender {number % 3}"))
             for number, (task, window, records) in enumerate(uploads)
         ]
         await asyncio.sleep(0)
-        running = asyncio.ensure_future(commits.run())
+        running = asyncio.ensure_future(write_queue.run())
         await asyncio.sleep(0)
         assert not any(answer.done() for answer in answers)
         kept.may_write.set()
         found = await asyncio.gather(*answers, return_exceptions=True)
-        commits.stop()
+        write_queue.stop()
         await running
-        commits.close()
+        write_queue.close()
         return found
 
     return asyncio.run(all_of_them())

@@ -17,7 +17,7 @@ from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.batch import Batch
 from shuffledp.service.stores.registry import open_store
 from shuffledp.service.task import Task
-from shuffledp.service.wire.released_batch import Released
+from shuffledp.service.wire.released_batch import ReleasedBatch
 
 _WINDOW: Final = 3600
 
@@ -42,10 +42,10 @@ class Deployment(ABC):
         """Upload reports in this order: what became of each."""
 
     @abstractmethod
-    def release(self) -> tuple[int, Released]:
+    def release(self) -> tuple[int, ReleasedBatch]:
         """Close the batch: how many reports it says it has, and its bytes."""
 
-    def collected(self, uploads: Sequence[Sequence[bytes]]) -> Released:
+    def collected(self, uploads: Sequence[Sequence[bytes]]) -> ReleasedBatch:
         """One batch of these reports, one upload after another; refused if it is of others, or of fewer."""
         outcomes = Counter(outcome for some in uploads for outcome in self.send(some))
         taken = outcomes[Outcome.ACCEPTED]
@@ -90,12 +90,12 @@ class InProcess(Deployment):
         outcomes = self._shuffler.accept(self.task.id, uploads)
         return outcomes if isinstance(outcomes, list) else []
 
-    def release(self) -> tuple[int, Released]:
+    def release(self) -> tuple[int, ReleasedBatch]:
         """Whatever the window."""
-        batch = self._shuffler.close(self.task.id, whatever_the_window=True)
+        batch = self._shuffler.close(self.task.id, ignore_window=True)
         if not isinstance(batch, Batch):
             raise InvalidInput(f"the shuffler released nothing ({batch}). Audit it with an empty store.")
-        return batch.count, Released.of(b"".join(self._shuffler.fetch(batch.id) or ()))
+        return batch.count, ReleasedBatch.of(b"".join(self._shuffler.fetch(batch.id) or ()))
 
 
 class OverHttp(Deployment):
@@ -135,7 +135,7 @@ class OverHttp(Deployment):
         except NotDelivered as error:
             raise InvalidInput(str(error)) from None
 
-    def release(self) -> tuple[int, Released]:
+    def release(self) -> tuple[int, ReleasedBatch]:
         """By the operator's order; fetched by the analyzer."""
         closed = self._operator.close(self.task)
         if self._analyzer.announced(self.task, closed.batch) != closed:

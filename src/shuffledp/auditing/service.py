@@ -25,7 +25,7 @@ from shuffledp.auditing.subject import Claimed, Subject
 from shuffledp.core.words import SystemWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.service.client.client import Announcement, Client, messages_of
-from shuffledp.service.sealing.unsealing import open_here
+from shuffledp.service.sealing.unsealing import unseal_here
 from shuffledp.service.wire.record import decode_message
 
 Reals = NDArray[np.float64]
@@ -135,7 +135,7 @@ class Service(Subject):
         crowd = [self.sent_by_another(others, said) for _ in range(self.n - 1)]
         released = self.deployment.collected([*own, crowd])
         records = released.reports(self.task.plan.protocol.most_messages).messages
-        opened = open_here([record.tobytes() for record in records], self.deployment.ring, self.task.id, 1)
+        opened = unseal_here([record.tobytes() for record in records], self.deployment.ring, self.task.id, 1)
         plain = [decode_message(one, self._size) if isinstance(one, bytes) else None for one in opened]
         return Seen(
             np.array([-1 if message is None else message for message in plain], dtype=np.int64),

@@ -14,7 +14,7 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.secrets import read_secret
-from shuffledp.cli.spark import check_place, chosen_tallier, opener_option, spark_options
+from shuffledp.cli.spark import check_place, chosen_tallier, spark_options, unsealing_option
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
 from shuffledp.engines.candidates import read_candidates
@@ -26,7 +26,7 @@ from shuffledp.results.text import in_words
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.analyzer.collector import Collector
 from shuffledp.service.analyzer.ledger import Ledger
-from shuffledp.service.analyzer.opened_reports import OpenedBefore
+from shuffledp.service.analyzer.opened_reports import OpenedReports
 from shuffledp.service.sealing.keys import KeyRing
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -59,7 +59,7 @@ def analyzer_group() -> None:
     help="Folder that remembers which reports were opened [default: opened in shuffledp's state folder].",
 )
 @click.option("--processes", type=Whole(), help="Processes that open records [default: all cores].")
-@opener_option
+@unsealing_option
 @spark_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("-o", "--out", type=_FILE, help="Write the JSON to this file.")
@@ -86,7 +86,7 @@ def run_analyzer(
     released = Collector(url=url, token=read_secret(token), max_batch_bytes=max_batch_bytes).fetch(found, batch)
     with chosen_tallier(engine, master, remote) as tallier, progress(1000, "Opening") as bar:
         answer = analyze(
-            released, found, ring, ledger=book, opened_before=OpenedBefore(opened or state_folder() / "opened"),
+            released, found, ring, ledger=book, opened_reports=OpenedReports(opened or state_folder() / "opened"),
             processes=processes or os.cpu_count() or 1, candidates=asked, tallier=tallier,
             watch=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip

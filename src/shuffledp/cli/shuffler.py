@@ -20,7 +20,7 @@ from shuffledp.cli.config import STORE, config_option
 from shuffledp.cli.download import max_batch_option
 from shuffledp.cli.output import OneLine, json_option, print_error, print_lines, show
 from shuffledp.cli.secrets import read_secret
-from shuffledp.cli.spark import chosen_openers, opener_option, spark_options
+from shuffledp.cli.spark import chosen_unsealers, spark_options, unsealing_option
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.core.digits import counted
@@ -106,7 +106,7 @@ def shuffler_group() -> None:
 @click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve metrics on this port; 0 for any free one.")
 @click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for metrics.")
 @click.option("--processes", type=click.IntRange(1), help="Processes that open reports [default: all cores].")
-@opener_option
+@unsealing_option
 @spark_options
 @click.option(
     "--access-log", is_flag=True, help="Log requests with addresses. Off by default, because it records who sent when."
@@ -144,8 +144,8 @@ def serve(
     ring = key_file.current()
     if len(next_keys) not in (1, len(agreed)):
         raise InvalidInput("give one --next-keys for all tasks, or one for each in their order.")
-    chosen = chosen_openers(engine, master, remote, processes=processes or os.cpu_count() or 1, limits=limits)
-    openers = click.get_current_context().with_resource(chosen)
+    chosen = chosen_unsealers(engine, master, remote, processes=processes or os.cpu_count() or 1, limits=limits)
+    unsealers = click.get_current_context().with_resource(chosen)
     passing = reached or pass_by  # tests stop a real shuffler at named points
     kept = open_store(store, reached=passing)
     watching = _witness(witness)
@@ -155,7 +155,7 @@ def serve(
             "earlier state."
         )
     shuffler = Shuffler(
-        store=kept, ring=ring, clock=time.time, opener=openers, admission=admission, witness=watching, reached=passing
+        store=kept, ring=ring, clock=time.time, unsealer=unsealers, admission=admission, witness=watching, reached=passing
     )  # fmt: skip
     files: dict[str, Callable[[], KeyList]] = {}
     lists: list[KeyList] = []

@@ -12,8 +12,8 @@ from shuffledp.engines.engine import Engine
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.spark import Spark
 from shuffledp.errors import InvalidInput
-from shuffledp.service.sealing.spark_unsealing import SparkFirst, SparkOpeners
-from shuffledp.service.sealing.unsealing import Openers
+from shuffledp.service.sealing.spark_unsealing import SparkFirst, SparkUnsealers
+from shuffledp.service.sealing.unsealing import Unsealers
 from shuffledp.service.shuffler.limits import Limits
 
 SPARK_OPTIONS: Final = [
@@ -26,7 +26,7 @@ SPARK_OPTIONS: Final = [
 ]
 
 
-opener_option: Final = click.option(
+unsealing_option: Final = click.option(
     "--engine",
     type=Choice(["processes", "spark"]),
     default="processes",
@@ -49,27 +49,27 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def chosen_tallier(engine: str, master: str | None, remote: str | None) -> Iterator[SparkOpeners | None]:
+def chosen_tallier(engine: str, master: str | None, remote: str | None) -> Iterator[SparkUnsealers | None]:
     """What opens records on Spark while this lasts; None for processes of this machine."""
     if engine != Spark.name:
         yield None
         return
     with session(master=master, remote=remote) as spark:
-        yield SparkOpeners(spark)
+        yield SparkUnsealers(spark)
 
 
 @contextmanager
-def chosen_openers(
+def chosen_unsealers(
     engine: str, master: str | None, remote: str | None, *, processes: int, limits: Limits
-) -> Iterator[Openers]:
+) -> Iterator[Unsealers]:
     """What opens the reports of a service while this lasts."""
     check_place(engine, master, remote)
     if engine != Spark.name:
-        yield Openers(processes, timeout=limits.helper_timeout)
+        yield Unsealers(processes, timeout=limits.helper_timeout)
         return
     with session(master=master, remote=remote) as spark:
         patience = limits.answer_timeout / 2  # so that there is time to open the reports here
-        yield SparkFirst(SparkOpeners(spark), processes, timeout=limits.helper_timeout, patience=patience)
+        yield SparkFirst(SparkUnsealers(spark), processes, timeout=limits.helper_timeout, patience=patience)
 
 
 @contextmanager

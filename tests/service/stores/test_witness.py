@@ -39,7 +39,7 @@ def serving(url: str, witness: Witness | None, reached: Callable[[Point], None] 
 
 
 def released(shuffler: Shuffler) -> Batch:
-    batch = shuffler.close(TASK.id, whatever_the_window=True)
+    batch = shuffler.close(TASK.id, ignore_window=True)
     assert isinstance(batch, Batch)
     return batch
 
@@ -172,7 +172,7 @@ def test_a_batch_that_cannot_be_witnessed_is_released_later(
     shuffler.accept(TASK.id, reports(60))
     with monkeypatch.context() as patch:
         patch.setattr("shuffledp.service.stores.witness.write_private", full)
-        for ask in (lambda: shuffler.close(TASK.id, whatever_the_window=True), shuffler.tick):
+        for ask in (lambda: shuffler.close(TASK.id, ignore_window=True), shuffler.tick):
             with pytest.raises(StoreUnavailable, match=r"cannot remember in .*witness how far .*: No space left"):
                 ask()
         (batch,) = shuffler.store.batches(TASK.id, "CLOSING")
@@ -269,7 +269,7 @@ def test_a_store_that_was_moved_is_not_served_beside_the_new_one(
             with pytest.raises(StoreUnavailable, match=r"was moved to .*new\.db"):
                 job()
         with pytest.raises(SetBack):
-            shuffler.close(TASK.id, whatever_the_window=True)
+            shuffler.close(TASK.id, ignore_window=True)
         assert [batch.state for batch in shuffler.store.history()] == ["OPEN"]
         shuffler.shut_down()
     with pytest.raises(SetBack, match=r"was moved to"):

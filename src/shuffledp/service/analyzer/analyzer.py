@@ -24,11 +24,11 @@ from shuffledp.results.balance import Balance
 from shuffledp.results.result import Provenance, Result
 from shuffledp.results.unit import CLIENT, REPORT
 from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
-from shuffledp.service.analyzer.opened_reports import OpenedBefore, Remembered, first_of_each
+from shuffledp.service.analyzer.opened_reports import OpenedOfTask, OpenedReports, first_of_each
 from shuffledp.service.sealing.keys import KeyRing
-from shuffledp.service.sealing.unsealing import Openers, Tallier
+from shuffledp.service.sealing.unsealing import Tallier, Unsealers
 from shuffledp.service.task import Task
-from shuffledp.service.wire.released_batch import Records, Released, Reports, key_ids, pieces, report_ids
+from shuffledp.service.wire.released_batch import Records, ReleasedBatch, Reports, key_ids, pieces, report_ids
 
 NO_BUDGET: Final = "No budget is kept: no ledger was given, so what else these people were asked is not counted."
 _WORTH_A_POOL: Final = 1 << 14
@@ -41,7 +41,7 @@ Watch = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedBatch:
     """What was in a batch.
 
     Attributes:
@@ -65,8 +65,8 @@ class Opened:
 
 
 def analyze(
-    batch: Released | bytes, task: Task, ring: KeyRing, *, ledger: Ledger | None = None,
-    opened_before: OpenedBefore | None = None, processes: int = 1, watch: Watch | None = None,
+    batch: ReleasedBatch | bytes, task: Task, ring: KeyRing, *, ledger: Ledger | None = None,
+    opened_reports: OpenedReports | None = None, processes: int = 1, watch: Watch | None = None,
     candidates: Sequence[str] | None = None, tallier: Tallier | None = None,
 ) -> Result:  # fmt: skip
     """What a batch says, about `candidates` if the plan takes any text; `watch` hears the share of reports that are opened.
@@ -77,11 +77,11 @@ def analyze(
     """
     task = replace(task, plan=task.plan.about(candidates))
     task.plan.check_memory()
-    batch = Released.of(batch) if isinstance(batch, bytes) else batch
+    batch = ReleasedBatch.of(batch) if isinstance(batch, bytes) else batch
     reports = _reports(batch, task, ring)
     _check_size(reports, task.plan)
     _check_keys(reports.messages, task.plan)
-    with contextlib.nullcontext() if opened_before is None else opened_before.of(task.id) as remembered:
+    with contextlib.nullcontext() if opened_reports is None else opened_reports.of(task.id) as remembered:
         fresh = _fresh(reports, batch.sha256, task.plan, remembered)
         balance = (
             None
@@ -95,14 +95,14 @@ def analyze(
 
 
 def open_batch(
-    batch: Released | bytes, task: Task, ring: KeyRing, *, processes: int = 1, watch: Watch | None = None
-) -> Opened:
+    batch: ReleasedBatch | bytes, task: Task, ring: KeyRing, *, processes: int = 1, watch: Watch | None = None
+) -> OpenedBatch:
     """Open every record of a batch and nothing else: no check of keys, repetitions or budget (`analyze` has them)."""
-    batch = Released.of(batch) if isinstance(batch, bytes) else batch
+    batch = ReleasedBatch.of(batch) if isinstance(batch, bytes) else batch
     return _open(_reports(batch, task, ring), task, ring, processes=processes, watch=watch)
 
 
-def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | None = None) -> Result:
+def result_of(opened: OpenedBatch, task: Task, *, digest: str, balance: Balance | None = None) -> Result:
     """What opened reports say; refused if fewer are valid than the guarantee relies on."""
     plan, n = task.plan, opened.valid
     if n < plan.guarantee.n:
@@ -122,7 +122,7 @@ def result_of(opened: Opened, task: Task, *, digest: str, balance: Balance | Non
 # Before anything is opened
 
 
-def _reports(batch: Released, task: Task, ring: KeyRing) -> Reports:
+def _reports(batch: ReleasedBatch, task: Task, ring: KeyRing) -> Reports:
     if ring.role != "analyzer":
         raise InvalidInput(f"these are keys of the {ring.role}. Give the analyzer's.")
     return batch.reports(task.plan.protocol.most_messages)
@@ -175,7 +175,7 @@ class _Fresh:
     before: int
 
 
-def _fresh(reports: Reports, digest: str, plan: Plan, remembered: Remembered | None) -> _Fresh:
+def _fresh(reports: Reports, digest: str, plan: Plan, remembered: OpenedOfTask | None) -> _Fresh:
     """The first of each record, unless it was opened in another batch."""
     ids = report_ids(reports.messages)
     places = first_of_each(ids)
@@ -212,15 +212,15 @@ def _fresh(reports: Reports, digest: str, plan: Plan, remembered: Remembered | N
 def _open(
     reports: Reports, task: Task, ring: KeyRing, *, only: NDArray[np.bool_] | None = None, processes: int,
     watch: Watch | None, tallier: Tallier | None = None,
-) -> Opened:  # fmt: skip
+) -> OpenedBatch:  # fmt: skip
     """Open records, each by itself: a bad one is counted and harms no other."""
     records = reports.messages
     wanted = len(records) if only is None else int(only.sum())
     found: Counter[int | Outcome] = Counter()
     done = 0
-    with Openers(processes if wanted >= _WORTH_A_POOL else 1) as openers:
+    with Unsealers(processes if wanted >= _WORTH_A_POOL else 1) as unsealers:
         for some in pieces(records, only, _AT_ONCE if tallier is None else _ON_A_CLUSTER):
-            for tally in (tallier or openers).tallies(some, ring, task.id, task.plan.protocol.alphabet):
+            for tally in (tallier or unsealers).tallies(some, ring, task.id, task.plan.protocol.alphabet):
                 found.update(tally)
                 done += tally.total()
                 if watch is not None:
@@ -234,10 +234,10 @@ def _open(
             rejected[what] = often
     if wanted < len(records):
         rejected[Outcome.REPORT_REPLAYED] = len(records) - wanted
-    return Opened(received=reports.number, counts=Counts(counts), rejected=rejected, extra=reports.extra)
+    return OpenedBatch(received=reports.number, counts=Counts(counts), rejected=rejected, extra=reports.extra)
 
 
-def _messages(opened: Opened, plan: Plan) -> tuple[str, ...]:
+def _messages(opened: OpenedBatch, plan: Plan) -> tuple[str, ...]:
     """What is relied on if users send several messages."""
     if plan.protocol.most_messages == 1:
         return ()
@@ -248,7 +248,7 @@ def _messages(opened: Opened, plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _too_few_valid(opened: Opened, needed: int, *, booked: bool) -> str:
+def _too_few_valid(opened: OpenedBatch, needed: int, *, booked: bool) -> str:
     reasons = ", ".join(f"{often:,} {reason}" for reason, often in sorted(opened.rejected.items()))
     return (
         f"only {opened.valid:,} of the {opened.received:,} reports received are valid, and the guarantee relies on "

@@ -15,7 +15,7 @@ from shuffledp.service.wire.address import checked
 from shuffledp.service.wire.bundle import COUNT
 from shuffledp.service.wire.exchange import ANSWER_SECONDS, SHORT, Answer, Peer, TooLong, done
 from shuffledp.service.wire.record import SEALED, record_length
-from shuffledp.service.wire.released_batch import Released, pieces
+from shuffledp.service.wire.released_batch import ReleasedBatch, pieces
 
 MAX_BATCH_BYTES: Final = 1 << 30
 """Of a batch, unless told: 15 million messages."""
@@ -94,14 +94,14 @@ class Collector:
             raise _other_number(announced)
         return pieces(content.records(length))
 
-    def fetch(self, task: Task, batch: int | None = None) -> Released:
+    def fetch(self, task: Task, batch: int | None = None) -> ReleasedBatch:
         """A released batch, by default the latest: what was announced, in number and hash.
 
         It goes through a temporary file without a name (in TMPDIR), so that it need not fit into memory.
         """
         return self.download(task, self.announced(task, batch))
 
-    def download(self, task: Task, announced: AnnouncedBatch) -> Released:
+    def download(self, task: Task, announced: AnnouncedBatch) -> ReleasedBatch:
         """A batch that was announced, as the analyzer opens it."""
         several = task.plan.protocol.most_messages
         most = announced.reports * several * SEALED + (COUNT if several > 1 else 0)
@@ -128,7 +128,7 @@ class Collector:
             raise InvalidInput(f"the shuffler announces several batches of the number {batch}. Ask its operator why.")
         return wanted[-1]
 
-    def _download(self, announced: AnnouncedBatch, shortest: int, *, most: int) -> Released:
+    def _download(self, announced: AnnouncedBatch, shortest: int, *, most: int) -> ReleasedBatch:
         if announced.reports * shortest > self.max_batch_bytes:
             raise self._too_large(announced)
         digest = hashlib.sha256()
@@ -149,7 +149,7 @@ class Collector:
                 file.flush()
             if digest.hexdigest() != announced.sha256:
                 raise InvalidInput("the batch does not match its hash. Fetch it again.")
-            return Released.mapped(file, announced.sha256)
+            return ReleasedBatch.mapped(file, announced.sha256)
 
     async def _fetched(self, batch: int, keep: Callable[[bytes], None], most: int) -> Answer:
         async with Peer(self.url, self.token) as peer:

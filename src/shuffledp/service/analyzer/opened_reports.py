@@ -26,14 +26,14 @@ def first_of_each(ids: Ids) -> NDArray[np.int64]:
     return order[new]
 
 
-class OpenedBefore:
+class OpenedReports:
     """A folder of what was opened, for any number of tasks; only its owner can read it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextlib.contextmanager
-    def of(self, task_id: str) -> Iterator["Remembered"]:
+    def of(self, task_id: str) -> Iterator["OpenedOfTask"]:
         """What was opened of one task. Only one analysis of a task at a time: two could both open the same report."""
         folder = self._folder / task_id
         with contextlib.ExitStack() as turn:
@@ -43,11 +43,11 @@ class OpenedBefore:
                 turn.enter_context(alone(folder / "lock"))
             except OSError as error:
                 raise _unusable(folder, error) from None
-            yield Remembered(folder)
+            yield OpenedOfTask(folder)
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class OpenedOfTask:
     """What was opened of one task, batch by batch."""
 
     folder: Path

@@ -22,7 +22,7 @@ from shuffledp.core.dumps import forbid_core_dumps
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.service.sealing.keys import KeyRing, PrivateKey, Role, State
-from shuffledp.service.sealing.unsealing import LOG, Opener, Openers, open_here, tally_here
+from shuffledp.service.sealing.unsealing import LOG, Unsealer, Unsealers, tally_here, unseal_here
 from shuffledp.service.wire.record import key_id_of
 
 _AT_ONCE: Final = 1 << 19
@@ -39,7 +39,7 @@ _PAUSE: Final = 60.0
 _Secrets = tuple[Role, list[tuple[int, State, bytes]]]
 
 
-class SparkOpeners:
+class SparkUnsealers:
     """Tasks of Spark that open records.
 
     Args:
@@ -76,7 +76,7 @@ class SparkOpeners:
             yield tally
 
 
-class SparkFirst(Openers):
+class SparkFirst(Unsealers):
     """For a service: many reports are opened on Spark, few of them by processes of this machine.
 
     Spark is dispensable: if it fails, or does not answer in time, the reports are opened here, and it is left alone for a while.
@@ -90,7 +90,7 @@ class SparkFirst(Openers):
     """
 
     def __init__(
-        self, spark: Opener, processes: int, *, patience: float, timeout: float = 10.0,
+        self, spark: Unsealer, processes: int, *, patience: float, timeout: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         super().__init__(processes, timeout=timeout, clock=clock)
@@ -149,7 +149,7 @@ def _ring(secrets: _Secrets) -> KeyRing:
 
 
 def _opened(secrets: _Secrets, task_id: str, hop: int, piece: bytes) -> bytes:
-    return pickle.dumps(open_here(pickle.loads(piece), _ring(secrets), task_id, hop))  # noqa: S301 - our own driver's
+    return pickle.dumps(unseal_here(pickle.loads(piece), _ring(secrets), task_id, hop))  # noqa: S301 - our own driver's
 
 
 def _tallied(secrets: _Secrets, task_id: str, size: int, pieces: Iterator[bytes]) -> Iterator[Found | Noted]:

@@ -26,7 +26,7 @@ from shuffledp.service.sealing.hpke import unseal
 from shuffledp.service.sealing.keys import KeyRing, PrivateKey, Role, State
 from shuffledp.service.wire.record import decode_message
 
-Opener = Callable[[Sequence[bytes], KeyRing, str, int], list[bytes | Outcome]]
+Unsealer = Callable[[Sequence[bytes], KeyRing, str, int], list[bytes | Outcome]]
 WORTH_ASKING: Final = 128
 """Records that are worth asking other processes for."""
 _MOST: Final = 512
@@ -49,7 +49,7 @@ class Tallier(Protocol):
         ...
 
 
-def open_here(records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Outcome]:
+def unseal_here(records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Outcome]:
     """Open records one after the other in this process; each fails by itself."""
     return [unseal(record, ring, task_id, hop=hop) for record in records]
 
@@ -57,13 +57,13 @@ def open_here(records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -
 def tally_here(records: Sequence[bytes], ring: KeyRing, task_id: str, size: int) -> Counter[int | Outcome]:
     """How often each message is in the analyzer's records, and each reason why there is none."""
     found: Counter[int | Outcome] = Counter()
-    for opened in open_here(records, ring, task_id, 1):
+    for opened in unseal_here(records, ring, task_id, 1):
         message = decode_message(opened, size) if isinstance(opened, bytes) else opened
         found[Outcome.OUT_OF_DOMAIN if message is None else message] += 1
     return found
 
 
-class Openers:
+class Unsealers:
     """Processes that open records: started when first needed, and dispensable.
 
     A helper that cannot start, dies, or does not answer in time costs time and nothing else: all are killed, what they have not
@@ -90,7 +90,7 @@ class Openers:
 
     def __call__(self, records: Sequence[bytes], ring: KeyRing, task_id: str, hop: int) -> list[bytes | Outcome]:
         """The plaintext of each record, or why there is none."""
-        parts = self._parts(partial(open_here, task_id=task_id, hop=hop), records, ring)
+        parts = self._parts(partial(unseal_here, task_id=task_id, hop=hop), records, ring)
         return [opened for part in parts for opened in part]
 
     def tallies(

@@ -1,4 +1,4 @@
-"""Connections that cannot be used to hold memory or places: little besides bodies, and a deadline for every state but one.
+"""Connections that cannot be used to hold memory or slots: little besides bodies, and a deadline for every state but one.
 
 That one is being answered, which the service bounds itself. The TLS handshake has a deadline of asyncio's own (a minute).
 """
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from shuffledp.service.shuffler.connection_slots import Places
+from shuffledp.service.shuffler.connection_slots import ConnectionSlots
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.problem import MEDIA_TYPE, HttpProblem
 from shuffledp.service.shuffler.rate_limit import network
@@ -32,9 +32,9 @@ class Connection(HttpToolsProtocol):
         sender: whose connection it is, for the shares of each.
     """
 
-    def __init__(self, *values: Any, limits: Limits, places: Places, **more: Any) -> None:
+    def __init__(self, *values: Any, limits: Limits, slots: ConnectionSlots, **more: Any) -> None:
         super().__init__(*values, **more)
-        self._limits, self._places = limits, places
+        self._limits, self._slots = limits, slots
         self._service = self.app
         self._running: RequestResponseCycle | None = None
         self._requests = self._overhead = self._head = self._answering = 0
@@ -45,14 +45,14 @@ class Connection(HttpToolsProtocol):
         self._alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Take a place, and start the deadline for the first request."""
+        """Take a slot, and start the deadline for the first request."""
         super().connection_made(transport)
         self.sender = "" if self.client is None else network(self.client[0])
-        self._places.arrive(self)
+        self._slots.arrive(self)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wake every request that still waits for its body or its turn; one that is being answered keeps its place."""
+        """Wake every request that still waits for its body or its turn; one that is being answered keeps its slot."""
         if self._alarm is not None:
             self._alarm.cancel()
         for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):  # uvicorn tells only the last one
@@ -63,7 +63,7 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
         self._lost = True
         if not self._answering:
-            self._places.leave(self)
+            self._slots.leave(self)
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser, never more than may be overhead at once; refuse what is more than a request needs besides its body."""
@@ -108,20 +108,20 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Choose who answers: the service, or a refusal if there are too many connections."""
         self._in_head, self._in_body = False, True
-        self.app = self._answer if self._places.seated(self) else _full
+        self.app = self._answer if self._slots.has_slot(self) else _full
         super().on_headers_complete()
         if len(self.pipeline) > PIPELINE:
             raise ValueError("too many requests at once")  # to the parser, which stops
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
-        """Let the service answer. A client that does not wait for that has its place until then all the same."""
+        """Let the service answer. A client that does not wait for that keeps its slot until then all the same."""
         self._answering += 1
         try:
             await self._service(scope, receive, send)
         finally:
             self._answering -= 1
             if self._lost and not self._answering:
-                self._places.leave(self)
+                self._slots.leave(self)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle

@@ -1,19 +1,19 @@
-"""The connections of a server: so many at the same time, shared between those who connect.
+"""How many connections a server has at the same time, shared between those who connect.
 
-When all places are taken, whoever has most loses the connection that has been waiting for its client for longest. So connections
+When all slots are taken, whoever has most loses the connection that has been waiting for its client for longest. So connections
 from one address, however many and silent, keep nobody from connecting from another.
 """
 
 from typing import Final, Protocol
 
-from shuffledp.service.shuffler.fair_shares import Shares
+from shuffledp.service.shuffler.fair_shares import FairShares
 
 SURPLUS: Final = 50
-"""Connections without a place that are told so; others are hung up on at once."""
+"""Connections without a slot that are answered with a refusal; the connections beyond these are closed at once."""
 
 
-class Guest(Protocol):
-    """A connection that takes a place."""
+class SlotHolder(Protocol):
+    """A connection that takes a slot."""
 
     @property
     def sender(self) -> str:
@@ -29,42 +29,42 @@ class Guest(Protocol):
         ...
 
 
-class Places:
-    """Places for connections.
+class ConnectionSlots:
+    """Slots for connections.
 
     Args:
         most: how many; None is no limit.
     """
 
     def __init__(self, most: int | None) -> None:
-        self._room = Shares(most)
-        self._seated: dict[str, set[Guest]] = {}
-        self._surplus: set[Guest] = set()
+        self._room = FairShares(most)
+        self._held: dict[str, set[SlotHolder]] = {}
+        self._surplus: set[SlotHolder] = set()
 
-    def arrive(self, guest: Guest) -> None:
-        """Seat a connection; without a place it may stay to be told so, unless there are too many of those."""
-        if self.seated(guest):
+    def arrive(self, holder: SlotHolder) -> None:
+        """Give a connection a slot; without one it stays until it is refused, unless too many are waiting for that."""
+        if self.has_slot(holder):
             return
         if len(self._surplus) < SURPLUS:
-            self._surplus.add(guest)
+            self._surplus.add(holder)
         else:
-            guest.hang_up()
+            holder.hang_up()
 
-    def seated(self, guest: Guest) -> bool:
-        """Whether a connection has a place, or gets one now."""
-        if guest in self._seated.get(guest.sender, ()):
+    def has_slot(self, holder: SlotHolder) -> bool:
+        """Whether a connection has a slot, or gets one now."""
+        if holder in self._held.get(holder.sender, ()):
             return True
-        if self._room.lack(1) and not self._clear(self._room.giving_way(guest.sender, 1), guest.sender):
+        if self._room.lack(1) and not self._clear(self._room.giving_way(holder.sender, 1), holder.sender):
             return False
-        self._surplus.discard(guest)
-        self._room.take(guest.sender, 1)
-        self._seated.setdefault(guest.sender, set()).add(guest)
+        self._surplus.discard(holder)
+        self._room.take(holder.sender, 1)
+        self._held.setdefault(holder.sender, set()).add(holder)
         return True
 
     def _clear(self, sender: str, wanted_by: str) -> bool:
-        """Free a place of a sender that has more than the one that wants it."""
-        guests = self._seated.get(sender, set()) if sender != wanted_by else set()
-        silent = {guest: since for guest in guests if (since := guest.silent_since()) is not None}
+        """Free a slot of a sender that has more than the one that wants it."""
+        holders = self._held.get(sender, set()) if sender != wanted_by else set()
+        silent = {holder: since for holder in holders if (since := holder.silent_since()) is not None}
         if not silent:
             return False
         longest = min(silent, key=silent.__getitem__)
@@ -72,12 +72,12 @@ class Places:
         longest.hang_up()
         return True
 
-    def leave(self, guest: Guest) -> None:
+    def leave(self, holder: SlotHolder) -> None:
         """A connection is over, or as good as over."""
-        self._surplus.discard(guest)
-        guests = self._seated.get(guest.sender, set())
-        if guest in guests:
-            guests.remove(guest)
-            self._room.give_back(guest.sender, 1)
-        if not guests:
-            self._seated.pop(guest.sender, None)
+        self._surplus.discard(holder)
+        holders = self._held.get(holder.sender, set())
+        if holder in holders:
+            holders.remove(holder)
+            self._room.give_back(holder.sender, 1)
+        if not holders:
+            self._held.pop(holder.sender, None)

@@ -6,7 +6,7 @@ A sender alone may have all of it. Senders are the names of `rate_limit.network`
 from collections import Counter
 
 
-class Shares:
+class FairShares:
     """How much of one thing each sender has.
 
     Attributes:

@@ -26,18 +26,18 @@ from starlette.routing import Route
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.service.sealing.keys import KeyList, KeyRing
-from shuffledp.service.sealing.unsealing import Openers
-from shuffledp.service.shuffler.key_rotation import Renewal
+from shuffledp.service.sealing.unsealing import Unsealers
+from shuffledp.service.shuffler.key_rotation import KeyRotation
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.metrics import CONTENT_TYPE, Metrics
 from shuffledp.service.shuffler.problem import HttpProblem
-from shuffledp.service.shuffler.rate_limit import Rate, network
+from shuffledp.service.shuffler.rate_limit import RateLimit, network
 from shuffledp.service.shuffler.readiness import Readiness
-from shuffledp.service.shuffler.shared_rate import Turns
+from shuffledp.service.shuffler.shared_rate import SharedRate
 from shuffledp.service.shuffler.shuffler import Shuffler
-from shuffledp.service.shuffler.upload_memory import Arrivals, Arriving
-from shuffledp.service.shuffler.upload_queue import Crowded
-from shuffledp.service.shuffler.write_queue import Commits, NotWritten, told
+from shuffledp.service.shuffler.upload_memory import ArrivingUpload, UploadMemory
+from shuffledp.service.shuffler.upload_queue import TooManyWaiting
+from shuffledp.service.shuffler.write_queue import NotWritten, WriteQueue, loggable
 from shuffledp.service.stores.batch import Batch
 from shuffledp.service.stores.store import StoreUnavailable
 from shuffledp.service.wire.record import split
@@ -95,17 +95,17 @@ class Service:
                 "Raise --max-upload-bytes."
             )
         rate, each, window = self._limits.rate, self._limits.rate_per_address, self._limits.rate_window
-        self._turns = None if rate is None else Turns(rate, window, self._limits.max_waiting_uploads, clock)
-        self._rate_per_address = None if each is None else Rate(each, window, clock)
-        self._arrivals = Arrivals(self._limits.max_incoming_bytes, clock)
-        self._commits = Commits(shuffler, self._limits)
+        self._shared_rate = None if rate is None else SharedRate(rate, window, self._limits.max_waiting_uploads, clock)
+        self._rate_per_address = None if each is None else RateLimit(each, window, clock)
+        self._upload_memory = UploadMemory(self._limits.max_incoming_bytes, clock)
+        self._write_queue = WriteQueue(shuffler, self._limits)
         self._releaser, self._reader = shuffler.twin(), shuffler.twin()
         self._releasing, self._reading = (
             ThreadPoolExecutor(max_workers=1, thread_name_prefix=name) for name in ("releasing", "reading")
         )
-        self._metrics = Metrics(self._reader, lambda: self._commits.waiting.reports)
-        self._readiness = Readiness(self._commits, shuffler, self._limits)
-        self._renewal = Renewal(shuffler, keys, next_keys)
+        self._metrics = Metrics(self._reader, lambda: self._write_queue.waiting.reports)
+        self._readiness = Readiness(self._write_queue, shuffler, self._limits)
+        self._key_rotation = KeyRotation(shuffler, keys, next_keys)
         self._draining = self._gave_up = False
         self._answers: set[asyncio.Task[Any] | None] = set()
 
@@ -146,21 +146,23 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        writing = asyncio.create_task(self._commits.run())
-        beside = [asyncio.create_task(job()) for job in (self._commits.watch, self._let_time_pass, self._follow_keys)]
+        writing = asyncio.create_task(self._write_queue.run())
+        beside = [
+            asyncio.create_task(job()) for job in (self._write_queue.watch, self._let_time_pass, self._follow_keys)
+        ]
         try:
             yield
         finally:
             self.drain()
             for job in beside:
                 job.cancel()
-            self._commits.stop()
+            self._write_queue.stop()
             await self._end(writing)
 
     async def _end(self, writing: "asyncio.Task[None]") -> None:
         """Let go of everything that does not hang."""
         closing = [
-            self._commits.write(self._shuffler.store.close),
+            self._write_queue.write(self._shuffler.store.close),
             self._release(self._releaser.store.close),
             self._read(self._reader.store.close),
         ]
@@ -170,9 +172,9 @@ class Service:
                 await asyncio.gather(*closing, return_exceptions=True)
         except TimeoutError:
             LOG.error("the store did not finish in time. What was acknowledged is on disk.")
-        if isinstance(self._shuffler.opener, Openers):
-            await asyncio.to_thread(self._shuffler.opener.close)
-        self._commits.close()
+        if isinstance(self._shuffler.unsealer, Unsealers):
+            await asyncio.to_thread(self._shuffler.unsealer.close)
+        self._write_queue.close()
         for threads in (self._releasing, self._reading):
             threads.shutdown(wait=False, cancel_futures=True)
 
@@ -221,7 +223,7 @@ class Service:
         else:
             title = "something failed in the shuffler; its log says what"
         if not isinstance(error, StoreUnavailable | NotWritten | TimeoutError):  # the others are in the log already
-            LOG.error("a request failed: %s", told(error))
+            LOG.error("a request failed: %s", loggable(error))
         return HttpProblem(503, "unavailable", title, retry_after=1)
 
     async def _read(self, job: Callable[..., T], *values: Any) -> T:
@@ -253,13 +255,13 @@ class Service:
             await self._turn(sender, len(records))
         accepted = 0
         try:
-            outcomes = await self._commits.add(task_id, window, records, sender)
+            outcomes = await self._write_queue.add(task_id, window, records, sender)
             accepted = outcomes.count(Outcome.ACCEPTED)
-        except Crowded:
-            raise _crowded() from None
+        except TooManyWaiting:
+            raise _too_many_waiting() from None
         finally:
-            if self._turns is not None:  # one sender's garbage must not use up the others' share
-                self._turns.give_back(len(records) - accepted)
+            if self._shared_rate is not None:  # one sender's garbage must not use up the others' share
+                self._shared_rate.give_back(len(records) - accepted)
         return JSONResponse({"outcomes": outcomes})
 
     def _declared(self, request: Request) -> int | None:
@@ -273,7 +275,9 @@ class Service:
     @property
     def _most_reports(self) -> float:
         """Reports in one upload that the rates allow."""
-        return min((rate.most for rate in (self._turns, self._rate_per_address) if rate is not None), default=math.inf)
+        return min(
+            (rate.most for rate in (self._shared_rate, self._rate_per_address) if rate is not None), default=math.inf
+        )
 
     def _charge(self, sender: str, declared: int | None, length: int) -> int:
         """Charge a sender for what it is about to send, good or bad, or all that it may send if it does not say how much."""
@@ -300,19 +304,19 @@ class Service:
 
     async def _turn(self, sender: str, reports: int) -> None:
         """Wait until it is this sender's turn, if there is a rate for everybody."""
-        if self._turns is not None:
+        if self._shared_rate is not None:
             try:
-                await self._turns.take(sender, reports, self._limits.turn_timeout)
-            except Crowded:
-                raise _crowded() from None
+                await self._shared_rate.take(sender, reports, self._limits.turn_timeout)
+            except TooManyWaiting:
+                raise _too_many_waiting() from None
             except TimeoutError:
-                raise _too_often(min(self._limits.rate_window, self._turns.wait(reports))) from None
+                raise _too_often(min(self._limits.rate_window, self._shared_rate.wait(reports))) from None
 
     @contextlib.contextmanager
-    def _arriving(self, sender: str) -> Iterator[Arriving]:
+    def _arriving(self, sender: str) -> Iterator[ArrivingUpload]:
         """An upload until it can be written down; it is refused if it has to make room for others."""
         me = asyncio.current_task()
-        with self._arrivals.upload(sender, lambda: None if me is None else me.cancel()) as arriving:
+        with self._upload_memory.upload(sender, lambda: None if me is None else me.cancel()) as arriving:
             try:
                 yield arriving
             except asyncio.CancelledError:
@@ -321,7 +325,7 @@ class Service:
                 me.uncancel()
                 raise _no_room() from None
 
-    async def _records(self, request: Request, arriving: Arriving, length: int) -> list[bytes]:
+    async def _records(self, request: Request, arriving: ArrivingUpload, length: int) -> list[bytes]:
         """The reports of an upload, once all have arrived."""
         most, most_reports = self._limits.max_upload_bytes, self._most_reports
         async for part in request.stream():  # the connection has a deadline for this
@@ -330,7 +334,7 @@ class Service:
                 raise _too_large(most)
             if size > length * most_reports:
                 raise _too_many(int(most_reports))
-            if not self._arrivals.add(arriving, part):
+            if not self._upload_memory.add(arriving, part):
                 raise _no_room()
         if self._draining:
             raise _stopping()
@@ -359,7 +363,7 @@ class Service:
     async def _close(self, request: Request) -> Response:
         self._only(request, self._tokens.operator)
         task_id = self._known(request)
-        found = await self._release(lambda: self._releaser.close(task_id, whatever_the_window=True))
+        found = await self._release(lambda: self._releaser.close(task_id, ignore_window=True))
         if isinstance(found, Batch):
             self._ended(found)
             self._shuffler.reached("release: about to answer")
@@ -426,8 +430,8 @@ class Service:
             try:
                 ended = await self._release(self._releaser.tick)
             except Exception as error:  # the next tick tries again
-                if told(error) != trouble:  # logged once, not every second
-                    trouble = told(error)
+                if loggable(error) != trouble:  # logged once, not every second
+                    trouble = loggable(error)
                     LOG.error("batches that are due are delayed: %s", trouble)
                 continue
             trouble = ""
@@ -439,7 +443,7 @@ class Service:
         while True:
             await asyncio.sleep(self._limits.tick_interval)
             with contextlib.suppress(TimeoutError):
-                bad = await self._read(self._renewal.renew)
+                bad = await self._read(self._key_rotation.reload)
                 self._metrics.refused.update({"bad_key_file": bad} if bad else {})
 
     def _ended(self, batch: Batch) -> None:
@@ -475,7 +479,7 @@ def _no_room() -> HttpProblem:
     return HttpProblem(429, "busy", words, retry_after=1)
 
 
-def _crowded() -> HttpProblem:
+def _too_many_waiting() -> HttpProblem:
     return HttpProblem(429, "busy", "too many reports are waiting", retry_after=1)
 
 

@@ -11,7 +11,7 @@ from shuffledp.service.shuffler.shuffler import Shuffler
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 
 
-class Renewal:
+class KeyRotation:
     """Where a shuffler's keys come from; those of `next_keys` are by task."""
 
     def __init__(
@@ -19,11 +19,11 @@ class Renewal:
     ) -> None:
         self._shuffler, self._keys, self._next_keys = shuffler, keys, next_keys
 
-    def renew(self) -> int:
+    def reload(self) -> int:
         """Use the current keys; returns how many files are damaged or gone, whose previous keys stay in use."""
-        jobs = [lambda task_id=task_id: self._renew_next(task_id) for task_id in self._next_keys]
+        jobs = [lambda task_id=task_id: self._reload_next(task_id) for task_id in self._next_keys]
         bad = 0
-        for job in [*jobs, self._renew_own]:
+        for job in [*jobs, self._reload_own]:
             try:
                 job()
             except InvalidInput as error:
@@ -31,13 +31,13 @@ class Renewal:
                 LOG.error("still using the previous keys: %s", error)
         return bad
 
-    def _renew_next(self, task_id: str) -> None:
+    def _reload_next(self, task_id: str) -> None:
         found = self._next_keys[task_id]()
         if task_id in self._shuffler.tasks and found is not self._shuffler.next_keys(task_id):
             self._shuffler.seal_to(task_id, found)
             LOG.info("new next keys: %s", _states(found))
 
-    def _renew_own(self) -> None:
+    def _reload_own(self) -> None:
         ring = self._shuffler.ring if self._keys is None else self._keys()
         if ring is not self._shuffler.ring:
             self._shuffler.ring = ring

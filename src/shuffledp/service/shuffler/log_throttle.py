@@ -23,7 +23,7 @@ class _Kind:
     last: str = ""
 
 
-class Repeated(logging.Filter):
+class LogThrottle(logging.Filter):
     """Lets warnings and errors of one kind pass a number of times in a period: whoever causes many must not fill a disk.
 
     A kind is a message and the texts in it, whatever its numbers are.
@@ -75,13 +75,13 @@ def _more(count: int) -> str:
 
 
 @contextmanager
-def limited(repeated: Repeated) -> Iterator[None]:
+def throttled(throttle: LogThrottle) -> Iterator[None]:
     """Limit the logs of a server meanwhile."""
     logs = [logging.getLogger(name) for name in NAMES]
     for log in logs:
-        log.addFilter(repeated)
+        log.addFilter(throttle)
     try:
         yield
     finally:
         for log in logs:
-            log.removeFilter(repeated)
+            log.removeFilter(throttle)

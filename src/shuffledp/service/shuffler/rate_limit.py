@@ -9,7 +9,7 @@ from typing import Final
 _BUCKETS: Final = 100_000
 
 
-class Rate:
+class RateLimit:
     """A number of reports per second for each name: as many as it allows in its window may come at once, and no more.
 
     Attributes:

@@ -7,7 +7,7 @@ from typing import Final
 
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler
-from shuffledp.service.shuffler.write_queue import Commits, told
+from shuffledp.service.shuffler.write_queue import WriteQueue, loggable
 from shuffledp.service.stores.store import StoreUnavailable
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
@@ -24,17 +24,17 @@ class Readiness:
         limits: of the shuffler.
     """
 
-    def __init__(self, commits: Commits, shuffler: Shuffler, limits: Limits) -> None:
-        self._commits, self._shuffler, self._limits = commits, shuffler, limits
+    def __init__(self, write_queue: WriteQueue, shuffler: Shuffler, limits: Limits) -> None:
+        self._write_queue, self._shuffler, self._limits = write_queue, shuffler, limits
         self._length = max(map(shuffler.upload_length, shuffler.tasks), default=1)
         self._checking: asyncio.Task[list[str]] | None = None
         self._until = 0.0
 
     async def wrong(self) -> list[str]:
         """What is wrong now; nothing if all is well."""
-        oldest, most = self._commits.oldest(), self._limits.ready_wait
+        oldest, most = self._write_queue.oldest(), self._limits.ready_wait
         waits = [f"an upload has waited for {oldest:.0f} s, more than {most:g} s"] if oldest > most else []
-        if self._commits.waiting.crowded(self._length):
+        if self._write_queue.waiting.crowded(self._length):
             waits.append("too many reports are waiting to be written")
         if self._checking is None or (self._checking.done() and time.monotonic() >= self._until):
             self._checking = asyncio.create_task(self._check())
@@ -46,7 +46,7 @@ class Readiness:
 
     async def _check(self) -> list[str]:
         try:
-            return await self._commits.write(self._look)
+            return await self._write_queue.write(self._look)
         finally:
             self._until = time.monotonic() + _FRESH
 
@@ -55,7 +55,7 @@ class Readiness:
             self._shuffler.check()
             free = self._shuffler.store.free_bytes()
         except (StoreUnavailable, OSError) as error:  # anybody may ask; only the log names files
-            LOG.error("not ready: %s", told(error))
+            LOG.error("not ready: %s", loggable(error))
             return ["the store cannot be written to"]
         least = self._limits.ready_free_bytes
         short = free is not None and free < least

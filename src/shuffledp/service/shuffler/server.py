@@ -16,10 +16,10 @@ import uvicorn
 
 from shuffledp.errors import InvalidInput
 from shuffledp.service.shuffler.connection import Connection
-from shuffledp.service.shuffler.connection_slots import Places
+from shuffledp.service.shuffler.connection_slots import ConnectionSlots
 from shuffledp.service.shuffler.http import Service
 from shuffledp.service.shuffler.limits import Limits
-from shuffledp.service.shuffler.log_throttle import PERIOD, Repeated, limited
+from shuffledp.service.shuffler.log_throttle import PERIOD, LogThrottle, throttled
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 _ANSWER, _HANG_UP, _CANCEL = 0.5, 0.6, 0.7
@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
         except OSError:
             raise InvalidInput("cannot use the TLS certificate and key. Give a matching pair of PEM files.") from None
         super().__init__(config)
-        self._service, self._limits, self._repeated = service, limits, Repeated(limits.log_lines)
+        self._service, self._limits, self._throttle = service, limits, LogThrottle(limits.log_lines)
 
     def listen(self, public: socket.socket, metrics: socket.socket | None = None) -> None:
         """Serve until a signal arrives."""
@@ -57,13 +57,13 @@ class Server(uvicorn.Server):
             runner.run(self._listen(public, metrics))
 
     async def _listen(self, public: socket.socket, metrics: socket.socket | None) -> None:
-        with limited(self._repeated):
+        with throttled(self._throttle):
             await self._serve_both(public, metrics)
 
     async def _serve_both(self, public: socket.socket, metrics: socket.socket | None) -> None:
         beside = _Beside(_config(self._service.metrics_app(), self._limits, connections=100, lifespan="off"))
         jobs = [asyncio.create_task(beside.serve(sockets=[metrics]))] if metrics is not None else []
-        summing_up = asyncio.create_task(_sum_up(self._repeated))
+        summing_up = asyncio.create_task(_sum_up(self._throttle))
         try:
             await self.serve(sockets=[public])
         finally:
@@ -85,7 +85,7 @@ class Server(uvicorn.Server):
         self._service.drain()
         loop.call_later(_ANSWER * grace, self._give_up)
         await super().shutdown(sockets)
-        self._repeated.sum_up()  # here, because the signal ends the process as soon as the server is done
+        self._throttle.sum_up()  # here, because the signal ends the process as soon as the server is done
 
     def _give_up(self) -> None:
         """Answer all pending requests; a while later, hang up on clients that have not read their answers."""
@@ -98,11 +98,11 @@ class Server(uvicorn.Server):
                 connection.hang_up()
 
 
-async def _sum_up(repeated: Repeated) -> None:
+async def _sum_up(throttle: LogThrottle) -> None:
     """Say now and then what the log did not show."""
     while True:
         await asyncio.sleep(PERIOD)
-        repeated.sum_up()
+        throttle.sum_up()
 
 
 class _Beside(uvicorn.Server):
@@ -114,7 +114,7 @@ class _Beside(uvicorn.Server):
 
 
 def _config(app: Any, limits: Limits, *, connections: int, **more: Any) -> uvicorn.Config:
-    connection: Any = partial(Connection, limits=limits, places=Places(connections))
+    connection: Any = partial(Connection, limits=limits, slots=ConnectionSlots(connections))
     more["timeout_keep_alive"] = limits.idle_timeout
     return uvicorn.Config(
         app, http=connection, ws="none", log_level="warning", server_header=False, proxy_headers=False, **more

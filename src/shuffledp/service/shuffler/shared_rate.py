@@ -4,9 +4,9 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-from shuffledp.service.shuffler.fair_shares import Shares
-from shuffledp.service.shuffler.rate_limit import Rate
-from shuffledp.service.shuffler.upload_queue import Crowded
+from shuffledp.service.shuffler.fair_shares import FairShares
+from shuffledp.service.shuffler.rate_limit import RateLimit
+from shuffledp.service.shuffler.upload_queue import TooManyWaiting
 
 
 class Turn:
@@ -23,7 +23,7 @@ class Turn:
         self.over = asyncio.Event()
 
 
-class Turns:
+class SharedRate:
     """A number of reports per second for all senders together.
 
     Those who wait get the same number of reports each, one after the other: a sender of many waits for its own, and makes
@@ -40,9 +40,9 @@ class Turns:
     """
 
     def __init__(self, per_second: float, window: float, waiting: int, clock: Callable[[], float]) -> None:
-        self._rate, self._per_second = Rate(per_second, window, clock), per_second
+        self._rate, self._per_second = RateLimit(per_second, window, clock), per_second
         self.most = self._rate.most
-        self._room = Shares(waiting)
+        self._room = FairShares(waiting)
         self._waiting: OrderedDict[str, deque[Turn]] = OrderedDict()
         self._reports = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -51,7 +51,7 @@ class Turns:
         """Wait for a turn.
 
         Raises:
-            Crowded: too many uploads are waiting.
+            TooManyWaiting: too many uploads are waiting.
             TimeoutError: it did not come in so many seconds.
         """
         turn = self.join(sender, reports)
@@ -64,7 +64,7 @@ class Turns:
             self.leave(turn)
             raise
         if turn.refused:
-            raise Crowded
+            raise TooManyWaiting
 
     def join(self, sender: str, reports: int) -> Turn:
         """Begin to wait, behind whatever the same sender waits for. It is over at once if there is enough for everybody."""

@@ -15,16 +15,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, Self
+from typing import Final, Self
 
 from shuffledp.core.canonical import digest
 from shuffledp.core.outcome import Outcome
 from shuffledp.core.parsing import parse_json
 from shuffledp.errors import InvalidInput
 from shuffledp.service.sealing.keys import KeyList, KeyRing, Role
-from shuffledp.service.sealing.unsealing import Opener, Openers, open_here
+from shuffledp.service.sealing.unsealing import Unsealer, Unsealers, unseal_here
 from shuffledp.service.shuffler.admission import Admission
 from shuffledp.service.shuffler.release import release
+from shuffledp.service.shuffler.release_decision import Refusal, why_not_release
 from shuffledp.service.stores.batch import Batch, NextKey
 from shuffledp.service.stores.checkpoints import Reached, pass_by
 from shuffledp.service.stores.store import Store, StoreUnavailable
@@ -33,7 +34,6 @@ from shuffledp.service.task import Task
 from shuffledp.service.wire.bundle import compact, is_bundle
 from shuffledp.service.wire.record import key_id_of, record_length, report_id
 
-Refusal = Literal["task_unknown", "batch_too_small", "batch_too_young"]
 PERSISTENCE: Final = 60.0
 """Seconds by a clock that never steps for which the wall clock must say that a batch is to be destroyed."""
 
@@ -70,7 +70,7 @@ class Shuffler:
     clock: Callable[[], float]
     steady: Callable[[], float] = time.monotonic
     secrets: Callable[[], bytes] = field(default=lambda: os.urandom(32))
-    opener: Opener = open_here
+    unsealer: Unsealer = unseal_here
     admission: Admission | None = None
     witness: Witness | None = None
     reached: Reached = pass_by
@@ -191,7 +191,7 @@ class Shuffler:
                 outcome[j] = Outcome.NOT_ADMITTED
             else:
                 admitted.append((j, name))
-        opened = self.opener([sealed[j][before:] for j, _ in admitted], self.ring, task_id, hop)
+        opened = self.unsealer([sealed[j][before:] for j, _ in admitted], self.ring, task_id, hop)
         self.reached("accept: opened")
         good: list[tuple[int, bytes, bytes]] = []
         length = record_length(hop, self._slots[task_id])
@@ -222,7 +222,8 @@ class Shuffler:
             raise
         self._distrust.clear()
 
-    def _release(self, batch_id: int) -> Batch:
+    def _finish(self, batch_id: int) -> Batch:
+        """Release a closing batch, or finish what follows a release."""
         self._ask_witness()
         return release(self.store, batch_id, self.reached)
 
@@ -246,33 +247,32 @@ class Shuffler:
         self.counters[unsealed.task].update(outcome)
         return outcome
 
-    def close(self, task_id: str, *, whatever_the_window: bool = False) -> Batch | Refusal:
+    def close(self, task_id: str, *, ignore_window: bool = False) -> Batch | Refusal:
         """Release an open batch if it is large enough and its window is over; or, for an operator, whatever the window."""
         task = self._tasks.get(task_id)
         if task is None:
             return "task_unknown"
         found: Batch | Refusal = "task_unknown"
         for batch in self.store.batches(task_id, "OPEN"):
-            found = self._close(task, batch, whatever_the_window=whatever_the_window)
+            found = self._release_if_allowed(task, batch, ignore_window=ignore_window)
             if isinstance(found, Batch):
                 break
         return found
 
-    def _close(self, task: Task, batch: Batch, *, whatever_the_window: bool) -> Batch | Refusal:
+    def _release_if_allowed(self, task: Task, batch: Batch, *, ignore_window: bool) -> Batch | Refusal:
         self.reached("close: asked")
         now = self.clock()
-        if now < batch.opened + task.window and not whatever_the_window:
-            return "batch_too_young"
-        if batch.count < task.release_size:  # asked at every tick; the store counts again before it closes
-            return "batch_too_small"
+        refusal = why_not_release(task, batch, now=now, ignore_window=ignore_window)
+        if refusal is not None:
+            return refusal
         self._ask_witness()
         closing = self.store.start_closing(
             batch.id, at_least=task.release_size, secret=self.secrets(), key=self._active(task.id),
             now=max(now, batch.opened),
         )  # fmt: skip
-        if closing is None:
+        if closing is None:  # the store counted again
             return "batch_too_small"
-        return self._release(closing.id)
+        return self._finish(closing.id)
 
     def tick(self) -> list[Batch]:
         """Release the batches whose window is over, and end those that are too old and too small."""
@@ -283,8 +283,8 @@ class Shuffler:
         for task_id, task in list(self._tasks.items()):
             active = self._active(task_id)
             for batch in self.store.batches(task_id, "OPEN"):
-                found = self._close(task, batch, whatever_the_window=batch.key != active)
-                over = found if isinstance(found, Batch) else self._aged(task, batch)
+                found = self._release_if_allowed(task, batch, ignore_window=batch.key != active)
+                over = found if isinstance(found, Batch) else self._expire(task, batch)
                 if over is not None:
                     ended.append(over)
             self._follow(task_id, active)
@@ -297,13 +297,13 @@ class Shuffler:
         if newest.key != active and (not newest.count or stuck):
             self.store.open_window(task_id, key=active, now=self.clock())
 
-    def _aged(self, task: Task, batch: Batch) -> Batch | None:
+    def _expire(self, task: Task, batch: Batch) -> Batch | None:
         """End a batch that is too old to be released; an empty one starts again."""
         now = self.clock()
         if self._lasting("ahead", batch, now < batch.opened):  # it was opened by a clock that was wrong
-            self.store.renew(batch.id, now=now, empty=False)
+            self.store.restart_window(batch.id, now=now, empty=False)
         if not batch.count and now >= batch.opened + task.window:  # so that its first report is not old
-            self.store.renew(batch.id, now=now)
+            self.store.restart_window(batch.id, now=now)
         old = batch.count > 0 and now >= batch.opened + task.max_age
         # reports sealed to a key that nobody has any more could never be opened
         roll_over = task.on_expiry == "roll-over" and self.announced(batch) is not None
@@ -326,14 +326,14 @@ class Shuffler:
         return [
             done
             for batch in self.store.unfinished()
-            if (done := self._release(batch.id)).state != batch.state and done.task in self._tasks
+            if (done := self._finish(batch.id)).state != batch.state and done.task in self._tasks
         ]
 
     def shut_down(self) -> None:
         """Let go of the store and of helping processes."""
         self.store.close()
-        if isinstance(self.opener, Openers):
-            self.opener.close()
+        if isinstance(self.unsealer, Unsealers):
+            self.unsealer.close()
 
     def fetch(self, batch_id: int) -> Iterator[bytes] | None:
         """The bytes of a released batch, the same every time; None if there is no such batch, or they were purged."""

@@ -7,10 +7,10 @@ that holds most gives way, with the upload that has cost most so far. So many sl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from shuffledp.service.shuffler.fair_shares import Shares
+from shuffledp.service.shuffler.fair_shares import FairShares
 
 
-class Arriving:
+class ArrivingUpload:
     """One upload: what has arrived of it, and what that has cost.
 
     Attributes:
@@ -33,7 +33,7 @@ class Arriving:
         self.body += part
 
 
-class Arrivals:
+class UploadMemory:
     """The room for uploads that are arriving.
 
     Args:
@@ -42,20 +42,20 @@ class Arrivals:
     """
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
-        self._room, self._clock = Shares(most), clock
-        self._uploads: dict[str, set[Arriving]] = {}
+        self._room, self._clock = FairShares(most), clock
+        self._uploads: dict[str, set[ArrivingUpload]] = {}
 
     @contextmanager
-    def upload(self, sender: str, drop: Callable[[], object]) -> Iterator[Arriving]:
+    def upload(self, sender: str, drop: Callable[[], object]) -> Iterator[ArrivingUpload]:
         """An upload for as long as it is here; `drop` is called, once, if it has to give way to another."""
-        arriving = Arriving(sender, self._clock(), drop)
+        arriving = ArrivingUpload(sender, self._clock(), drop)
         self._uploads.setdefault(sender, set()).add(arriving)
         try:
             yield arriving
         finally:
             self._forget(arriving)
 
-    def add(self, arriving: Arriving, part: bytes) -> bool:
+    def add(self, arriving: ArrivingUpload, part: bytes) -> bool:
         """Take bytes that have arrived; False if this upload itself has to give way."""
         while not arriving.dropped and self._room.lack(len(part)):
             sender = self._room.giving_way(arriving.sender, len(part))
@@ -70,7 +70,7 @@ class Arrivals:
             arriving.grow(part, self._clock())
         return not arriving.dropped
 
-    def _forget(self, arriving: Arriving) -> None:
+    def _forget(self, arriving: ArrivingUpload) -> None:
         found = self._uploads.get(arriving.sender, set())
         if arriving in found:
             found.remove(arriving)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from shuffledp.service.shuffler.fair_shares import Shares
+from shuffledp.service.shuffler.fair_shares import FairShares
 from shuffledp.service.shuffler.limits import Limits
 
 Sizes = tuple[int, int, int]
@@ -34,17 +34,17 @@ class Upload:
             self.done.set_exception(error)
 
 
-class Waiting:
+class UploadQueue:
     """The queue of a shuffler: one upload of each sender in turn, and room for a number of reports, bytes and uploads."""
 
     def __init__(self, limits: Limits) -> None:
         self._together = limits.reports_per_commit
         self._room = (
-            Shares(limits.max_waiting_reports), Shares(limits.max_incoming_bytes), Shares(limits.max_waiting_uploads)
+            FairShares(limits.max_waiting_reports), FairShares(limits.max_incoming_bytes), FairShares(limits.max_waiting_uploads)
         )  # fmt: skip
         self._begun_sizes: Sizes = (0, 0, 0)
         self._queue: OrderedDict[Upload, None] = OrderedDict()
-        self._turns: OrderedDict[str, deque[Upload]] = OrderedDict()
+        self._shared_rate: OrderedDict[str, deque[Upload]] = OrderedDict()
         self._begun: OrderedDict[Upload, None] = OrderedDict()
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Waiting:
         if not self._make_room(upload):
             return False
         self._queue[upload] = None
-        self._turns.setdefault(upload.sender, deque()).append(upload)
+        self._shared_rate.setdefault(upload.sender, deque()).append(upload)
         for room, size in zip(self._room, upload.sizes(), strict=True):
             room.take(upload.sender, size)
         return True
@@ -79,9 +79,9 @@ class Waiting:
                 other = room.giving_way(upload.sender, size)
                 if other == upload.sender:
                     return False
-                latest = self._turns[other][-1]
+                latest = self._shared_rate[other][-1]
                 self.withdraw(latest)
-                latest.refuse(Crowded())
+                latest.refuse(TooManyWaiting())
         return True
 
     def withdraw(self, upload: Upload) -> None:
@@ -89,18 +89,18 @@ class Waiting:
         if upload not in self._queue:
             return
         del self._queue[upload]
-        own = self._turns.pop(upload.sender)
+        own = self._shared_rate.pop(upload.sender)
         own.remove(upload)
         if own:
-            self._turns[upload.sender] = own
+            self._shared_rate[upload.sender] = own
         for room, size in zip(self._room, upload.sizes(), strict=True):
             room.give_back(upload.sender, size)
 
     def begin(self) -> Iterator[Upload]:
         """The uploads that are to be written next, together. They take room, and cannot give way, until they are `over`."""
         count = 0
-        while self._turns and count < self._together:
-            upload = next(iter(self._turns.values()))[0]
+        while self._shared_rate and count < self._together:
+            upload = next(iter(self._shared_rate.values()))[0]
             self.withdraw(upload)
             self._begun[upload] = None
             self._count_begun(upload, 1)
@@ -125,5 +125,5 @@ class Waiting:
         return [upload for upload in (*self._begun, *self._queue) if upload.since <= time]
 
 
-class Crowded(Exception):  # noqa: N818 - reads as what it is
+class TooManyWaiting(Exception):  # noqa: N818 - reads as what it is
     """Too much is waiting; none of these reports is kept."""

@@ -18,21 +18,21 @@ from shuffledp.core.outcome import Outcome
 from shuffledp.service.sealing.unsealing import WORTH_ASKING
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler, Unsealed
-from shuffledp.service.shuffler.upload_queue import Crowded, Upload, Waiting
+from shuffledp.service.shuffler.upload_queue import TooManyWaiting, Upload, UploadQueue
 from shuffledp.service.stores.store import StoreUnavailable
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
 T = TypeVar("T")
 
 
-class Commits:
+class WriteQueue:
     """The queue of uploads of one shuffler, and the only thread that writes them down."""
 
     def __init__(self, shuffler: Shuffler, limits: Limits) -> None:
         self._shuffler, self._limits = shuffler, limits
         self._writing = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writing")
         self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
-        self.waiting = Waiting(limits)
+        self.waiting = UploadQueue(limits)
         self._arrived = asyncio.Event()
         self._stopping = False
 
@@ -45,7 +45,7 @@ class Commits:
         """The outcome of each report, once it is on disk.
 
         Raises:
-            Crowded: there was no room for them, or it went to others. None is kept.
+            TooManyWaiting: there was no room for them, or it went to others. None is kept.
             TimeoutError: they waited too long. If they are being written they may be kept all the same.
             StoreUnavailable: none is kept.
         """
@@ -54,7 +54,7 @@ class Commits:
             task=task, window=window, records=records, sender=sender, done=done, since=time.monotonic()
         )  # fmt: skip
         if not self.waiting.add(upload):
-            raise Crowded
+            raise TooManyWaiting
         self._arrived.set()
         try:
             outcomes: Sequence[Outcome] = await done
@@ -106,7 +106,7 @@ class Commits:
         try:
             outcomes = await self.write(job)
         except Exception as error:  # the waiting requests are told; the loop continues
-            LOG.error("%d uploads were not accepted: %s", len(uploads), told(error))
+            LOG.error("%d uploads were not accepted: %s", len(uploads), loggable(error))
             for upload in uploads:
                 upload.refuse(error if isinstance(error, StoreUnavailable) else NotWritten())
             return
@@ -135,7 +135,7 @@ class NotWritten(Exception):  # noqa: N818 - reads as what it is
     """Reports were not accepted, for a reason that only the log states."""
 
 
-def told(error: BaseException) -> str:
+def loggable(error: BaseException) -> str:
     """What an operator may read of an error: of one that is not ours the kind and place, because its words may show a value."""
     if isinstance(error, StoreUnavailable):
         return str(error)

@@ -60,7 +60,7 @@ class Collecting(Rows):
 
         return self._write(open_it)
 
-    def renew(self, batch_id: int, *, now: float, empty: bool = True) -> None:
+    def restart_window(self, batch_id: int, *, now: float, empty: bool = True) -> None:
         """Restart the window of an open batch at `now`; with `empty`, only if it has no reports."""
 
         def restart() -> None:

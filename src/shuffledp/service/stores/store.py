@@ -131,7 +131,7 @@ class Store(Protocol):
         """
         ...
 
-    def renew(self, batch_id: int, *, now: float, empty: bool = True) -> None:
+    def restart_window(self, batch_id: int, *, now: float, empty: bool = True) -> None:
         """Restart the window of an open batch at `now`; with `empty`, only if it has no reports."""
         ...
 

@@ -21,7 +21,7 @@ TOGETHER: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleasedBatch:
     """The bytes of a batch and their SHA-256, which names it."""
 
     content: NDArray[np.uint8] = field(repr=False)
