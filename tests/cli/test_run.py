@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -44,6 +45,17 @@ def home(plans: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "people.csv").write_text("\n".join(["id,answer,income", *rows]) + "\n")
     (tmp_path / "small.csv").write_text("\n".join(["id,answer,income", *rows[:700]]) + "\n")
     return tmp_path
+
+
+def test_a_run_of_a_file_loads_nothing_of_the_service(home: Path) -> None:
+    program = (
+        "import sys; from shuffledp.cli import cli; "
+        "cli(['run', 'poll.json', 'people.csv', '--column', 'answer'], standalone_mode=False); "
+        "print([name for name in sys.modules if name.startswith(('shuffledp.service', 'httpx', 'sqlite3'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=home, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("histogram")
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_json(home: Path) -> None:

@@ -14,9 +14,10 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.secrets import read_secret
-from shuffledp.cli.spark import check_place, chosen_tallier, spark_options, unsealing_option
+from shuffledp.cli.spark import check_place, spark_options
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
+from shuffledp.cli.unsealing import chosen_tallier, unsealing_option
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.export import read_export
 from shuffledp.errors import InvalidInput

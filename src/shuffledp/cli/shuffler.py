@@ -20,9 +20,10 @@ from shuffledp.cli.config import STORE, config_option
 from shuffledp.cli.download import max_batch_option
 from shuffledp.cli.output import OneLine, json_option, print_error, print_lines, show
 from shuffledp.cli.secrets import read_secret
-from shuffledp.cli.spark import chosen_unsealers, spark_options, unsealing_option
+from shuffledp.cli.spark import spark_options
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import fingerprints, read_task
+from shuffledp.cli.unsealing import chosen_unsealers, unsealing_option
 from shuffledp.core.digits import counted
 from shuffledp.core.installed import not_installed
 from shuffledp.core.outcome import Outcome
