@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from shuffledp.baselines.registry import protocols
-from shuffledp.protocols.registry import FAMILIES
+from shuffledp.planning.registry import questions
 from shuffledp.randomizers.registry import RANDOMIZERS
 
 SOURCES = Path(__file__).parents[1] / "src" / "shuffledp"
-NAMES = {"histogram", "sum", "mean", "query", "summation", *protocols(), *(q for f in FAMILIES for q in f.questions)}
+NAMES = {"histogram", "sum", "mean", "query", "summation", *protocols(), *questions()}
 """Kinds of protocols and names of questions."""
 RANDOMIZER_NAMES = {"Channel", "Gaussian", "Generic", "Laplace", "LatticeChannel", "RandomizedResponse"}
 """Those that `shuffledp` itself offers."""

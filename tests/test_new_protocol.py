@@ -25,13 +25,15 @@ from shuffledp.core.document import Document, fields
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.labels import Labels
+from shuffledp.domains.listed import Listed
+from shuffledp.planning import registry as planning
+from shuffledp.planning.families.histogram import HistogramQuestion
+from shuffledp.planning.family import PlannedFamily
 from shuffledp.planning.inverse import epsilon_possible, users_needed
-from shuffledp.protocols import registry
+from shuffledp.planning.options import LABELS
+from shuffledp.protocols import registry as protocols
 from shuffledp.protocols.counting import Counting
-from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.one_message import OneMessage
-from shuffledp.protocols.options import LABELS
-from shuffledp.protocols.question import Question
 
 Reals = NDArray[np.float64]
 
@@ -48,12 +50,12 @@ class Ratings(Counting, OneMessage):
     """How many users give each rating, from ratings that err towards their neighbours."""
 
     randomizer: LatticeChannel
-    labels: Labels
+    labels: Listed
     kind = "ratings"
     reference: ClassVar[str] = "this test"
 
     @property
-    def domain(self) -> Labels:
+    def domain(self) -> Listed:
         return self.labels
 
     @property
@@ -103,16 +105,19 @@ class Ratings(Counting, OneMessage):
         return [cls(randomizer=staircase(3, 0.2), labels=Labels(("low", "middle", "high")))]
 
 
-class RatingsFamily(PlannedFamily):
+class RatingsQuestion(HistogramQuestion):
+    """A histogram by another name, of labels."""
+
+    called, options = ("ratings",), (LABELS,)
+
+
+class RatingsFamily(PlannedFamily[RatingsQuestion]):
     """The least noise that is private enough."""
 
-    questions, options = ("ratings",), (LABELS,)
+    question_type = RatingsQuestion
 
-    def check(self, question: Question) -> None:
-        Labels(tuple(question.option("labels", ())))
-
-    def propose(self, question: Question) -> Ratings:
-        labels = Labels(tuple(question.option("labels")))
+    def propose(self, question: RatingsQuestion) -> Ratings:
+        labels = question.domain
         family = blanket.RandomizerFamily(
             parameter="gamma", blanket=lambda gamma: staircase(labels.size, gamma).blanket(), low=1e-6, high=0.9,
             more_private="larger",
@@ -122,8 +127,8 @@ class RatingsFamily(PlannedFamily):
 
 
 if __name__ in ("__main__", "__mp_main__"):
-    registry.PROTOCOLS[Ratings.kind] = Ratings
-    registry.FAMILIES.append(RatingsFamily())
+    protocols.PROTOCOLS[Ratings.kind] = Ratings
+    planning.FAMILIES.append(RatingsFamily())
 if __name__ == "__main__":
     from shuffledp.cli import main
 
@@ -137,8 +142,8 @@ TRUTH = dict(zip(STARS, (300, 500, 700, 900, 800), strict=True))
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.PROTOCOLS, Ratings.kind, Ratings)
-    monkeypatch.setattr(registry, "FAMILIES", [*registry.FAMILIES, RatingsFamily()])
+    monkeypatch.setitem(protocols.PROTOCOLS, Ratings.kind, Ratings)
+    monkeypatch.setattr(planning, "FAMILIES", [*planning.FAMILIES, RatingsFamily()])
 
 
 @pytest.fixture

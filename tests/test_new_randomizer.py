@@ -36,12 +36,13 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
+from shuffledp.planning import registry as planning
+from shuffledp.planning.families.histogram import HistogramQuestion
+from shuffledp.planning.family import PlannedFamily
+from shuffledp.planning.options import SIZE
 from shuffledp.protocols import registry as protocols
 from shuffledp.protocols.counting import Counting
-from shuffledp.protocols.family import PlannedFamily
 from shuffledp.protocols.one_message import OneMessage
-from shuffledp.protocols.options import SIZE
-from shuffledp.protocols.question import Question
 from shuffledp.randomizers import registry
 from shuffledp.randomizers.channel import ChannelBlanket
 from shuffledp.randomizers.mixing import threshold_of, with_blanket
@@ -192,16 +193,19 @@ class Hours(Counting, OneMessage):
         return [cls(randomizer=Clock.of(3, 0.2))]
 
 
-class HoursFamily(PlannedFamily):
+class HoursQuestion(HistogramQuestion):
+    """A histogram by another name, of whole numbers."""
+
+    called, options = ("hours",), (SIZE,)
+
+
+class HoursFamily(PlannedFamily[HoursQuestion]):
     """The least blanket that is private enough."""
 
-    questions, options = ("hours",), (SIZE,)
+    question_type = HoursQuestion
 
-    def check(self, question: Question) -> None:
-        checks.size(question.option("size"))
-
-    def propose(self, question: Question) -> Hours:
-        size = checks.size(question.option("size"))
+    def propose(self, question: HoursQuestion) -> Hours:
+        size = question.domain.size
         gamma = calibrate(Clock.family(size), n=question.honest, epsilon=question.epsilon, delta=question.delta)
         return Hours(randomizer=Clock.of(size, gamma))
 
@@ -214,7 +218,7 @@ HELD = np.arange(N) * 7 % SIZE_
 def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry.register(Clock)
     monkeypatch.setitem(protocols.PROTOCOLS, Hours.kind, Hours)
-    monkeypatch.setattr(protocols, "FAMILIES", [*protocols.FAMILIES, HoursFamily()])
+    monkeypatch.setattr(planning, "FAMILIES", [*planning.FAMILIES, HoursFamily()])
     yield
     registry.unregister(Clock)
 

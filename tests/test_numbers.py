@@ -12,8 +12,8 @@ import pytest
 import shuffledp
 from shuffledp import InvalidInput, Plan
 from shuffledp.accounting.account import bound_named
+from shuffledp.planning.from_targets import plan_from_targets
 from shuffledp.planning.rounds import plan_rounds, rounds_possible
-from shuffledp.planning.solved import solved
 
 KINDS: dict[str, Callable[[float], Any]] = {
     "int": int, "float": float, "float64": np.float64, "float32": np.float32, "longdouble": np.longdouble, "int64": np.int64,
@@ -100,7 +100,7 @@ MATRIX: dict[str, tuple[Callable[..., Any], dict[str, float]]] = {
         {"n": 1000, "rmse": 0.125, "delta": DELTA, "rounds": 2},
     ),
     "plan by share": (
-        lambda **x: of_plan(solved("mean", x)), {"rmse_share": 0.125, "epsilon": 1, "delta": DELTA, "dropout": 0.25},
+        lambda **x: of_plan(plan_from_targets("mean", x)), {"rmse_share": 0.125, "epsilon": 1, "delta": DELTA, "dropout": 0.25},
     ),
     "users_needed": (
         lambda **x: of_plan(shuffledp.users_needed("mean", **x)),

@@ -32,7 +32,7 @@ def layers() -> dict[str, int]:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]
-    (rows,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    (rows,) = (contract["layers"] for contract in contracts if "shuffledp.cli" in contract.get("layers", ()))
     found = {name.strip(): len(rows) - j for j, row in enumerate(rows) for name in row.split("|")}
     return {name.removeprefix("shuffledp."): height for name, height in found.items()} | {"__init__": len(rows) + 1}
 

@@ -11,7 +11,8 @@ from oracles.process import called as run
 from shuffledp import InvalidInput
 from shuffledp.baselines.compare import compare
 from shuffledp.baselines.unary import ManyMessages
-from shuffledp.protocols.question import Question
+from shuffledp.domains.reals import RealRange
+from shuffledp.planning.families.summation import SumQuestion
 
 LOCAL = ("local Laplace", "local randomized response", "1BitMean")
 
@@ -98,7 +99,7 @@ def test_what_cannot_be_done_says_why() -> None:
 
 
 def test_many_messages_are_certified_and_near_the_gaussian_guess() -> None:
-    protocol = ManyMessages().propose(Question(name="sum", n=10**4, epsilon=1.0, delta=1e-6))
+    protocol = ManyMessages().propose(SumQuestion(name="sum", domain=RealRange(), n=10**4, epsilon=1.0, delta=1e-6))
     assert protocol.messages > 10
     assert 1.4 < math.sqrt(protocol.mean_squared_error(10**4)) < 6
 

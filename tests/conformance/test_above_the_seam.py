@@ -33,10 +33,10 @@ from shuffledp.core.words import RESPONSE, ROUNDING, EncodingWords, Lane, rows_f
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
 from shuffledp.engines.source import Piece, Source
-from shuffledp.protocols import registry
-from shuffledp.protocols.family import PlannedFamily
-from shuffledp.protocols.options import SIZE, Option
-from shuffledp.protocols.question import Question
+from shuffledp.planning import registry
+from shuffledp.planning.families.histogram import HistogramQuestion
+from shuffledp.planning.family import PlannedFamily
+from shuffledp.planning.options import Option
 from shuffledp.results.history import History
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.task import Task
@@ -108,14 +108,14 @@ def test_nothing_is_released_below_the_minimum_whatever_a_protocol_counts(small:
         run(lying, [0, 1, 2])
 
 
-class Careless(PlannedFamily):
+class Careless(PlannedFamily[HistogramQuestion]):
     """Proposes what is not private enough."""
 
     name = "careless"
-    questions, options = ("histogram",), (SIZE,)
+    question_type = HistogramQuestion
 
-    def propose(self, question: Question) -> Histogram:
-        return Histogram(RandomizedResponse(size=question.option("size"), gamma=1e-9))
+    def propose(self, question: HistogramQuestion) -> Histogram:
+        return Histogram(RandomizedResponse(size=question.domain.size, gamma=1e-9))
 
 
 def test_a_careless_family_wins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,8 +133,11 @@ def test_a_careless_family_wins_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_two_families_cannot_mean_different_things_by_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Other(Careless):
+    class Shoes(HistogramQuestion):
         options = (Option("size", "real", "Of shoes."),)
+
+    class Other(Careless):
+        question_type = Shoes
 
     monkeypatch.setattr(registry, "FAMILIES", [Other(), *registry.FAMILIES])
     with pytest.raises(InvalidInput, match="different things by 'size'"):

@@ -9,16 +9,24 @@ from shuffledp import InvalidInput, NoClaim, Plan, account
 from shuffledp.baselines.registry import FAMILIES as OTHERS
 from shuffledp.baselines.registry import families, protocols
 from shuffledp.core.words import WORD
-from shuffledp.planning.plan import certified
+from shuffledp.domains.reals import RealRange
+from shuffledp.planning.ask import ask
+from shuffledp.planning.choose import certified
+from shuffledp.planning.families.distribution import DistributionQuestion
+from shuffledp.planning.families.grouped import GroupedSumQuestion
+from shuffledp.planning.families.heavy_hitters import HeavyHittersQuestion
+from shuffledp.planning.families.histogram import HistogramFamily, HistogramQuestion
+from shuffledp.planning.families.summation import SummationFamily, SumQuestion
+from shuffledp.planning.families.survey import SurveyQuestion
+from shuffledp.planning.family import Family, PlannedFamily
+from shuffledp.planning.question import Question
+from shuffledp.planning.registry import FAMILIES, options, questions
+from shuffledp.planning.registry import families as planned
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.family import Family, PlannedFamily
-from shuffledp.protocols.histogram import HistogramFamily
-from shuffledp.protocols.question import Question
-from shuffledp.protocols.registry import FAMILIES, options, planned, questions
-from shuffledp.protocols.summation import Summation, SummationFamily
+from shuffledp.protocols.summation import Summation
 from shuffledp.randomizers.response import RandomizedResponse
 
-CASES = [(family, name) for family in (*OTHERS, *FAMILIES) for name in family.questions]
+CASES = [(family, name) for family in (*OTHERS, *FAMILIES) for name in family.question_type.called]
 FEWER: dict[str, dict[str, Any]] = {"Cheu et al., many messages": {"n": 100, "delta": 1e-2}}
 """Composition of a larger crowd's messages takes ten seconds; tests/baselines/test_compare.py does that."""
 PLANNED = [(family, name) for family, name in CASES if isinstance(family, PlannedFamily)]
@@ -28,69 +36,70 @@ def label(case: Any) -> str:
     return case if isinstance(case, str) else f"{case.name}, trust {case.trust}"
 
 
-def asked(family: Family, name: str, **changes: Any) -> Question:
-    """A small question with what the family needs to know."""
-    known = {option.name for option in family.options}
-    given: dict[str, Any] = {"size": 4} if "size" in known else {}
-    given |= {"low": -1.0, "high": 2.0} if name in ("sum", "mean", "distribution") else {}
-    given |= {"resolution": 20} if "resolution" in known else {}
-    given |= {"alphabet": "ab", "max_length": 4} if "max_length" in known else {}
-    if "questions" in known:
-        given["questions"] = [
+SAID: dict[type[Question], dict[str, Any]] = {
+    HistogramQuestion: {"size": 4},
+    DistributionQuestion: {"low": -1.0, "high": 2.0, "resolution": 20},
+    HeavyHittersQuestion: {"alphabet": "ab", "max_length": 4},
+    GroupedSumQuestion: {"by": {"group": ["a", "b", "c"]}},
+    SurveyQuestion: {
+        "questions": [
             {"name": "smokes", "ask": "histogram", "labels": ["no", "yes"], "weight": 2},
             {"name": "hours", "ask": "mean", "low": -1.0, "high": 2.0, "precision": 4},
         ]
-    if not family.answers(Question(name=name, options=given, n=1, epsilon=1.0, delta=0.1)):
-        given["by"] = {"group": ["a", "b", "c"]}
+    },
+}
+"""What each kind of question must be told."""
+
+
+def asked(family: Family[Any], name: str, **changes: Any) -> Any:
+    """A small question."""
+    given = SAID.get(family.question_type, {}) | ({"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {})
     numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
-    return family.compared(Question(name=name, options=given, **numbers))
+    question = ask(name, options=given, **numbers)
+    assert family.answers(question)
+    return family.compared(question)
 
 
-def check_proposal(family: Family, name: str) -> None:
+def check_proposal(family: Family[Any], name: str) -> None:
     """It answers what was asked, on the values that were asked about, and is private if nobody need be trusted."""
     question = asked(family, name)
-    family.check(question)
     found = family.propose(question)
     assert protocols()[found.kind] is type(found)
     assert found.question == name
-    if "size" in question.options:
-        assert len(found.names) == question.options["size"]
-    if "low" in question.options:
-        document = found.domain.document()
-        document = document["value"] if "by" in question.options else document
-        assert (document["low"], document["high"]) == (question.options["low"], question.options["high"])
+    if hasattr(question, "domain"):
+        assert found.domain == question.domain
     assert found.mean_squared_error(question.n) > 0
     if family.trust == "nobody":
         assert found.epsilon0 is not None
         assert found.epsilon0 <= question.epsilon * (1 + 1e-9)
 
 
-def check_certified(family: PlannedFamily, name: str) -> None:
+def check_certified(family: PlannedFamily[Any], name: str) -> None:
     """The accountant proves what is proposed, with liars among the users too, and the plan survives its file."""
     for honest_fraction in (1.0, 0.5):
         question = asked(family, name, honest_fraction=honest_fraction)
         proposal = family.propose(question)
-        assert family.averages(name) == proposal.averages
+        assert question.averages(name) == proposal.averages
         try:
             found = certified(question, proposal)
         except NoClaim as refused:
             raise AssertionError from refused
         assert Plan.from_document(found.document()) == found
         assert found.epsilon_at(question.honest) == pytest.approx(question.epsilon, rel=1e-4)
-        floor = family.error_floor(question)
+        floor = question.error_floor()
         assert floor is None or floor.rmse <= found.rmse
 
 
 def check_error(
-    family: PlannedFamily, name: str, propose: Callable[[Question, float], Deployable] | None = None
+    family: PlannedFamily[Any], name: str, propose: Callable[[Any, float], Deployable] | None = None
 ) -> float:
     """An error is met, and only just; epsilon is returned."""
     question = asked(family, name)
-    wanted = 1.7 * family.cost(family.propose(question), question)
+    wanted = 1.7 * question.cost(family.propose(question))
     found = (propose or family.propose_for_error)(question, wanted)
     assert found.question == name
-    assert family.cost(found, question) <= wanted
-    assert family.cost(found, question) >= wanted * 0.95
+    assert question.cost(found) <= wanted
+    assert question.cost(found) >= wanted * 0.95
     epsilon = account(found.randomizer, n=question.honest, delta=question.delta).epsilon
     assert epsilon < question.epsilon
     with pytest.raises(InvalidInput, match="that small"):
@@ -99,17 +108,17 @@ def check_error(
 
 
 @pytest.mark.parametrize(("family", "name"), CASES, ids=label)
-def test_every_family_answers_its_questions(family: Family, name: str) -> None:
+def test_every_family_answers_its_questions(family: Family[Any], name: str) -> None:
     check_proposal(family, name)
 
 
 @pytest.mark.parametrize(("family", "name"), PLANNED, ids=label)
-def test_what_is_planned_is_certified(family: PlannedFamily, name: str) -> None:
+def test_what_is_planned_is_certified(family: PlannedFamily[Any], name: str) -> None:
     check_certified(family, name)
 
 
 @pytest.mark.parametrize(("family", "name"), PLANNED, ids=label)
-def test_an_error_is_met(family: PlannedFamily, name: str) -> None:
+def test_an_error_is_met(family: PlannedFamily[Any], name: str) -> None:
     check_error(family, name)
 
 
@@ -145,7 +154,7 @@ def test_the_registry_knows_every_question_and_option() -> None:
 class LessBlanket(HistogramFamily):
     """Proposes one percent less noise than is private."""
 
-    def propose(self, question: Question) -> Deployable:
+    def propose(self, question: HistogramQuestion) -> Deployable:
         found = super().propose(question)
         threshold = int(found.randomizer.document()["threshold"]) * 99 // 100
         return self.build(question, RandomizedResponse.of_threshold(size=found.alphabet, threshold=threshold))
@@ -154,35 +163,35 @@ class LessBlanket(HistogramFamily):
 class IgnoresLiars(HistogramFamily):
     """Relies on everybody."""
 
-    def propose(self, question: Question) -> Deployable:
+    def propose(self, question: HistogramQuestion) -> Deployable:
         return super().propose(question.at(honest_fraction=1.0))
 
 
 class AlwaysASum(SummationFamily):
     """Takes a mean for a sum."""
 
-    def build(self, question: Question, randomizer: RandomizedResponse) -> Summation:
+    def build(self, question: SumQuestion, randomizer: RandomizedResponse) -> Summation:
         return super().build(question.at(name="sum"), randomizer)
 
 
 class ForgetsTheRange(SummationFamily):
     """Takes every range for [0, 1]."""
 
-    def build(self, question: Question, randomizer: RandomizedResponse) -> Summation:
-        return super().build(question.at(options={}), randomizer)
+    def build(self, question: SumQuestion, randomizer: RandomizedResponse) -> Summation:
+        return super().build(question.at(domain=RealRange()), randomizer)
 
 
 class MissesTheError(HistogramFamily):
     """Takes a little more blanket than the error allows."""
 
-    def propose_for_error(self, question: Question, cost: float) -> Deployable:
+    def propose_for_error(self, question: HistogramQuestion, cost: float) -> Deployable:
         return super().propose_for_error(question, 1.01 * cost)
 
 
 class TakesMuchBlanket(HistogramFamily):
     """Meets no error at all."""
 
-    def propose_for_error(self, question: Question, cost: float) -> Deployable:
+    def propose_for_error(self, question: HistogramQuestion, cost: float) -> Deployable:
         return self.build(question, RandomizedResponse.of_threshold(size=4, threshold=WORD // 2))
 
 

@@ -10,9 +10,9 @@ from oracles.parties import ANALYZER, PARTIES
 from shuffledp import InvalidInput, Plan, plan, run
 from shuffledp.core import memory
 from shuffledp.domains.whole_numbers import WholeNumbers
-from shuffledp.planning.plan import certified
+from shuffledp.planning.choose import certified
+from shuffledp.planning.question import Terms
 from shuffledp.protocols.frequencies import Frequencies
-from shuffledp.protocols.question import Question
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.service.analyzer.analyzer import analyze
@@ -26,7 +26,7 @@ def huge() -> Plan:
     """The largest plane there is."""
     randomizer = DesignResponse.private(AffineSpace(prime=65521), gamma=0.9)
     protocol = Frequencies(randomizer=randomizer, listed=WholeNumbers(1000))
-    return certified(Question(name="histogram", n=100, epsilon=20.0, delta=1e-2), protocol)
+    return certified(Terms(n=100, epsilon=20.0, delta=1e-2), protocol)
 
 
 def test_a_plan_that_does_not_fit_is_neither_run_nor_analyzed(huge: Plan) -> None:

@@ -15,7 +15,7 @@ from shuffledp import KeyedWords, Laplace, Plan, RandomizedResponse, account, ru
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.engines.export import message_table
 from shuffledp.engines.values import Values
-from shuffledp.planning.plan import plan
+from shuffledp.planning.from_targets import plan_for as plan
 from shuffledp.planning.rounds import plan_rounds
 from shuffledp.results.derived import derived
 from shuffledp.service.analyzer.analyzer import analyze

@@ -28,13 +28,13 @@ from shuffledp.domains.listed import Listed
 from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
+from shuffledp.planning.ask import ask
+from shuffledp.planning.families.histogram import HistogramFamily
+from shuffledp.planning.families.summation import SummationFamily
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.frequencies import Frequencies
-from shuffledp.protocols.histogram import HistogramFamily
 from shuffledp.protocols.one_message import OneMessage
-from shuffledp.protocols.question import Question
-from shuffledp.protocols.summation import SummationFamily
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.dummies import Dummies
@@ -132,10 +132,9 @@ class RecordingWords:
 def made(question: str, size: int, gamma: float | Fraction, **shape: Any) -> Plan:
     """A plan with any blanket: its guarantee is not claimed here."""
     randomizer = RandomizedResponse.of_threshold(size=size, threshold=math.ceil(Fraction(gamma) * 2**64))
-    asked = Question(
-        name=question, n=10, epsilon=1.0, delta=0.1, options=shape if "labels" in shape else shape | {"size": size}
-    )
-    family = HistogramFamily() if question == "histogram" else SummationFamily()
+    options = shape | {"size": size} if question == "histogram" and "labels" not in shape else shape
+    asked: Any = ask(question, n=10, epsilon=1.0, delta=0.1, options=options)
+    family: Any = HistogramFamily() if question == "histogram" else SummationFamily()
     return Plan(
         protocol=family.build(asked, randomizer), min_batch=10,
         guarantee=Guarantee(epsilon=1.0, delta=0.1, n=10, bound="best", reference="none"),

@@ -11,7 +11,8 @@ import pytest
 from oracles.process import called as run
 from shuffledp import InvalidInput, account
 from shuffledp.core.canonical import digest
-from shuffledp.planning.plan import Plan, plan
+from shuffledp.planning.from_targets import plan_for as plan
+from shuffledp.planning.plan import Plan
 
 FORMER = Path(__file__).parents[1] / "golden" / "plan-version-2.json"
 

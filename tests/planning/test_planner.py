@@ -11,8 +11,8 @@ import pytest
 
 import shuffledp
 from shuffledp import Certificate, InvalidInput, Plan, PlanWarning, compose, plan, run
+from shuffledp.planning import registry
 from shuffledp.planning.planner import Asked, Planner
-from shuffledp.protocols import registry
 
 NUMBERS: dict[str, Any] = {"n": 2000, "epsilon": 1, "delta": 1e-6}
 ANYTHING: list[Any] = [1000, None]
@@ -34,7 +34,7 @@ def test_every_question_has_a_function_that_lists_what_it_takes(question: str) -
     method = getattr(plan, name)
     made, same = method(**ASKED[name], **NUMBERS), plan(question, **ASKED[name], **NUMBERS)
     assert made.explain() == same.explain()
-    options = {option.name for family in registry.planned(question) for option in family.options}
+    options = {option.name for option in registry.options_of(question)}
     options -= {"low", "high"} if question == "query" else set()  # it has its range already
     shown = inspect.signature(method).parameters
     assert set(shown) == options | set(Asked.__annotations__)

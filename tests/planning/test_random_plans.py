@@ -17,8 +17,9 @@ from oracles.scale import examples, full
 from shuffledp import InvalidInput, NoClaim, Plan, plan, run, verify
 from shuffledp.engines.run import run_source
 from shuffledp.engines.values import Values
+from shuffledp.planning.registry import FAMILIES, questions
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.registry import FAMILIES, PROTOCOLS, questions
+from shuffledp.protocols.registry import PROTOCOLS
 
 pytestmark = pytest.mark.filterwarnings("ignore::shuffledp.errors.PlanWarning")
 PLANS = examples(50)

@@ -16,11 +16,10 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.domains.intervals import Intervals
-from shuffledp.planning.plan import certified
+from shuffledp.planning.choose import certified
+from shuffledp.planning.families.distribution import DistributionFamily, DistributionQuestion
 from shuffledp.protocols.curve import Curve
 from shuffledp.protocols.distribution import Distribution
-from shuffledp.protocols.distribution_family import DistributionFamily
-from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Statistics, monotone
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.response import RandomizedResponse
@@ -134,10 +133,9 @@ def test_a_coarse_grid_is_asked_at_once_and_a_fine_one_level_by_level() -> None:
     for resolution, levels in ((20, 1), (512, 2)):
         found, protocol = distribution(n=n, resolution=resolution)
         assert protocol.tree.levels == levels
-        asked = Question(
-            name="distribution", n=n, epsilon=1.0, delta=1e-6,
-            options={"low": 0.0, "high": 1.0, "resolution": resolution},
-        )  # fmt: skip
+        asked = DistributionQuestion(
+            name="distribution", n=n, epsilon=1.0, delta=1e-6, domain=Intervals(resolution, 0.0, 1.0)
+        )
         proposals = [DistributionFamily(levels=some).propose(asked) for some in (range(1, 2), range(2, 5))]
         errors = [proposal.rank_error(n) for proposal in proposals]
         assert all(certified(asked, proposal).holds() for proposal in proposals)

@@ -13,9 +13,10 @@ from oracles.documented import schema, validate
 from oracles.parties import ANALYZER, PARTIES, announced, released, serving
 from shuffledp import InvalidInput, KeyedWords, NoClaim, Plan, plan, run
 from shuffledp.core.population import Population
-from shuffledp.protocols.frequencies import Frequencies, FrequenciesFamily
-from shuffledp.protocols.histogram import HistogramFamily
-from shuffledp.protocols.question import Question
+from shuffledp.planning.families.frequencies import FrequenciesFamily
+from shuffledp.planning.families.histogram import HistogramFamily
+from shuffledp.planning.question import Question
+from shuffledp.protocols.frequencies import Frequencies
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.client.client import Client

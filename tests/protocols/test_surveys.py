@@ -24,9 +24,9 @@ from shuffledp.core.population import Population
 from shuffledp.engines.file import File, FrameRows
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.tally import tally_rows
-from shuffledp.planning.plan import certified
-from shuffledp.planning.ways import ways
-from shuffledp.protocols.question import Question
+from shuffledp.planning.choose import certified
+from shuffledp.planning.from_targets import survey_strategies
+from shuffledp.planning.question import Terms
 from shuffledp.protocols.survey import Asked
 from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.protocols.survey_one import OneOfAll
@@ -167,8 +167,8 @@ def test_simulated_errors_are_those_forecast(way: str, plans: dict[str, Plan]) -
 def test_the_best_way_is_chosen_and_the_others_are_shown(plans: dict[str, Plan]) -> None:
     best = min(plans.values(), key=lambda found: found.protocol.cost(N))  # type: ignore[attr-defined]
     assert best == plans["all"]
-    few = ways("survey", n=60, epsilon=1.0, delta=1e-2, questions=QUESTIONS[:2], way="table")
-    assert [way.plan is not None for way in few] == [True]
+    table = {"n": 60, "epsilon": 1.0, "delta": 1e-2, "questions": QUESTIONS[:2], "way": "table"}
+    assert [strategy.made is not None for strategy in survey_strategies("survey", table)] == [True]
 
 
 def test_twelve_questions_of_a_hundred_thousand_people() -> None:
@@ -482,7 +482,7 @@ def test_a_column_has_the_same_values_for_all_questions() -> None:
 @pytest.mark.parametrize("survey", [OneOfAll.examples()[2], AllOfThem.examples()[3]], ids=lambda one: one.kind)
 def test_the_service_answers_questions_by_group_and_about_a_distribution(survey: Any) -> None:
     n = 400
-    found = certified(Question(name="survey", n=n, epsilon=8.0, delta=1e-2), survey)
+    found = certified(Terms(n=n, epsilon=8.0, delta=1e-2), survey)
     task = Task(plan=found, window=60, max_age=600, **PARTIES)
     assert Task.from_document(task.document()) == task
     people = [json.loads(survey.domain.samples()[j % 2]) for j in range(n)]

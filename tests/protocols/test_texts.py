@@ -20,8 +20,8 @@ from shuffledp.baselines.compare import compare
 from shuffledp.core.digits import about
 from shuffledp.core.population import Population
 from shuffledp.domains.texts import Texts
-from shuffledp.planning.plan import certified
-from shuffledp.protocols.question import Question
+from shuffledp.planning.choose import certified
+from shuffledp.planning.question import Terms
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
@@ -41,7 +41,7 @@ def small() -> Plan:
     """Of few points, so that it is fast."""
     randomizer = DesignResponse.private(AffineSpace(prime=97), gamma=0.3)
     protocol = TextFrequencies(randomizer=randomizer, texts=Texts("0f" * 16))
-    question = Question(name="texts", n=1500, epsilon=3.0, delta=1e-6)
+    question = Terms(n=1500, epsilon=3.0, delta=1e-6)
     return certified(question, protocol)
 
 
@@ -72,7 +72,7 @@ def test_more_candidates_have_more_points_and_too_many_are_refused(monkeypatch: 
     found = plan("texts", n=10**4, epsilon=1.0, delta=1e-6, candidates=candidates)
     assert found.protocol.randomizer.symbols >= 16 * 100_000
     assert found.protocol.names == tuple(candidates)
-    monkeypatch.setattr("shuffledp.protocols.texts_family._ROOM", 1000)
+    monkeypatch.setattr("shuffledp.planning.families.texts._ROOM", 1000)
     with pytest.raises(InvalidInput, match="100,000 candidates are too many for a plane that fits in memory"):
         plan("texts", n=10**4, epsilon=1.0, delta=1e-6, candidates=candidates)
 
@@ -135,7 +135,7 @@ def test_who_shares_a_point_is_said() -> None:
     assert note.startswith("2 of the 3 candidates share a point with another one")
     assert repr(first) in note
     assert "another'" not in note
-    certified_plan = certified(Question(name="texts", n=1500, epsilon=3.0, delta=1e-6), protocol)
+    certified_plan = certified(Terms(n=1500, epsilon=3.0, delta=1e-6), protocol)
     result = run(certified_plan, [first] * 1000 + [second] * 500, words=KeyedWords.seeded(2), truth=True)
     assert note in result.notes
     assert result.truth is not None
@@ -254,7 +254,7 @@ def test_asking_again_of_a_batch_spends_nothing(tmp_path: Path) -> None:
     """On few points, because composing is faster there."""
     randomizer = DesignResponse.private(AffineSpace(prime=7), gamma=0.3)
     protocol = TextFrequencies(randomizer=randomizer, texts=Texts("0f" * 16))
-    few = certified(Question(name="texts", n=60, epsilon=1.3, delta=1e-2), protocol)
+    few = certified(Terms(n=60, epsilon=1.3, delta=1e-2), protocol)
     task = Task(plan=few, window=60, max_age=600, **PARTIES)
     shuffler = serving(task)
     known = announced(shuffler, task)

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 from oracles.browser import chromium
 from oracles.planner import Visitor, exact, planner, visitor
 from shuffledp import plan
+from shuffledp.planning import registry
 from shuffledp.planning.planner import Planner
-from shuffledp.protocols import registry
 from shuffledp.web.tabs import TABS
 
 QUICK = "#account?size=3"

@@ -17,7 +17,7 @@ from oracles.planner import Visitor, exact, planner, visitor
 from oracles.process import called
 from shuffledp import Plan, RandomizedResponse, compare
 from shuffledp.core.digits import about, at_most, rounded_up
-from shuffledp.protocols import registry
+from shuffledp.planning import registry
 
 SCREENS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 800}}
 

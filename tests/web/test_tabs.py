@@ -11,19 +11,25 @@ from scipy.stats import binom
 from shuffledp import RandomizedResponse
 from shuffledp.accounting.account import account
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.protocols import registry
-from shuffledp.protocols.histogram import HistogramFamily
-from shuffledp.protocols.options import SIZE, Option
+from shuffledp.planning import registry
+from shuffledp.planning.families.histogram import HistogramFamily, HistogramQuestion
+from shuffledp.planning.options import SIZE, Option
 from shuffledp.web.form import FieldError
 from shuffledp.web.risk import chance, frequency, success
 from shuffledp.web.tabs import TABS
 
 
-class Tally(HistogramFamily):
-    """A family that the page has never heard of."""
+class TallyQuestion(HistogramQuestion):
+    """A question that the page has never heard of."""
 
-    questions = ("tally",)
+    called = ("tally",)
     options: ClassVar[Any] = (SIZE, Option("colour", "text", "Of the bins."))
+
+
+class Tally(HistogramFamily):
+    """Its family."""
+
+    question_type = TallyQuestion
 
 
 def test_a_new_family_appears_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,13 +16,11 @@ from shuffledp.core.words import SystemWords, WordSource, rows_from
 from shuffledp.domains.reals import RealRange
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.bins import listed
+from shuffledp.planning.families.histogram import HistogramQuestion
+from shuffledp.planning.families.summation import SumQuestion
+from shuffledp.planning.family import Family, Trust
 from shuffledp.protocols.counting import Counting
-from shuffledp.protocols.family import Family, Trust
-from shuffledp.protocols.options import BY, HIGH, LOW, SIZE
-from shuffledp.protocols.question import Question
 from shuffledp.protocols.rounding import grid_counts, to_grid
-from shuffledp.protocols.summation import span
 from shuffledp.protocols.summing import Summing, Total
 from shuffledp.references import cite
 
@@ -225,22 +223,22 @@ def curators_noise(noise: DiscreteLaplace, shape: tuple[int, ...]) -> NDArray[np
     return noise.sample(rows_from(0, math.prod(shape)), SystemWords(), 0).reshape(shape)
 
 
-class Curator(Family):
+class Curator(Family[HistogramQuestion]):
     """A curator's histogram."""
 
     name, trust, accounted_by = "discrete Laplace", "the curator", "sensitivity"
-    questions, options = ("histogram",), (SIZE, BY)
+    question_type = HistogramQuestion
 
-    def propose(self, question: Question) -> CuratorHistogram:
+    def propose(self, question: HistogramQuestion) -> CuratorHistogram:
         """Only epsilon matters."""
-        return CuratorHistogram(size=listed(question).size, epsilon=question.epsilon)
+        return CuratorHistogram(size=question.domain.size, epsilon=question.epsilon)
 
 
-class LaplaceSum(Family):
+class LaplaceSum(Family[SumQuestion]):
     """A sum with Laplace noise."""
 
     accounted_by = "sensitivity"
-    questions, options = ("sum", "mean", "query"), (LOW, HIGH)
+    question_type = SumQuestion
 
     def __init__(self, *, local: bool) -> None:
         self._local = local
@@ -248,12 +246,12 @@ class LaplaceSum(Family):
 
     trust: Trust
 
-    def propose(self, question: Question) -> NoisySum:
+    def propose(self, question: SumQuestion) -> NoisySum:
         """On a grid so fine that rounding costs next to nothing."""
-        low, high = span(question)
+        low, high = question.domain.low, question.domain.high
         return NoisySum(
             epsilon=question.epsilon, steps=fine_steps(question.n), low=low, high=high, local=self._local,
-            total=question.name,  # type: ignore[arg-type]
+            total=question.total,
         )  # fmt: skip
 
 

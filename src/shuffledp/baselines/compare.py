@@ -13,13 +13,14 @@ from shuffledp.core.digits import about, at_most, counted
 from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.tables import aligned
 from shuffledp.core.visible import visible
+from shuffledp.core.wording import spoken
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.planning.plan import ask, certified
-from shuffledp.protocols import registry
+from shuffledp.planning.ask import ask
+from shuffledp.planning.choose import certified
+from shuffledp.planning.family import Family, PlannedFamily, Trust
+from shuffledp.planning.question import Question
 from shuffledp.protocols.counting import Counting
-from shuffledp.protocols.family import Family, PlannedFamily, Trust
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.protocols.question import Question, spoken
 
 RUNS = 100_000
 COLUMNS = ("protocol", "users trust", "messages", "bits", "epsilon0", "rmse")
@@ -149,7 +150,7 @@ def compare(
     generator = np.random.default_rng(seed)
     found = []
     families = [family for family in families_of(question) if family.answers(asked)]
-    if len(families) == 1 and "by" in asked.options:
+    if len(families) == 1 and options.get("by") is not None:
         raise InvalidInput(
             f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says how "
             "far off it is."
@@ -160,20 +161,19 @@ def compare(
         if progress is not None:
             progress(family.name)
         found.append(_row(family, asked, generator, runs))
-    floors = (family.error_floor(asked) for family in registry.answering(asked))
-    found += [
+    floor = asked.error_floor()
+    found += [] if floor is None else [
         Candidate(
             name="lower bound", trust="the shuffler", reference=floor.reference, accounted_by="proof", messages=1,
             rmse=floor.rmse, note="no protocol of one message per user can do better",
         )
-        for floor in floors if floor is not None
     ]  # fmt: skip
     found.sort(key=lambda row: math.inf if row.rmse is None else row.rmse)
     return Comparison(question, tuple(found))
 
 
-def _row(family: Family, asked: Question, generator: np.random.Generator, runs: int) -> Candidate:
-    share = registry.planned(asked.name)[0].judged_share(asked)
+def _row(family: Family[Any], asked: Question, generator: np.random.Generator, runs: int) -> Candidate:
+    share = asked.judged_share
     row = Candidate(
         name=family.name, trust=family.trust, reference="", accounted_by=family.accounted_by, share=share
     )  # fmt: skip
@@ -195,7 +195,7 @@ def _row(family: Family, asked: Question, generator: np.random.Generator, runs: 
     )  # fmt: skip
 
 
-def _proved(family: Family, asked: Question) -> ShuffleProtocol:
+def _proved(family: Family[Any], asked: Question) -> ShuffleProtocol:
     """What a family proposes; what `plan` could choose is proved as there."""
     asked = family.compared(asked)
     if isinstance(family, PlannedFamily):

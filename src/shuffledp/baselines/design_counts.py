@@ -16,12 +16,10 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WORD
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.bins import listed
+from shuffledp.planning.families.histogram import HistogramQuestion
+from shuffledp.planning.family import Family, Trust
 from shuffledp.protocols.counting import Counting
-from shuffledp.protocols.family import Family, Trust
 from shuffledp.protocols.membership import Membership
-from shuffledp.protocols.options import BY, SIZE
-from shuffledp.protocols.question import Question
 from shuffledp.randomizers.design import DesignBlanket, DesignResponse, design_blanket, design_threshold
 from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.structure import Design
@@ -103,12 +101,12 @@ class DesignCounts(Counting, Fields):
         return self.law.unbiased(self.law.drawn(held, n, generator), n)
 
 
-class PublishedDesign(Family):
+class PublishedDesign(Family[HistogramQuestion]):
     """Histograms by a design with its paper's parameters, private by itself or accounted for by its blanket when shuffled."""
 
     name: str
     trust: Trust
-    questions, options = ("histogram",), (SIZE, BY)
+    question_type = HistogramQuestion
 
     def __init__(self, *, shuffled: bool) -> None:
         self._shuffled = shuffled
@@ -117,14 +115,14 @@ class PublishedDesign(Family):
             self.name = f"{self.name}, shuffled"
 
     @abstractmethod
-    def published(self, question: Question, size: int, epsilon0: float) -> Any:
+    def published(self, question: HistogramQuestion, size: int, epsilon0: float) -> Any:
         """With the paper's parameters at a local epsilon0; how often the value is ignored is still to be said."""
 
-    def propose(self, question: Question) -> DesignCounts:
+    def propose(self, question: HistogramQuestion) -> DesignCounts:
         """Local: epsilon is epsilon0. Shuffled: the design for the epsilon0 that is safe for any, then its own gamma."""
         asked: dict[str, Any] = {"n": question.n, "epsilon": question.epsilon, "delta": question.delta}
         epsilon0 = calibrate(Generic.family(), **asked) if self._shuffled else question.epsilon
-        found: DesignCounts = self.published(question, listed(question).size, epsilon0)
+        found: DesignCounts = self.published(question, question.domain.size, epsilon0)
         if self._shuffled:
             least = calibrate(DesignResponse.family(found.design), **asked)
             threshold = design_threshold(found.design, gamma=least)

@@ -14,7 +14,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.question import Question
+from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.randomizers.hadamard import rows_of_minus_one, walsh_hadamard
 from shuffledp.randomizers.mixing import with_blanket
 from shuffledp.randomizers.structure import Shape
@@ -161,7 +161,7 @@ class HadamardResponses(PublishedDesign):
 
     name = "Hadamard response"
 
-    def published(self, question: Question, size: int, epsilon0: float) -> HadamardResponse:  # noqa: ARG002
+    def published(self, question: HistogramQuestion, size: int, epsilon0: float) -> HadamardResponse:  # noqa: ARG002
         """B = 2^(ceil(log2 min(e^epsilon0, 2 k)) - 1), b = 2^ceil(log2(k / B + 1))."""
         small = min(math.exp(min(epsilon0, 40.0)), 2 * size)
         blocks = 1 << max(0, math.ceil(math.log2(small)) - 1)

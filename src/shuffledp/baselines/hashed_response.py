@@ -11,7 +11,7 @@ from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.words import WORD, WordSource, rows_from, uniform_below
-from shuffledp.protocols.question import Question
+from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import with_blanket
 from shuffledp.references import cite
@@ -84,7 +84,7 @@ class HashedResponses(PublishedDesign):
 
     name = "local hashing"
 
-    def published(self, question: Question, size: int, epsilon0: float) -> HashedResponse:
+    def published(self, question: HistogramQuestion, size: int, epsilon0: float) -> HashedResponse:
         """Local: g = e^epsilon0 + 1. Shuffled: d' = (m + 2) / 3, m = epsilon^2 (n - 1) / (14 log(2 / delta)) (WDX20)."""
         blanket = question.epsilon**2 * (question.n - 1) / (14 * math.log(2 / question.delta))
         best = (blanket + 2) / 3 if self._shuffled else math.exp(min(epsilon0, 40.0)) + 1

@@ -5,23 +5,22 @@ from abc import abstractmethod
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.core import blanket
-from shuffledp.protocols.bins import listed
+from shuffledp.planning.families.histogram import HistogramQuestion
+from shuffledp.planning.families.summation import SumQuestion
+from shuffledp.planning.family import Family, Trust
 from shuffledp.protocols.counting import Counting
-from shuffledp.protocols.family import Family, Trust
 from shuffledp.protocols.histogram import Histogram
-from shuffledp.protocols.options import BY, HIGH, LOW, SIZE
-from shuffledp.protocols.question import Question
-from shuffledp.protocols.summation import Summation, span
+from shuffledp.protocols.summation import Summation
 from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.response import RandomizedResponse
 
 
-class LocalHistogram(Family):
+class LocalHistogram(Family[HistogramQuestion]):
     """Histograms by a local randomizer that epsilon0 decides; shuffled, epsilon0 is the largest that the crowd allows."""
 
     name: str
     shuffled_by = "generic"
-    questions, options = ("histogram",), (SIZE, BY)
+    question_type = HistogramQuestion
     trust: Trust
 
     def __init__(self, *, shuffled: bool) -> None:
@@ -38,38 +37,38 @@ class LocalHistogram(Family):
         """What the shuffled one is accounted as: any epsilon0-LDP randomizer, unless more is known."""
         return Generic.family()
 
-    def propose(self, question: Question) -> Counting:
+    def propose(self, question: HistogramQuestion) -> Counting:
         """With the question's epsilon as epsilon0, or amplified."""
-        size, epsilon0 = listed(question).size, question.epsilon
+        size, epsilon0 = question.domain.size, question.epsilon
         if self._shuffled:
             epsilon0 = calibrate(self.family(size), n=question.n, epsilon=epsilon0, delta=question.delta)
         return self.private(size, epsilon0)
 
 
-class LocalResponse(Family):
+class LocalResponse(Family[HistogramQuestion]):
     """Randomized response that is private by itself, on bins."""
 
     name, trust, accounted_by = "local randomized response", "nobody", "epsilon0"
-    questions, options = ("histogram",), (SIZE, BY)
+    question_type = HistogramQuestion
 
-    def propose(self, question: Question) -> Histogram:
+    def propose(self, question: HistogramQuestion) -> Histogram:
         """With the question's epsilon as epsilon0."""
-        return Histogram(RandomizedResponse(size=listed(question).size, epsilon0=question.epsilon).as_run())
+        return Histogram(RandomizedResponse(size=question.domain.size, epsilon0=question.epsilon).as_run())
 
 
-class LocalSum(Family):
+class LocalSum(Family[SumQuestion]):
     """Randomized response that is private by itself, on the best grid."""
 
     name, trust, accounted_by = "local randomized response", "nobody", "epsilon0"
-    questions, options = ("sum", "mean", "query"), (LOW, HIGH)
+    question_type = SumQuestion
 
-    def propose(self, question: Question) -> Summation:
+    def propose(self, question: SumQuestion) -> Summation:
         """With the question's epsilon as epsilon0."""
-        low, high = span(question)
+        low, high = question.domain.low, question.domain.high
         grids = (
             Summation(
                 randomizer=RandomizedResponse(size=k + 1, epsilon0=question.epsilon).as_run(), low=low, high=high,
-                total=question.name,  # type: ignore[arg-type]
+                total=question.total,
             )
             for k in range(1, math.ceil(min(1000.0, 2 * math.exp(min(question.epsilon, 50.0) / 2))) + 2)
         )  # fmt: skip

@@ -5,36 +5,33 @@ response on two symbols: our summation with one step, so it has its law, its exa
 (gamma = 2 / (e^eps0 + 1)). Cheu et al.'s one-bit protocol is the same, with gamma set for the crowd.
 """
 
-from shuffledp.protocols.family import Family
+from shuffledp.planning.families.blanket import least_blanket
+from shuffledp.planning.families.summation import SumQuestion
+from shuffledp.planning.family import Family
 from shuffledp.protocols.one_bit_mean import OneBitMean
-from shuffledp.protocols.options import HIGH, LOW
-from shuffledp.protocols.question import Question
-from shuffledp.protocols.summation import SummationFamily, span
 from shuffledp.randomizers.response import RandomizedResponse
 
 
-class OneBitMeans(Family):
+class OneBitMeans(Family[SumQuestion]):
     """One bit, private by itself."""
 
     name, trust, accounted_by = "1BitMean", "nobody", "epsilon0"
-    questions, options = ("sum", "mean", "query"), (LOW, HIGH)
+    question_type = SumQuestion
 
-    def propose(self, question: Question) -> OneBitMean:
+    def propose(self, question: SumQuestion) -> OneBitMean:
         """With the question's epsilon as epsilon0."""
-        low, high = span(question)
+        low, high = question.domain.low, question.domain.high
         randomizer = RandomizedResponse(size=2, epsilon0=question.epsilon).as_run()
-        return OneBitMean(randomizer=randomizer, low=low, high=high, total=question.name)  # type: ignore[arg-type]
+        return OneBitMean(randomizer=randomizer, low=low, high=high, total=question.total)
 
 
-class ShuffledOneBitMeans(Family):
+class ShuffledOneBitMeans(Family[SumQuestion]):
     """One bit with the crowd's blanket."""
 
     name, trust, accounted_by = "1BitMean, shuffled (= Cheu et al., one bit)", "the shuffler", "its blanket"
-    questions, options = OneBitMeans.questions, OneBitMeans.options
+    question_type = SumQuestion
 
-    def propose(self, question: Question) -> OneBitMean:
+    def propose(self, question: SumQuestion) -> OneBitMean:
         """The least blanket on two messages."""
-        one = question.at(options={**question.options, "precision": 1})
-        found = SummationFamily().propose(one)
-        low, high = span(question)
-        return OneBitMean(randomizer=found.randomizer, low=low, high=high, total=question.name)  # type: ignore[arg-type]
+        low, high = question.domain.low, question.domain.high
+        return OneBitMean(randomizer=least_blanket(question, 2), low=low, high=high, total=question.total)

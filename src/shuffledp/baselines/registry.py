@@ -1,6 +1,6 @@
 """Whatever is compared: other people's protocols, and our own beside them. A new baseline has one entry in each list here."""
 
-from typing import Final
+from typing import Any, Final
 
 from shuffledp.baselines.central import Curator, CuratorHistogram, LaplaceSum, NoisySum
 from shuffledp.baselines.dbitflip import DBitFlip, DBitFlips
@@ -14,11 +14,12 @@ from shuffledp.baselines.sketch import CountMeanSketch, CountMeanSketches, Hadam
 from shuffledp.baselines.split_and_mix import SplitAndMix, SplitAndMixes
 from shuffledp.baselines.subset_selection import SubsetSelection, SubsetSelections
 from shuffledp.baselines.unary import ManyMessages, UnaryBits
+from shuffledp.planning import registry as planning
+from shuffledp.planning.families.histogram import HistogramFamily
+from shuffledp.planning.families.summation import SummationFamily
+from shuffledp.planning.family import Family
 from shuffledp.protocols import registry
-from shuffledp.protocols.family import Family
-from shuffledp.protocols.histogram import HistogramFamily
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.protocols.summation import SummationFamily
 
 PROTOCOLS: Final[dict[str, type[ShuffleProtocol]]] = {
     protocol.kind: protocol
@@ -37,7 +38,7 @@ PROTOCOLS: Final[dict[str, type[ShuffleProtocol]]] = {
     )
 }
 """Those of others, by kind."""
-FAMILIES: Final[list[Family]] = [
+FAMILIES: Final[list[Family[Any]]] = [
     LaplaceSum(local=False),
     LaplaceSum(local=True),
     LocalSum(),
@@ -71,9 +72,9 @@ def protocols() -> dict[str, type[ShuffleProtocol]]:
     return {**registry.PROTOCOLS, **PROTOCOLS}
 
 
-def families(question: str) -> list[Family]:
+def families(question: str) -> list[Family[Any]]:
     """All that answer a question, those that are planned last; refused if there is none."""
-    return [*(family for family in FAMILIES if question in family.questions), *registry.planned(question)]
+    return [*(family for family in FAMILIES if question in family.question_type.called), *planning.families(question)]
 
 
 def from_document(document: object) -> ShuffleProtocol:

@@ -20,11 +20,9 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, rows_from
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.family import Family
-from shuffledp.protocols.options import HIGH, LOW
-from shuffledp.protocols.question import Question
+from shuffledp.planning.families.summation import SumQuestion
+from shuffledp.planning.family import Family
 from shuffledp.protocols.rounding import grid_counts, to_grid
-from shuffledp.protocols.summation import span
 from shuffledp.protocols.summing import Summing, Total
 from shuffledp.references import cite
 
@@ -256,18 +254,18 @@ def shares_needed(*, sigma: float, modulus: int, honest: int) -> int:
     return math.ceil(2 + (2 * sigma + math.log2(modulus)) / (math.log2(honest) - math.log2(math.e)))
 
 
-class SplitAndMixes(Family):
+class SplitAndMixes(Family[SumQuestion]):
     """IKOS."""
 
     name, trust, accounted_by = "IKOS split and mix", "the shuffler", "quoted (see its docs)"
-    questions, options = ("sum", "mean", "query"), (LOW, HIGH)
+    question_type = SumQuestion
 
-    def propose(self, question: Question) -> SplitAndMix:
+    def propose(self, question: SumQuestion) -> SplitAndMix:
         """On a grid so fine that rounding costs next to nothing."""
-        low, high = span(question)
+        low, high = question.domain.low, question.domain.high
         return SplitAndMix(
             n=question.n, epsilon=question.epsilon, delta=question.delta, steps=fine_steps(question.n), low=low, high=high,
-            total=question.name,  # type: ignore[arg-type]
+            total=question.total,
         )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.words import WORD, WordSource, coins, rows_from, uniform_below
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.question import Question
+from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.randomizers.structure import Shape
 from shuffledp.references import cite
 
@@ -91,7 +91,7 @@ class SubsetSelections(PublishedDesign):
 
     name = "subset selection"
 
-    def published(self, question: Question, size: int, epsilon0: float) -> SubsetSelection:  # noqa: ARG002
+    def published(self, question: HistogramQuestion, size: int, epsilon0: float) -> SubsetSelection:  # noqa: ARG002
         """D = k / (e^epsilon0 + 1), to the nearest whole number."""
         best = size / (math.exp(min(epsilon0, 600.0)) + 1)
         return SubsetSelection(size=size, chosen=min(size - 1, max(1, round(best))), threshold=WORD // 2)

@@ -17,11 +17,9 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource, words_each
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.protocols.family import Family
-from shuffledp.protocols.options import HIGH, LOW
-from shuffledp.protocols.question import Question
+from shuffledp.planning.families.summation import SumQuestion
+from shuffledp.planning.family import Family
 from shuffledp.protocols.rounding import grid_counts, to_grid
-from shuffledp.protocols.summation import span
 from shuffledp.protocols.summing import Summing, Total
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.together import Together
@@ -153,13 +151,13 @@ class UnaryBits(Summing, Fields):
         return np.asarray(n * self.low + (self.high - self.low) * (total / self.messages - n * g / 2) / (1 - g))
 
 
-class ManyMessages(Family):
+class ManyMessages(Family[SumQuestion]):
     """Cheu et al.'s bits, certified by composition."""
 
     name, trust, accounted_by = "Cheu et al., many messages", "the shuffler", "composition"
-    questions, options = ("sum", "mean", "query"), (LOW, HIGH)
+    question_type = SumQuestion
 
-    def propose(self, question: Question) -> UnaryBits:
+    def propose(self, question: SumQuestion) -> UnaryBits:
         """The fewest messages within 5 % of the least error, and the least gamma for them that composition certifies (to 2 %).
 
         A first guess takes the shuffled bits for Gaussian; it is then proved, with a little more blanket as long as it is not.
@@ -188,12 +186,12 @@ class ManyMessages(Family):
         )
 
 
-def _bits(question: Question, messages: int, threshold: int) -> UnaryBits:
-    low, high = span(question)
-    return UnaryBits(messages=messages, threshold=threshold, low=low, high=high, total=question.name)  # type: ignore[arg-type]
+def _bits(question: SumQuestion, messages: int, threshold: int) -> UnaryBits:
+    low, high = question.domain.low, question.domain.high
+    return UnaryBits(messages=messages, threshold=threshold, low=low, high=high, total=question.total)
 
 
-def _guess(question: Question, messages: float, mu: float) -> UnaryBits | None:
+def _guess(question: SumQuestion, messages: float, mu: float) -> UnaryBits | None:
     """The gamma with r (1-g)^2 = mu^2 n (g/2)(1 - g/2): with u = (1-g)^2, r u = mu^2 n (1 - u) / 4."""
     r, n = round(messages), question.n
     if r > 2 * math.sqrt(n) + 1:

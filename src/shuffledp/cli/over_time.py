@@ -14,8 +14,8 @@ from shuffledp.core.digits import about, column_up
 from shuffledp.core.tables import aligned
 from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput
+from shuffledp.planning.from_targets import plan_from_targets
 from shuffledp.planning.rounds import Choice, choices, fewer, spent
-from shuffledp.planning.solved import solved
 
 _REST = ("rounds", "rounds_per_person", "epsilon", "delta", "rmse", "rmse_share")
 
@@ -36,7 +36,7 @@ def plan_over_time(
             "an error is planned for people who take part in every round. Leave out --rounds-per-person, or give --epsilon."
         )
     with working("Planning the rounds"):
-        found = replace(solved(question, given), wording=wording)
+        found = replace(plan_from_targets(question, given), wording=wording)
     warn(found)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
     if out is not None:

@@ -13,17 +13,17 @@ from shuffledp.cli.output import print_lines
 from shuffledp.cli.over_time import plan_over_time
 from shuffledp.cli.progress import working
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
+from shuffledp.cli.survey_strategies import strategies_table
 from shuffledp.cli.warned import warn
-from shuffledp.cli.ways import ways_table
 from shuffledp.core.honest import people_to_ask
 from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
-from shuffledp.planning.bought import bought
-from shuffledp.planning.solved import solved, ways_to_ask
-from shuffledp.planning.ways import best_way
-from shuffledp.protocols import registry
-from shuffledp.protocols.options import QUESTIONS
+from shuffledp.planning import registry
+from shuffledp.planning.choose import best_plan
+from shuffledp.planning.from_targets import plan_from_targets, survey_strategies
+from shuffledp.planning.message_gain import message_gain
+from shuffledp.planning.options import QUESTIONS
 
 _SEVERAL: Final = QUESTIONS.name
 
@@ -94,8 +94,8 @@ def plan_command(
         plan_over_time(question, asked, paper=paper, wording=wording, out=out, force=force, as_json=as_json, plot=plot)
         return
     with working("Planning"):
-        side_by_side = ways_to_ask(question, asked, paper=paper) if _SEVERAL in asked else []
-        found = best_way(side_by_side) if side_by_side else solved(question, asked, paper=paper)
+        strategies = survey_strategies(question, asked, paper=paper) if _SEVERAL in asked else []
+        found = best_plan(strategies) if strategies else plan_from_targets(question, asked, paper=paper)
     found = replace(found, wording=wording)
     warn(found)
     text = json.dumps(found.document(), indent=2, allow_nan=False)
@@ -107,12 +107,12 @@ def plan_command(
     with working("Explaining"):
         explained = found.explain()
     print_lines(explained)
-    if side_by_side:
-        print_lines(f"\n{ways_table(side_by_side)}")
+    if strategies:
+        print_lines(f"\n{strategies_table(strategies)}")
     elif found.protocol.messages_per_user > 1:
         options = {option.name for option in registry.options()} | {"honest_fraction"}
         with working("Comparing"):
-            gain = bought(found, question, **{name: value for name, value in asked.items() if name in options})
+            gain = message_gain(found, question, **{name: value for name, value in asked.items() if name in options})
         print_lines(gain)
     elif asked.get("messages_per_user", 1) > 1:
         print_lines("so few messages more than one per user would not make the error smaller")

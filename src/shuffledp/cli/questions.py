@@ -11,8 +11,9 @@ from shuffledp.cli.numbers import Real, Whole
 from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.survey_file import read_survey
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols import registry
-from shuffledp.protocols.written import groups, several
+from shuffledp.planning import registry
+from shuffledp.planning.option_text import groups, several
+from shuffledp.planning.synonyms import no_question
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
@@ -29,7 +30,7 @@ class _Question(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Refuse a question that no family answers."""
         if value not in registry.questions():
-            self.fail(as_flags(str(registry.no_question(str(value)))), param, ctx)
+            self.fail(as_flags(str(no_question(str(value), registry.questions()))), param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002

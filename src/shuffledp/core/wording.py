@@ -1,4 +1,4 @@
-"""What people read beside the numbers: a title, the question as it is put to people, and the unit of their values."""
+"""What people read beside the numbers: a title, the question as it is put to people, the unit of their values."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Final, Self
@@ -8,6 +8,15 @@ from shuffledp.errors import InvalidInput
 
 _LONGEST: Final = 300
 """Letters of a text."""
+
+
+def spoken(name: str) -> str:
+    """The name of a question with an article.
+
+    >>> spoken("sum"), spoken("texts")
+    ('a sum', 'a plan of texts')
+    """
+    return f"a plan of {name}" if name.endswith("s") else f"a {name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ import numpy as np
 from shuffledp.baselines.central import Curator
 from shuffledp.baselines.hashed_response import HashedResponses
 from shuffledp.figures import style
-from shuffledp.planning.plan import ask
-from shuffledp.protocols.dummies_family import DummiesFamily
-from shuffledp.protocols.frequencies import FrequenciesFamily
-from shuffledp.protocols.histogram import HistogramFamily
+from shuffledp.planning.ask import ask
+from shuffledp.planning.families.dummies import DummiesFamily
+from shuffledp.planning.families.frequencies import FrequenciesFamily
+from shuffledp.planning.families.histogram import HistogramFamily
 
 N: Final = 10**6
 SIZE: Final = 1361**2

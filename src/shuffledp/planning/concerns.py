@@ -21,8 +21,8 @@ USELESS: Final = 0.5
 def concerns(plan: Plan) -> Iterator[str]:
     """A sentence of fact and one of advice for each.
 
-    >>> from shuffledp.planning.plan import plan
-    >>> for one in concerns(plan("query", n=1000, epsilon=1.0, delta=0.01)):
+    >>> from shuffledp.planning.from_targets import plan_for
+    >>> for one in concerns(plan_for("query", n=1000, epsilon=1.0, delta=0.01)):
     ...     print(one)
     delta = 0.01 is above 1/n = 0.001: publishing the value of one person picked at random would satisfy it. Use 1e-6 or less.
     """

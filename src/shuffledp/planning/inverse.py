@@ -8,12 +8,16 @@ from shuffledp.accounting.account import account
 from shuffledp.core import checks
 from shuffledp.core.honest import reports_expected
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.planning.plan import Plan, ask, certified, plan, promising
-from shuffledp.protocols import registry
+from shuffledp.planning import registry
+from shuffledp.planning.ask import ask
+from shuffledp.planning.choose import Proposal, best, certified, choose, promising, proposals
+from shuffledp.planning.family import AnyFamily, too_small
+from shuffledp.planning.plan import Plan
+from shuffledp.planning.question import Question
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.family import too_small
 
 _RESOLUTION = 1000
+_LEAST_EPSILON = 1e-9
 
 
 def users_needed(
@@ -28,30 +32,29 @@ def users_needed(
     True
     """
     target = _positive(rmse_share, "rmse_share")
-    shared: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "honest_fraction": honest_fraction}
-    asked = ask(question, n=checks.LARGEST_N, options=options, **shared)  # bad input is not "too few users"
-    family = registry.answering(asked)[0]
+    terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "honest_fraction": honest_fraction}
+    asked = ask(question, n=checks.LARGEST_N, options=options, **terms)  # bad input is not "too few users"
 
     @cache
     def at(n: int) -> Plan | None:
         try:
-            return plan(question, n=n, **shared, **options)
+            return choose(asked.at(n=n))
         except (InvalidInput, NoClaim):
             return None
 
-    def error(found: Plan) -> float:
-        cost = math.sqrt(family.cost(found.protocol, asked.at(n=found.min_batch)))
-        return cost if found.protocol.averages else cost / found.min_batch
+    def error(plan: Plan) -> float:
+        cost = math.sqrt(asked.at(n=plan.min_batch).cost(plan.protocol))
+        return cost if plan.protocol.averages else cost / plan.min_batch
 
     def enough(n: int) -> bool:
-        found = at(n)
-        return found is not None and error(found) <= target
+        plan = at(n)
+        return plan is not None and error(plan) <= target
 
     high = 4
     while not enough(high):
-        found = at(high)
+        plan = at(high)
         # the error falls about like n^(-5/6) or faster, so this seldom jumps too far
-        jump = 4.0 if found is None else (error(found) / target) ** 1.2
+        jump = 4.0 if plan is None else (error(plan) / target) ** 1.2
         high = math.ceil(high * min(1e4, max(1.05, jump)))
         if high > 10**12:
             raise InvalidInput("not even 1e12 users give an error that small. Allow a larger one.")
@@ -66,15 +69,8 @@ def users_needed(
 
 
 def epsilon_possible(
-    question: str,
-    *,
-    n: int,
-    delta: float,
-    rmse: float,
-    honest_fraction: float = 1.0,
-    dropout: float = 0.0,
-    **options: Any,
-) -> Plan:
+    question: str, *, n: int, delta: float, rmse: float, honest_fraction: float = 1.0, dropout: float = 0.0, **options: Any
+) -> Plan:  # fmt: skip
     """The plan with the smallest epsilon whose forecast error, of what the objective makes small, is at most `rmse`.
 
     >>> found = epsilon_possible("sum", n=10_000, delta=1e-6, rmse=20.0)
@@ -86,26 +82,29 @@ def epsilon_possible(
     asked = ask(question, n=reports, epsilon=1.0, delta=delta, honest_fraction=honest_fraction, options=options)
     if squared < 1e-200:
         raise too_small()
-    proposals, refusals = list[tuple[float, Deployable]](), list[InvalidInput | NoClaim]()
-    for family in registry.answering(asked):
-        best = min((epsilon for epsilon, _ in proposals), default=None)
-        if best is not None and not promising([family], asked.at(epsilon=max(best, 1e-9)), least=squared):
-            continue  # at the epsilon that is reached already it would err far more
-        try:
-            proposal = family.propose_for_error(asked, squared)
-            epsilon = account(proposal.randomizer, n=asked.honest, delta=delta).epsilon
-        except (InvalidInput, NoClaim) as refused:
-            refusals.append(refused)
-        else:
-            proposals.append((epsilon, proposal))
-    if not proposals:
-        raise refusals[0]
-    epsilon, protocol = min(proposals, key=lambda found: found[0])
+    epsilon, protocol = best(_proposals_for_error(asked, squared))
     if not epsilon < checks.LARGEST_EPSILON:
         raise too_small()
-    answer = certified(asked.at(epsilon=max(epsilon, 1e-9)), protocol)
+    answer = certified(asked.at(epsilon=max(epsilon, _LEAST_EPSILON)), protocol)
     answer.check_memory()
     return answer
+
+
+def _proposals_for_error(asked: Question, squared: float) -> list[Proposal[tuple[float, Deployable]]]:
+    """Of each family the most private protocol that errs so little, with its epsilon."""
+
+    def propose(family: AnyFamily) -> tuple[tuple[float, Deployable], float]:
+        protocol = family.propose_for_error(asked, squared)
+        epsilon = account(protocol.randomizer, n=asked.honest, delta=asked.delta).epsilon
+        return (epsilon, protocol), epsilon
+
+    def worth_asking(family: AnyFamily, least: float | None) -> bool:
+        """Unless at the epsilon that is reached already it would err far more."""
+        if least is None:
+            return True
+        return bool(promising([family], asked.at(epsilon=max(least, _LEAST_EPSILON)), least=squared))
+
+    return proposals(registry.answering(asked), propose, worth_asking)
 
 
 def _positive(value: float, name: str) -> float:

@@ -22,7 +22,6 @@ from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.document import Document, members, number, text, whole
 from shuffledp.core.files import read_json, save_json
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
-from shuffledp.core.honest import reports_expected
 from shuffledp.core.memory import check_memory
 from shuffledp.core.parsing import plain
 from shuffledp.core.wording import Wording
@@ -30,8 +29,6 @@ from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.over_time import OverTime
 from shuffledp.protocols import registry
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.family import PlannedFamily
-from shuffledp.protocols.question import Question, spoken
 
 VERSION: Final = 3
 """Of the file: since 3 it holds the documents of protocol, domain and randomizer."""
@@ -90,6 +87,7 @@ class Plan:
     def worded(self, *, title: str | None = None, question: str | None = None, unit: str | None = None) -> Self:
         """The same plan with these texts: a title, the question as it is put to people, the unit of their values.
 
+        >>> from shuffledp import plan
         >>> commute = plan("mean", n=10_000, epsilon=1.0, delta=1e-6, high=180).worded(title="Commuting", unit="minutes")
         >>> commute.explain().splitlines()[0]
         'Commuting'
@@ -246,6 +244,7 @@ class Plan:
     def load(cls, path: Path | str) -> Self:
         """Read a plan from a file; its guarantee is proved again.
 
+        >>> from shuffledp import plan
         >>> from tempfile import TemporaryDirectory
         >>> made = plan("query", n=1000, epsilon=1.0, delta=1e-6)
         >>> with TemporaryDirectory() as folder:
@@ -295,102 +294,3 @@ class Plan:
         except NoClaim as error:
             lines.append(f"{few}, this bound says nothing: {error}")
         return "\n".join(lines)
-
-
-def plan(
-    question: str, *, n: int, epsilon: float, delta: float, honest_fraction: float = 1.0, dropout: float = 0.0,
-    paper: bool = False, **options: Any,
-) -> Plan:  # fmt: skip
-    """The most accurate protocol for a question to n users at (epsilon, delta).
-
-    The options depend on the question: size or labels, low and high for a histogram; low, high and precision for a sum or a
-    mean. A share of the n users may not answer (dropout), and only a share of those who do may follow the protocol
-    (honest_fraction). Blankets are the smallest that the certified accountant grants. With `paper`, parameters are those of
-    Theorem 3.1 and Theorem 4.1.
-
-    >>> plan("histogram", n=100_000, epsilon=0.5, delta=1e-6, size=10).protocol.randomizer.gamma < 0.02
-    True
-    """
-    bound = PAPER_BOUND if paper else "best"
-    asked = ask(
-        question,
-        n=reports_expected(n, dropout),
-        epsilon=epsilon,
-        delta=delta,
-        honest_fraction=honest_fraction,
-        bound=bound,
-        options=options,
-    )
-    families = registry.answering(asked)
-    plans, refusals = list[Plan](), list[InvalidInput | NoClaim]()
-    hopeful = promising(families, asked)
-    for family in (*hopeful, *(family for family in families if family not in hopeful)):
-        if plans and family not in hopeful:
-            break  # left out, unless nobody else can answer
-        try:
-            plans.append(certified(asked, family.propose(asked)))
-        except (InvalidInput, NoClaim) as refused:
-            refusals.append(refused)
-    if not plans:
-        raise refusals[0]
-    best = min(plans, key=lambda found: families[0].cost(found.protocol, asked))  # one measure for all
-    best.check_memory()
-    return best
-
-
-def ask(question: str, *, options: dict[str, Any], **numbers: Any) -> Question:
-    """A question with its options, which must be some that it has."""
-    given = {name: value for name, value in options.items() if value is not None}
-    if not isinstance(question, str):
-        raise InvalidInput(
-            f"the question is a text, such as 'histogram'; got a {type(question).__name__}. Name the question first."
-        )
-    asked = Question(name=question, options=given, **numbers)
-    families = registry.answering(asked)
-    known = {option.name: option for family in families for option in family.options}
-    for name in given:
-        if name not in known:
-            if any(option.name == name for family in registry.planned(question) for option in family.options):
-                raise InvalidInput(
-                    f"{spoken(question)} has a {name} only by groups. Leave it out, or say which groups."
-                )
-            others = ", ".join(
-                sorted({q for f in registry.FAMILIES for o in f.options if o.name == name for q in f.questions})
-            )
-            whose = f"it is for {others}" if others else "no question does"
-            raise InvalidInput(f"{spoken(question)} has no {name}: {whose}. Leave it out.")
-    asked = asked.at(options={name: known[name].read(value) for name, value in given.items()})
-    for family in families:
-        family.check(asked)
-    return asked
-
-
-_HOPELESS: Final = 4.0
-"""How many times the least guess another must be for its family to be left out: guesses are off together, not apart."""
-
-
-def promising(families: Sequence[PlannedFamily], asked: Question, *, least: float = math.inf) -> list[PlannedFamily]:
-    """Those that could have the least cost, or reach the one given, as far as they can guess."""
-    guesses = [family.guess(asked) for family in families]
-    limit = _HOPELESS * min([least, *(guess for guess in guesses if guess is not None)])
-    return [family for family, guess in zip(families, guesses, strict=True) if guess is None or guess <= limit]
-
-
-def certified(question: Question, protocol: Deployable) -> Plan:
-    """The plan with this protocol, its guarantee proved."""
-    bound = bound_named(question.bound)
-    found = Plan(
-        protocol=protocol,
-        guarantee=Guarantee(
-            epsilon=question.epsilon,
-            delta=question.delta,
-            n=question.honest,
-            bound=bound.name,
-            reference=bound.reference,
-            caveat=protocol.randomizer.blanket().caveat,
-        ),
-        min_batch=question.n,
-    )
-    if not found.holds():
-        raise NoClaim("the protocol that was proposed could not be certified. Please report this.")
-    return found

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal, SupportsFloat, TypedDict, TypeVar, Unpac
 from shuffledp.core.given import truth
 from shuffledp.errors import InvalidInput, PlanWarning
 from shuffledp.planning.concerns import concerns
+from shuffledp.planning.from_targets import plan_from_targets
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.solved import solved
 
 Number = SupportsFloat
 """An int, a float, a scalar of numpy, a fraction or a decimal."""
@@ -102,7 +102,7 @@ class Planner:
         given = {name: value for name, value in asked.items() if value is not None}
         if "delta" not in given:
             raise InvalidInput("a plan needs `delta`, how often its guarantee may fail. A usual choice is 1e-6.")
-        made = solved(question.replace("_", "-"), given, paper=truth(given.pop("paper", False), "paper"))
+        made = plan_from_targets(question.replace("_", "-"), given, paper=truth(given.pop("paper", False), "paper"))
         for concern in concerns(made):
             warnings.warn(concern, PlanWarning, stacklevel=_caller())
         return made

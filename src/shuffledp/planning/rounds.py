@@ -11,9 +11,12 @@ from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
 from shuffledp.core.honest import reports_expected
 from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning.ask import ask
+from shuffledp.planning.choose import choose
 from shuffledp.planning.inverse import epsilon_possible
 from shuffledp.planning.over_time import OverTime
-from shuffledp.planning.plan import Plan, plan
+from shuffledp.planning.plan import Plan
+from shuffledp.planning.question import Question
 from shuffledp.protocols.sampling import sampled_error
 
 _PRECISION: Final = 1e-4
@@ -25,7 +28,7 @@ _FEWER: Final = 5
 
 def plan_rounds(
     question: str, *, n: int, epsilon: float, delta: float, rounds: int, rounds_per_person: int | None = None,
-    dropout: float = 0.0, **options: Any,
+    honest_fraction: float = 1.0, dropout: float = 0.0, **options: Any,
 ) -> Plan:  # fmt: skip
     """The plan of one round, if all rounds together must be (epsilon, delta)-DP for everybody who takes part.
 
@@ -38,7 +41,9 @@ def plan_rounds(
     """
     per_person = rounds if rounds_per_person is None else rounds_per_person
     total = OverTime(rounds=rounds, per_person=per_person, epsilon=epsilon, delta=delta)
-    return _planned(question, reports_expected(n, dropout), total, options, _PRECISION)
+    reports = asked_per_round(reports_expected(n, dropout), total)
+    asked = ask(question, n=reports, epsilon=epsilon, delta=delta, honest_fraction=honest_fraction, options=options)
+    return _planned(asked, total, _PRECISION)
 
 
 def rounds_possible(question: str, *, rmse: float, delta: float, rounds: int, **asked: Any) -> Plan:
@@ -59,29 +64,28 @@ def rounds_possible(question: str, *, rmse: float, delta: float, rounds: int, **
     return _certified(one, replace(total, epsilon=together))
 
 
-def _planned(question: str, n: int, total: OverTime, options: dict[str, Any], precision: float) -> Plan:
-    asked, per_person = asked_per_round(n, total), total.per_person
-    epsilon, delta = total.epsilon, total.delta
+def _planned(asked: Question, total: OverTime, precision: float) -> Plan:
+    per_person, epsilon, delta = total.per_person, total.epsilon, total.delta
     if per_person == 1:
-        return _certified(plan(question, n=asked, epsilon=epsilon, delta=delta, **options), total)
-    found: dict[float, Plan] = {}
+        return _certified(choose(asked), total)
+    made: dict[float, Plan] = {}
 
     def excess(one: float) -> float:
         """How far the epsilon of all rounds is above the one allowed, in logarithms."""
-        made = plan(question, n=asked, epsilon=one, delta=delta, **options)
-        blanket = made.protocol.randomizer.blanket()
+        plan = choose(asked.at(epsilon=one))
+        blanket = plan.protocol.randomizer.blanket()
         try:
-            together = composition(blanket, made.guarantee.n, per_person).epsilon(delta)
+            together = composition(blanket, plan.guarantee.n, per_person).epsilon(delta)
         except NoClaim:
             return math.inf
-        found[one] = made
+        made[one] = plan
         return math.log(together / epsilon) + 1e-6 if together > 0 else -math.inf
 
     axis = Search(low=1e-9, high=checks.epsilon(epsilon, positive=True), towards="smaller")
     one = search(excess, axis, start=share_of_budget(epsilon, delta, per_person), precision=precision)
-    if one is None or one not in found:
+    if one is None or one not in made:
         raise InvalidInput("no round would be private enough. Use more people, fewer rounds or a larger epsilon.")
-    return _certified(found[one], total)
+    return _certified(made[one], total)
 
 
 def _certified(one: Plan, total: OverTime) -> Plan:
@@ -117,22 +121,26 @@ class Choice:
     note: str = ""
 
 
-def choices(made: Plan, question: str, *, n: int, dropout: float = 0.0, **options: Any) -> list[Choice]:
+def choices(
+    made: Plan, question: str, *, n: int, honest_fraction: float = 1.0, dropout: float = 0.0, **options: Any
+) -> list[Choice]:
     """The plan of one of many rounds beside others: everybody in all rounds, and random parts of the people in fewer."""
-    total = _total(made)
-    found, planned = [], {total.per_person: made}
+    total, people = _total(made), reports_expected(n, dropout)
+    asked = ask(
+        question, n=made.min_batch, epsilon=total.epsilon, delta=total.delta, honest_fraction=honest_fraction,
+        options=options,
+    )  # fmt: skip
+    compared = []
     for per_person in sorted({*fewer(total.rounds), total.per_person}, reverse=True):
+        other = replace(total, per_person=per_person)
         try:
-            if per_person not in planned:
-                other = replace(total, per_person=per_person)
-                planned[per_person] = _planned(question, reports_expected(n, dropout), other, options, _ROUGH)
+            plan = made if other == total else _planned(asked.at(n=asked_per_round(people, other)), other, _ROUGH)
         except (InvalidInput, NoClaim) as refused:
-            found.append(Choice(per_person=per_person, note=str(refused)))
+            compared.append(Choice(per_person=per_person, note=str(refused)))
             continue
-        one = planned[per_person]
-        error = sampled_error(one.protocol, one.min_batch, reports_expected(n, dropout))
-        found.append(Choice(per_person=per_person, plan=one, rmse=None if error is None else math.sqrt(error)))
-    return found
+        error = sampled_error(plan.protocol, plan.min_batch, people)
+        compared.append(Choice(per_person=per_person, plan=plan, rmse=None if error is None else math.sqrt(error)))
+    return compared
 
 
 def fewer(rounds: int) -> list[int]:

@@ -1,6 +1,5 @@
 """Frequencies of values from any large list by one shuffled message: design response on the affine plane or space."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -15,12 +14,8 @@ from shuffledp.domains.listed import Listed
 from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.bins import listed
 from shuffledp.protocols.counted_response import CountedResponse
-from shuffledp.protocols.design_family import DesignFamily, orders
-from shuffledp.protocols.histogram_question import HistogramQuestion
 from shuffledp.protocols.membership import Membership
-from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Ranked, Ranking
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structure import Geometry
@@ -115,28 +110,3 @@ class Frequencies(CountedResponse):
                 randomizer=DesignResponse.private(AffineSpace(prime=2, dimension=3), gamma=0.3), listed=WholeNumbers(7)
             ),
         ]
-
-
-class FrequenciesFamily(HistogramQuestion, DesignFamily):
-    """The plane, or the space, whose order errs least."""
-
-    name = "shuffledp, plane"
-
-    def structures(self, question: Question) -> Iterable[AffineSpace]:
-        """All that hold the values."""
-        return orders(listed(question).size)
-
-    def build(self, question: Question, randomizer: DesignResponse) -> Frequencies:
-        """On the values that were asked for."""
-        return Frequencies(randomizer=randomizer, listed=listed(question))
-
-    def plainly(self, question: Question) -> Question:
-        """About as many numbers: a list of texts would be read for every order."""
-        options = {name: question.option(name) for name in ("objective", "share")}
-        return question.at(options=options | {"size": listed(question).size})
-
-    def too_many(self, question: Question) -> InvalidInput:
-        """They are listed, so they must fit."""
-        return InvalidInput(
-            f"{listed(question).size:,} values are too many for a plane that fits in memory. Hash them to fewer."
-        )

@@ -1,19 +1,16 @@
 """Histograms by shuffled randomized response."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
 from shuffledp.core import given
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.words import WORD
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
@@ -21,13 +18,9 @@ from shuffledp.domains.listed import Listed
 from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.bins import listed
-from shuffledp.protocols.blanket_family import BlanketFamily
 from shuffledp.protocols.counted_response import CountedResponse
-from shuffledp.protocols.histogram_question import HistogramQuestion
 from shuffledp.protocols.margins import margins
 from shuffledp.protocols.membership import Membership
-from shuffledp.protocols.question import Question
 from shuffledp.protocols.statistics import Statistics
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
@@ -144,27 +137,3 @@ class Histogram(CountedResponse):
     def _chances(self) -> tuple[float, float, float]:
         g = self.gamma
         return 1 - g + g / self.size, g / self.size, (1 - g) ** 2
-
-
-class HistogramFamily(HistogramQuestion, BlanketFamily):
-    """Histograms with the least blanket that is private enough."""
-
-    def steps(self, question: Question) -> int:
-        """As many messages as bins."""
-        return listed(question).size - 1
-
-    def guess(self, question: Question) -> float | None:
-        """With the blanket that a Gaussian would need: randomized response is a design of single messages."""
-        if question.bound != "best":
-            return None
-        size, mu = listed(question).size, gaussian_mu(question.epsilon, question.delta)
-        threshold = max(1, math.ceil(gaussian_gamma(1 / size, 0.0, question.honest, mu) * WORD))
-        if threshold >= WORD:
-            return math.inf
-        return self.cost(
-            self.build(question, RandomizedResponse.of_threshold(size=size, threshold=threshold)), question
-        )
-
-    def build(self, question: Question, randomizer: RandomizedResponse) -> Histogram:
-        """On the bins that were asked for."""
-        return Histogram(randomizer, listed(question))

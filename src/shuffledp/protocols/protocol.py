@@ -19,10 +19,10 @@ from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population
+from shuffledp.core.wording import spoken
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.question import spoken
 
 if TYPE_CHECKING:
     from shuffledp.protocols.statistics import Ranking

@@ -7,20 +7,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.accuracy import summation_error_floor
-from shuffledp.accounting.histogram_theorem import PAPER_BOUND
-from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, text
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.blanket_family import BlanketFamily
-from shuffledp.protocols.family import ErrorFloor, too_small
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
-from shuffledp.protocols.options import HIGH, LOW, PRECISION
-from shuffledp.protocols.question import Question
 from shuffledp.protocols.rounding import to_grid
 from shuffledp.protocols.summing import Summing, Total
 from shuffledp.randomizers.response import RandomizedResponse
@@ -189,67 +182,3 @@ class Summation(Summing, OneMessage):
             cls(randomizer=RandomizedResponse(size=8, gamma=0.05), low=-2.0, high=3.0, total="mean"),
             cls(randomizer=RandomizedResponse(size=4, gamma=0.2), total="query"),
         ]
-
-
-class SummationFamily(BlanketFamily):
-    """Sums, means and queries on the grid with the least error."""
-
-    questions = ("sum", "mean", "query")
-    options = (LOW, HIGH, PRECISION)
-
-    def check(self, question: Question) -> None:
-        """A query has its range already."""
-        if question.name == "query" and (question.option("low") is not None or question.option("high") is not None):
-            raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
-        if question.option("precision") is not None:
-            steps = checks.whole(question.option("precision"), "precision", "Use e.g. 10.")
-            checks.size(steps + 1, name="precision + 1")
-        span(question)
-
-    def averages(self, question: str) -> bool:
-        """A mean and a query do."""
-        return question != "sum"
-
-    def error_floor(self, question: Question) -> ErrorFloor | None:
-        """Theorem 4.2, for delta below 1/2."""
-        if not question.delta < 0.5:
-            return None
-        low, high = span(question)
-        floor = summation_error_floor(n=question.n, epsilon=question.epsilon, delta=question.delta)
-        scale = 1 if question.name == "sum" else question.n
-        return ErrorFloor(rmse=math.sqrt(floor) * (high - low) / scale, reference=cite("BBGN19", "Theorem 4.2"))
-
-    def build(self, question: Question, randomizer: RandomizedResponse) -> Summation:
-        """On the range that was asked for."""
-        low, high = span(question)
-        return Summation(randomizer=randomizer, low=low, high=high, total=question.name)  # type: ignore[arg-type]
-
-    def steps(self, question: Question) -> int | range:
-        """The steps of the grid: as asked, as Theorem 4.1 says, or the best."""
-        n, epsilon = question.n, question.epsilon
-        if question.option("precision") is not None:
-            return int(question.option("precision"))
-        if question.bound == PAPER_BOUND:
-            per_symbol = max(14 * math.log(2 / question.delta) / epsilon**2, 27 / epsilon)
-            return max(1, round(math.pow(n / per_symbol, 1 / 3)))
-        return range(2, round(8 * n ** (1 / 3) + 8) + 1)
-
-    def steps_for_error(self, question: Question, cost: float) -> int | range:
-        """Below the coarsest grid the rounding alone errs too much."""
-        if question.option("precision") is not None:
-            return int(question.option("precision"))
-        low, high = span(question)
-        n = question.n
-        share = cost if question.name == "sum" else cost * n**2
-        coarsest = math.floor((high - low) * math.sqrt(n / share) / 2) + 1
-        if coarsest > 1e6:
-            raise too_small()
-        return range(coarsest + 1, 30 * coarsest + 31)
-
-
-def span(question: Question) -> tuple[float, float]:
-    """The range of values that a question is about, [0, 1] by default."""
-    range_ = RealRange(
-        *(checks.real(question.option(name, usual), name) for name, usual in (("low", 0.0), ("high", 1.0)))
-    )
-    return range_.low, range_.high

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
+from shuffledp.core.wording import spoken
 from shuffledp.core.words import WordSource
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.labels import Labels
@@ -18,7 +19,6 @@ from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
-from shuffledp.protocols.question import spoken
 from shuffledp.protocols.sampling import spread
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.survey import Asked, Survey, as_if_all, offsets_of

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from shuffledp.core.estimate import Estimate
+from shuffledp.core.wording import spoken
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.question import spoken
 from shuffledp.protocols.statistics import Statistics, like
 from shuffledp.results.curve import axis, in_ranges, quantiles_of
 from shuffledp.results.result import Result, listed

@@ -10,8 +10,8 @@ from shuffledp.core.digits import about, counted
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
+from shuffledp.core.wording import spoken
 from shuffledp.planning.plan import Plan
-from shuffledp.protocols.question import spoken
 
 _AT_ONCE = 1 << 22
 

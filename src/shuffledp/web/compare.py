@@ -8,7 +8,7 @@ from typing import Any, Final
 from shuffledp.baselines.compare import COLUMNS, Candidate, compare
 from shuffledp.baselines.registry import families as families_of
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols import registry
+from shuffledp.planning import registry
 from shuffledp.web.answer import Axis, Block, Colour, Line, Number, Plot, code, doing, numbers, plot, table, waiting
 from shuffledp.web.form import DELTAS, EPSILONS, USERS, Field, Given, Tab, Typed
 from shuffledp.web.lines import command
@@ -39,7 +39,7 @@ def _fields() -> list[Field]:
 def _answer(typed: Typed) -> Iterator[Block]:
     asked = read_question(typed)
     n, epsilon, delta = typed.whole("n"), typed.real("epsilon"), typed.real("delta")
-    families = [*registry.planned(asked.name), *families_of(asked.name)]  # our own first
+    families = [*registry.families(asked.name), *families_of(asked.name)]  # our own first
     names = list(dict.fromkeys(family.name for family in families))
     numbers_: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **asked.options}
     rows, slow = dict[str, Candidate](), list[str]()

@@ -12,11 +12,12 @@ from shuffledp.core.digits import at_most, counted, rounded_down
 from shuffledp.core.guarantee import NOTHING_LOCAL, SETTING
 from shuffledp.core.honest import people_to_ask
 from shuffledp.errors import NoClaim
+from shuffledp.planning import registry
+from shuffledp.planning.ask import ask
 from shuffledp.planning.concerns import concerns
-from shuffledp.planning.plan import Plan, ask
+from shuffledp.planning.from_targets import plan_from_targets
+from shuffledp.planning.plan import Plan
 from shuffledp.planning.rounds import fewer, spent
-from shuffledp.planning.solved import solved
-from shuffledp.protocols import registry
 from shuffledp.web.answer import (
     Axis,
     Block,
@@ -49,13 +50,9 @@ _WORDING: Final = {"title": "title", "question": "worded", "unit": "unit"}
 """What people read beside the numbers, and the fields for it."""
 
 
-def _averaging(name: str) -> bool:
-    return all(family.averages(name) for family in registry.planned(name))
-
-
 def _fields() -> list[Field]:
     names = registry.questions()
-    mean = [name for name in names if _averaging(name)]
+    mean = [name for name in names if registry.averages(name)]
     count = [name for name in names if name not in mean]
     exact = ["accuracy", "people"]
     return [
@@ -115,7 +112,7 @@ def _fields() -> list[Field]:
 
 
 def _given(typed: Typed, asked: Asked) -> dict[str, Any]:
-    """What `solved` takes, besides the options of the question."""
+    """What `plan_from_targets` takes, besides the options of the question."""
     aim = typed.choice("aim")
     given: dict[str, Any] = {}
     if aim != "people":
@@ -123,7 +120,7 @@ def _given(typed: Typed, asked: Asked) -> dict[str, Any]:
     if aim != "accuracy":
         given["epsilon"] = typed.real("epsilon")
     if aim != "epsilon":
-        error = typed.real("precise") if _averaging(asked.name) else typed.share("margin")
+        error = typed.real("precise") if registry.averages(asked.name) else typed.share("margin")
         given["rmse_share"] = float(rounded_down(error / _NORMAL))
     given["delta"] = typed.real("delta")
     if "dropout" in typed and typed.real("dropout") != 0:
@@ -143,7 +140,7 @@ def _answer(typed: Typed) -> Iterator[Block]:
     collude = typed.flag("collude")
     wording = {name: typed.text(field) for name, field in _WORDING.items() if field in typed}
     yield doing(_search(asked.name, typed.choice("aim"), given.get("rounds", 1)))
-    made = solved(asked.name, asked.options | given).worded(**wording)
+    made = plan_from_targets(asked.name, asked.options | given).worded(**wording)
     yield numbers("numbers", _numbers(made, asked, collude))
     doubts = [said(concern) for concern in concerns(made)]
     if doubts:
@@ -229,14 +226,11 @@ def _margins(made: Plan, asked: Asked) -> list[Number]:
     question = ask(
         asked.name, n=made.min_batch, epsilon=guarantee.epsilon, delta=guarantee.delta, options=asked.options
     )
-    judge = registry.answering(question)[0]
-    error = _NORMAL * math.sqrt(judge.cost(made.protocol, question))
+    error = _NORMAL * math.sqrt(question.cost(made.protocol))
     value = near(error) if made.protocol.averages else near(100 * error / made.min_batch, 6)
     unit = "" if made.protocol.averages else " point" if value.number == "1" else " points"
     return [
-        Number(
-            label="margin of error, 95 %", value=["± ", value, unit], note=f"1.96 times the {judge.objective(question)}"
-        )
+        Number(label="margin of error, 95 %", value=["± ", value, unit], note=f"1.96 times the {question.objective}")
     ]
 
 

@@ -5,9 +5,9 @@ from typing import Any, Final, Literal
 
 from shuffledp.engines.candidates import candidates_of
 from shuffledp.engines.survey_file import survey_of
-from shuffledp.protocols import registry
-from shuffledp.protocols.options import Option
-from shuffledp.protocols.written import groups, several
+from shuffledp.planning import registry
+from shuffledp.planning.option_text import groups, several
+from shuffledp.planning.options import Option
 from shuffledp.web.form import Field, Given, Slider, Typed
 
 _LABELS: Final = {
@@ -78,7 +78,7 @@ def question_fields() -> list[Field]:
         )
     ]  # fmt: skip
     for option in registry.options():
-        askable = [name for name in names if any(option in family.options for family in registry.planned(name))]
+        askable = [name for name in names if option in registry.options_of(name)]
         if askable:
             found.append(_field(option, askable))
     return found
@@ -116,7 +116,7 @@ class Asked:
 def read_question(typed: Typed) -> Asked:
     """What was asked."""
     found = Asked(typed.choice("question"))
-    known = {option.name for family in registry.planned(found.name) for option in family.options}
+    known = {option.name for option in registry.options_of(found.name)}
     for option in registry.options():
         if option.name in known and option.name in typed:
             _read(option, typed, found)

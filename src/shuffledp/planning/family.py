@@ -6,27 +6,21 @@ of them propose. So a family cannot claim too much: what it proposes is only a p
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, Generic, Literal, TypeVar
 
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning.question import Question
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.options import BY, Option
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.protocols.question import Question
 
 Trust = Literal["the curator", "the shuffler", "nobody"]
+Asked = TypeVar("Asked", bound=Question)
+"""The kind of question that a family answers."""
 
 
-class ErrorFloor(NamedTuple):
-    """A root mean squared error that no protocol of one message per user can be below, and who proved it."""
-
-    rmse: float
-    reference: str
-
-
-class Family(ABC):
+class Family(ABC, Generic[Asked]):
     """Protocols that differ in their parameters only."""
 
     name: str
@@ -34,28 +28,23 @@ class Family(ABC):
     """Whom users must trust."""
     accounted_by: str
     """What proves the privacy of what is proposed."""
-    questions: ClassVar[tuple[str, ...]]
-    """Names of the questions that it answers."""
-    options: ClassVar[tuple[Option, ...]]
-    """What may be said about them."""
+    question_type: type[Asked]
+    """The kind of question that it answers."""
 
     def answers(self, question: Question) -> bool:
-        """Whether it can answer this one: with groups only if it knows of them."""
-        return question.option(BY.name) is None or BY in self.options
+        """Whether it can answer this very one."""
+        return isinstance(question, self.question_type)
 
-    def check(self, question: Question) -> None:  # noqa: B027 - most have nothing to refuse
-        """Refuse options that make no sense, apart from the other numbers."""
-
-    def compared(self, question: Question) -> Question:
+    def compared(self, question: Asked) -> Asked:
         """The question as `compare` puts it to this family: with what it must be told, if nothing was said about that."""
         return question
 
     @abstractmethod
-    def propose(self, question: Question) -> ShuffleProtocol:
+    def propose(self, question: Asked) -> ShuffleProtocol:
         """The most accurate protocol that is private enough; raises InvalidInput or NoClaim if there is none."""
 
 
-class PlannedFamily(Family):
+class PlannedFamily(Family[Asked]):
     """A family that `plan` chooses from."""
 
     name = "shuffledp"
@@ -63,37 +52,17 @@ class PlannedFamily(Family):
     accounted_by = "best"
 
     @abstractmethod
-    def propose(self, question: Question) -> Deployable:
+    def propose(self, question: Asked) -> Deployable:
         """As above; one that can be deployed."""
 
-    def cost(self, protocol: Deployable, question: Question) -> float:
-        """What the planner makes small. The first family that answers a question says it for all."""
-        return protocol.mean_squared_error(question.n)
-
-    def objective(self, question: Question) -> str:  # noqa: ARG002
-        """What the root of the cost is, in words."""
-        return "expected error (root mean square)"
-
-    def judged_share(self, question: Question) -> float | None:  # noqa: ARG002
-        """If the error of one entry is what counts: up to which share of the users hold it. None: the whole answer's."""
-        return None
-
-    def guess(self, question: Question) -> float | None:  # noqa: ARG002
+    def guess(self, question: Asked) -> float | None:  # noqa: ARG002
         """About the cost of what it would propose, without the work of proposing it; None if that is not known.
 
         The planner leaves out families that are hopeless by this. It decides about accuracy, never about privacy.
         """
         return None
 
-    def averages(self, question: str) -> bool:  # noqa: ARG002
-        """Whether the answer to a question is an average over users, not a total."""
-        return False
-
-    def error_floor(self, question: Question) -> ErrorFloor | None:  # noqa: ARG002
-        """What cannot be done better, if that is known."""
-        return None
-
-    def propose_for_error(self, question: Question, cost: float) -> Deployable:
+    def propose_for_error(self, question: Asked, cost: float) -> Deployable:
         """The most private protocol whose cost is at most this; the question's epsilon is not looked at.
 
         Raises InvalidInput if there is none. This searches for epsilon; a family may know a better way.
@@ -102,10 +71,10 @@ class PlannedFamily(Family):
         def excess(epsilon: float) -> float:
             """How far the cost is above what is wanted, in logarithms."""
             try:
-                found = self.cost(self.propose(question.at(epsilon=epsilon)), question)
+                reached = question.cost(self.propose(question.at(epsilon=epsilon)))
             except (InvalidInput, NoClaim):
                 return math.inf
-            return math.log(found / cost)
+            return math.log(reached / cost)
 
         axis = Search(low=1e-9, high=checks.LARGEST_EPSILON, towards="larger")
         least = search(excess, axis, start=1.0, precision=1e-6)
@@ -114,6 +83,14 @@ class PlannedFamily(Family):
         return self.propose(question.at(epsilon=least))
 
 
+AnyFamily = PlannedFamily[Any]
+
+
 def too_small() -> InvalidInput:
     """The error for an answer that no protocol gives."""
     return InvalidInput("no epsilon gives an error that small. Allow a larger one.")
+
+
+def says_nothing() -> InvalidInput:
+    """The error for so much blanket that nothing else is left."""
+    return InvalidInput("only messages that say nothing would be private enough. Use more users or a larger epsilon.")

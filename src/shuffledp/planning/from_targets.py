@@ -2,33 +2,66 @@
 
 from typing import Any
 
+from shuffledp.accounting.histogram_theorem import PAPER_BOUND
 from shuffledp.core import checks
 from shuffledp.core.honest import reports_expected
+from shuffledp.core.wording import spoken
 from shuffledp.errors import InvalidInput
+from shuffledp.planning import registry
+from shuffledp.planning.ask import ask
+from shuffledp.planning.choose import Proposal, best_plan, choose, plans
 from shuffledp.planning.inverse import epsilon_possible, users_needed
-from shuffledp.planning.plan import Plan, plan
+from shuffledp.planning.options import QUESTIONS
+from shuffledp.planning.plan import Plan
+from shuffledp.planning.question import Question
 from shuffledp.planning.rounds import plan_rounds, rounds_possible
-from shuffledp.planning.ways import Way, best_way, ways
-from shuffledp.protocols import registry
-from shuffledp.protocols.options import QUESTIONS
-from shuffledp.protocols.question import spoken
 
 
-def ways_to_ask(question: str, given: dict[str, Any], *, paper: bool = False) -> list[Way]:
-    """All ways to ask several questions, for n and epsilon."""
+def plan_for(question: str, *, paper: bool = False, **given: Any) -> Plan:
+    """The most accurate protocol for n users at (epsilon, delta).
+
+    Options depend on the question: size or labels, low and high for a histogram; low, high and precision for a sum or a mean. A
+    share of the n users may not answer (dropout), and only a share of those who do may follow the protocol (honest_fraction).
+    Blankets are the smallest that the certified accountant grants. With `paper`, parameters are those of Theorem 3.1 and
+    Theorem 4.1.
+
+    >>> plan_for("histogram", n=100_000, epsilon=0.5, delta=1e-6, size=10).protocol.randomizer.gamma < 0.02
+    True
+    """
+    return choose(_asked(question, bound=PAPER_BOUND if paper else "best", **given))
+
+
+def survey_strategies(question: str, given: dict[str, Any], *, paper: bool = False) -> list[Proposal[Plan]]:
+    """All ways to ask several questions, each with its plan for n and epsilon.
+
+    >>> questions = [{"name": name, "ask": "histogram", "labels": ["no", "yes"]} for name in ("smokes", "drinks")]
+    >>> asked = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6, "questions": questions, "way": "table"}
+    >>> [proposal.family for proposal in survey_strategies("survey", asked) if proposal.made]
+    ['shuffledp, joint table']
+    """
     if paper or not {"n", "epsilon"} <= given.keys() or {"rmse", "rmse_share"} & given.keys():
         raise InvalidInput("several questions are planned for `n` and `epsilon`, not for an error. Give both.")
-    return ways(question, **given)
+    return plans(_asked(question, **given))
 
 
-def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan:
+def _asked(
+    question: str, *, n: int, epsilon: float, delta: float, honest_fraction: float = 1.0, dropout: float = 0.0,
+    bound: str = "best", **options: Any,
+) -> Question:  # fmt: skip
+    reports = reports_expected(n, dropout)
+    return ask(
+        question, n=reports, epsilon=epsilon, delta=delta, honest_fraction=honest_fraction, bound=bound, options=options
+    )
+
+
+def plan_from_targets(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan:
     """The plan for n and epsilon, or for an error (rmse, or rmse_share of n) instead of one of them.
 
     With rounds, that of one of so many: epsilon and delta are of all together, and an error is that of one.
     """
     given = dict(given)
     if QUESTIONS.name in given and "rounds" not in given:
-        return best_way(ways_to_ask(question, given, paper=paper))
+        return best_plan(survey_strategies(question, given, paper=paper))
     rmse, share, rounds = (given.pop(name, None) for name in ("rmse", "rmse_share", "rounds"))
     if rmse is None and share is None:
         if "n" not in given or "epsilon" not in given:
@@ -36,7 +69,11 @@ def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan
                 "a plan needs `n` and `epsilon`, or an error instead of one of them. "
                 "Give both, or one with `rmse` or `rmse_share`."
             )
-        return plan(question, paper=paper, **given) if rounds is None else plan_rounds(question, rounds=rounds, **given)
+        return (
+            plan_for(question, paper=paper, **given)
+            if rounds is None
+            else plan_rounds(question, rounds=rounds, **given)
+        )
     if rounds is not None and "n" not in given:
         raise InvalidInput("rounds are planned for a number of people. Give `n`, or leave out `rounds`.")
     if "n" in given and "epsilon" in given and not paper:
@@ -50,7 +87,7 @@ def solved(question: str, given: dict[str, Any], *, paper: bool = False) -> Plan
         )
     dropout = given.pop("dropout", 0.0) if "n" not in given else 0.0
     reports_expected(checks.LARGEST_N, dropout)
-    averages = all(family.averages(question) for family in registry.planned(question))
+    averages = registry.averages(question)
     if "n" in given:
         reports = reports_expected(given["n"], given.get("dropout", 0.0))
         target = rmse if share is None else share if averages else share * reports

@@ -8,11 +8,9 @@ from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.gaussian_guess import gaussian_mu
 from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.protocols.bins import listed
+from shuffledp.planning.families.histogram import HistogramQuestion
+from shuffledp.planning.family import PlannedFamily, too_small
 from shuffledp.protocols.dummies import DummyCounts
-from shuffledp.protocols.family import too_small
-from shuffledp.protocols.histogram_question import HistogramQuestion, messages_allowed
-from shuffledp.protocols.question import Question
 from shuffledp.randomizers.dummies import FEWEST, MOST, Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.primes import is_prime
@@ -26,7 +24,7 @@ _MOST_MESSAGES: Final = 1 << 26
 _TRIES: Final = 6
 
 
-class DummiesFamily(HistogramQuestion):
+class DummiesFamily(PlannedFamily[HistogramQuestion]):
     """A message of their own for all values if the dummies allowed can hide them, else the plane or space of the largest order.
 
     What hides a value is the number of dummies among its messages, the same for every structure, d = that / (n s) per user. So a
@@ -34,19 +32,18 @@ class DummiesFamily(HistogramQuestion):
     """
 
     name = "shuffledp, dummies"
+    question_type = HistogramQuestion
 
-    def compared(self, question: Question) -> Question:
+    def compared(self, question: HistogramQuestion) -> HistogramQuestion:
         """With a few dummies, unless it is said how many."""
-        if question.option("messages_per_user") is not None:
-            return question
-        return question.at(options={**question.options, "messages_per_user": USUAL_MESSAGES})
+        return question if question.messages_per_user is not None else question.at(messages_per_user=USUAL_MESSAGES)
 
-    def propose(self, question: Question) -> DummyCounts:
+    def propose(self, question: HistogramQuestion) -> DummyCounts:
         """The structure that errs least, with the fewest dummies that the accountant grants."""
         allowed = _allowed(question)
         if question.bound != "best":
             raise NoClaim(f"the bound {question.bound} is not for dummies. Use the best one.")
-        size = listed(question).size
+        size = question.domain.size
         for structure in _structures(question, allowed):
             for _ in range(_TRIES):
                 found = self._least(question, structure)
@@ -62,24 +59,23 @@ class DummiesFamily(HistogramQuestion):
             "users. Allow more messages per user, or use more users or a larger epsilon."
         )
 
-    def guess(self, question: Question) -> float | None:
+    def guess(self, question: HistogramQuestion) -> float | None:
         """With as many dummies as a Gaussian would need; nothing to expect if only one message is allowed."""
         if question.bound != "best":
             return None
-        allowed = messages_allowed(question) - 1
+        allowed = question.dummies_allowed
         structure = next(_structures(question, allowed), None) if allowed > 0 else None
         if structure is None:
             return math.inf
         rate = min(MOST, max(FEWEST, _needed(question) / (question.honest * float(structure.share))))
-        plain = _plainly(question)
-        return self.cost(_counts(plain, structure, rate), plain)
+        return question.cost(_counts(question, structure, rate))
 
-    def propose_for_error(self, question: Question, cost: float) -> DummyCounts:
+    def propose_for_error(self, question: HistogramQuestion, cost: float) -> DummyCounts:
         """As many dummies as the error allows, on the structure where they hide most."""
-        allowed, plain = _allowed(question), _plainly(question)
+        allowed = _allowed(question)
         found: list[tuple[float, Structure, float]] = []
-        for structure in _all_structures(listed(question).size):
-            few, one = (self.cost(_counts(plain, structure, rate), plain) for rate in (FEWEST, 1.0))
+        for structure in _all_structures(question.domain.size):
+            few, one = (question.cost(_counts(question, structure, rate)) for rate in (FEWEST, 1.0))
             rate = min(allowed, (cost - few) / (one - few) * (1 - 1e-12))  # the error is linear in the dummies
             if rate >= FEWEST:
                 hidden = rate * float(structure.share) / (1 - structure.shared / structure.choices)
@@ -89,34 +85,28 @@ class DummiesFamily(HistogramQuestion):
         _, structure, rate = max(found, key=lambda one: one[0])
         return _counts(question, structure, rate)
 
-    def _least(self, question: Question, structure: Structure) -> DummyCounts:
+    def _least(self, question: HistogramQuestion, structure: Structure) -> DummyCounts:
         rate = calibrate(Dummies.family(structure), n=question.honest, epsilon=question.epsilon, delta=question.delta)
         rounded, allowed = float(rounded_up(rate)), _allowed(question)
         return _counts(question, structure, max(FEWEST, allowed if rate <= allowed < rounded else rounded))
 
 
-def _plainly(question: Question) -> Question:
-    """About as many numbers: a list of texts would be read for every structure."""
-    options = {name: question.option(name) for name in ("objective", "share")}
-    return question.at(options=options | {"size": listed(question).size})
-
-
-def _allowed(question: Question) -> float:
+def _allowed(question: HistogramQuestion) -> float:
     """Dummies per user."""
-    allowed = messages_allowed(question) - 1
+    allowed = question.dummies_allowed
     if not allowed > 0:
         raise InvalidInput("one message per user leaves no room for dummies. Allow more messages per user, e.g. 1.25.")
     return min(allowed, MOST)
 
 
-def _needed(question: Question) -> float:
+def _needed(question: HistogramQuestion) -> float:
     """About how many dummies among its messages hide a value: 2 / that is the square of a Gaussian's mu."""
     return 2 / gaussian_mu(question.epsilon, question.delta) ** 2
 
 
-def _structures(question: Question, allowed: float) -> Iterator[Structure]:
+def _structures(question: HistogramQuestion, allowed: float) -> Iterator[Structure]:
     """Those that so many dummies can about hide, the most accurate first: the largest order of each dimension."""
-    size, order = listed(question).size, allowed * question.honest / _needed(question)
+    size, order = question.domain.size, allowed * question.honest / _needed(question)
     if size <= min(_MOST_MESSAGES, 1.5 * order):
         yield Identity(size=size)
     for dimension in (2, 3):
@@ -148,5 +138,5 @@ def _largest(order: float, dimension: int, size: int) -> AffineSpace | None:
     return None
 
 
-def _counts(question: Question, structure: Structure, rate: float) -> DummyCounts:
-    return DummyCounts(randomizer=Dummies(structure=structure, dummies=rate), listed=listed(question))
+def _counts(question: HistogramQuestion, structure: Structure, rate: float) -> DummyCounts:
+    return DummyCounts(randomizer=Dummies(structure=structure, dummies=rate), listed=question.domain)

@@ -1,4 +1,4 @@
-"""What can be said about an answer besides n, epsilon and delta. A family lists those that it takes; commands offer them all."""
+"""What can be said about an answer besides n, epsilon and delta. Every kind of question lists its own; commands offer all."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 from shuffledp.core import checks
 from shuffledp.domains.cells import label_of
+from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
 
 
@@ -52,10 +53,19 @@ def texts(given: Any, what: str) -> tuple[str, ...]:
     """Several labels: texts, whole numbers, or true and false, each as it is written in a file."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise InvalidInput(f"{what} must be several texts. Give a list of them.")
-    found = [label_of(one) for one in given]
-    if None in found:
+    labels = [label_of(label) for label in given]
+    if None in labels:
         raise InvalidInput(f"{what} must be texts or whole numbers, none of them missing. Give a list of such.")
-    return tuple(str(one) for one in found)
+    return tuple(str(label) for label in labels)
+
+
+def groups(by: Any) -> tuple[tuple[str, Labels], ...]:
+    """Columns and their labels, in their order; none if nothing is asked by group."""
+    if by is None:
+        return ()
+    if not isinstance(by, Mapping) or not by:
+        raise InvalidInput('groups are labels by column. Give e.g. by={"carrier": ["AA", "DL"]}.')
+    return tuple((column, Labels(texts(labels, f"the groups of column {column!r}"))) for column, labels in by.items())
 
 
 SIZE: Final = Option("size", "whole", "Number of bins (histogram).")

@@ -8,51 +8,50 @@ from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.arithmetic.least import least_integer
 from shuffledp.core import checks
 from shuffledp.core.words import WORD
-from shuffledp.errors import InvalidInput
+from shuffledp.planning.family import Asked, PlannedFamily, says_nothing, too_small
+from shuffledp.planning.question import Terms
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.family import PlannedFamily, too_small
-from shuffledp.protocols.question import Question
 from shuffledp.randomizers.response import RandomizedResponse
 
 
-class BlanketFamily(PlannedFamily):
+class BlanketFamily(PlannedFamily[Asked]):
     """For every number of messages the least blanket; the number is given, or the best of a range."""
 
     @abstractmethod
-    def build(self, question: Question, randomizer: RandomizedResponse) -> Deployable:
+    def build(self, question: Asked, randomizer: RandomizedResponse) -> Deployable:
         """The protocol on this randomizer."""
 
     @abstractmethod
-    def steps(self, question: Question) -> int | range:
+    def steps(self, question: Asked) -> int | range:
         """The number of messages less one (of a group, if there are any), or the range in which the best is to be found."""
 
-    def messages(self, question: Question, steps: int) -> int:  # noqa: ARG002
+    def messages(self, question: Asked, steps: int) -> int:  # noqa: ARG002
         """The number of messages."""
         return steps + 1
 
-    def steps_for_error(self, question: Question, cost: float) -> int | range:  # noqa: ARG002
+    def steps_for_error(self, question: Asked, cost: float) -> int | range:  # noqa: ARG002
         """The same if the error is given instead of epsilon."""
         return self.steps(question)
 
-    def propose(self, question: Question) -> Deployable:
+    def propose(self, question: Asked) -> Deployable:
         """The least blanket that the question's bound grants, on the number of messages with the least error."""
 
         @cache
         def at(steps: int) -> Deployable:
-            return self._least_blanket(question, self.messages(question, steps))
+            return self.build(question, least_blanket(question, self.messages(question, steps)))
 
         steps = self.steps(question)
         if isinstance(steps, range):
-            steps = least_integer(lambda steps: self.cost(at(steps), question), steps)
+            steps = least_integer(lambda steps: question.cost(at(steps)), steps)
         return at(steps)
 
-    def propose_for_error(self, question: Question, cost: float) -> Deployable:
+    def propose_for_error(self, question: Asked, cost: float) -> Deployable:
         """The most blanket with that cost, on the number of messages with the least epsilon."""
 
         @cache
         def at(steps: int) -> Deployable | None:
             messages = self.messages(question, steps)
-            threshold = first_integer(lambda t: self.cost(self._with(question, messages, t), question) > cost, 0, WORD)
+            threshold = first_integer(lambda t: question.cost(self._with(question, messages, t)) > cost, 0, WORD)
             return None if threshold == 1 else self._with(question, messages, threshold - 1)
 
         @cache
@@ -68,20 +67,20 @@ class BlanketFamily(PlannedFamily):
             raise too_small()
         return found
 
-    def _least_blanket(self, question: Question, messages: int) -> Deployable:
-        gamma = calibrate(
-            RandomizedResponse.family(size=messages, parameter="gamma"),
-            n=question.honest,
-            epsilon=question.epsilon,
-            delta=question.delta,
-            bound=question.bound,
-        )
-        threshold = RandomizedResponse(size=messages, gamma=gamma).threshold
-        if threshold >= WORD:
-            raise InvalidInput(
-                "only messages that say nothing would be private enough. Use more users or a larger epsilon."
-            )
-        return self._with(question, messages, threshold)
-
-    def _with(self, question: Question, messages: int, threshold: int) -> Deployable:
+    def _with(self, question: Asked, messages: int, threshold: int) -> Deployable:
         return self.build(question, RandomizedResponse.of_threshold(size=checks.size(messages), threshold=threshold))
+
+
+def least_blanket(terms: Terms, messages: int) -> RandomizedResponse:
+    """The most accurate randomized response that is private enough."""
+    gamma = calibrate(
+        RandomizedResponse.family(size=messages, parameter="gamma"),
+        n=terms.honest,
+        epsilon=terms.epsilon,
+        delta=terms.delta,
+        bound=terms.bound,
+    )
+    threshold = RandomizedResponse(size=messages, gamma=gamma).threshold
+    if threshold >= WORD:
+        raise says_nothing()
+    return RandomizedResponse.of_threshold(size=checks.size(messages), threshold=threshold)

@@ -1,9 +1,10 @@
-"""Planning heavy hitters: how many letters at a time, and which plane, so that texts as rare as can be are found."""
+"""Heavy hitters: what is asked about them, and how many letters at a time, on which plane, find the rarest texts."""
 
 import math
 import secrets
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
@@ -11,12 +12,12 @@ from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core.words import WORD
 from shuffledp.domains.spelled import Spelled, letters_of
 from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning.family import PlannedFamily, says_nothing, too_small
+from shuffledp.planning.options import ALPHABET, FALSE_POSITIVES, MAX_LENGTH, Option
+from shuffledp.planning.question import Given, Question
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.family import PlannedFamily, too_small
 from shuffledp.protocols.heavy_hitters import HeavyHitters
-from shuffledp.protocols.options import ALPHABET, FALSE_POSITIVES, MAX_LENGTH
 from shuffledp.protocols.prefixes import TABLES
-from shuffledp.protocols.question import Question
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.structures import AffineSpace
@@ -35,29 +36,55 @@ class Shape(NamedTuple):
     plane: AffineSpace
 
 
-class HeavyHittersFamily(PlannedFamily):
-    """Levels of two planes each."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeavyHittersQuestion(Question):
+    """Which texts many users hold.
 
-    questions = ("heavy-hitters",)
-    options = (ALPHABET, MAX_LENGTH, FALSE_POSITIVES)
+    Attributes:
+        domain: the texts that there may be.
+        false_positives: texts that nobody holds and that are found nevertheless, on average.
+    """
 
-    def check(self, question: Question) -> None:
+    domain: Spelled
+    false_positives: float = 1.0
+    called: ClassVar[tuple[str, ...]] = ("heavy-hitters",)
+    options: ClassVar[tuple[Option, ...]] = (ALPHABET, MAX_LENGTH, FALSE_POSITIVES)
+
+    @classmethod
+    def read(cls, given: Given, **terms: Any) -> Self:
         """An alphabet and a length that make sense, and some false positives."""
-        _spelled(question)
-        _allowed(question)
+        length, alphabet, allowed = (given.get(name) for name in ("max_length", "alphabet", "false_positives"))
+        if length is None:
+            raise InvalidInput("heavy hitters need the length of the longest text. Add `max_length`, e.g. 12.")
+        if alphabet is not None and not isinstance(alphabet, str):
+            raise InvalidInput("an alphabet is a text of its letters. Write e.g. a-z.")
+        domain = Spelled(alphabet=letters_of(alphabet or ""), max_length=length)
+        allowed = 1.0 if allowed is None else float(allowed)
+        if not 0 < allowed <= 1e6:
+            raise InvalidInput(
+                f"expected false positives must be above 0 and at most 1e6; got {allowed:g}. Use e.g. 1."
+            )
+        return cls(domain=domain, false_positives=allowed, **terms)
 
-    def cost(self, protocol: Deployable, question: Question) -> float:
+    def cost(self, protocol: Deployable) -> float:
         """The square of how many users must hold a text so that it is found: of errors that is what matters here."""
         if not isinstance(protocol, HeavyHitters):
             return math.inf
-        reach = protocol.reach(question.n)
+        reach = protocol.reach(self.n)
         return (reach.users() * max(1.0, reach.sharing() / reach.allowed)) ** 2
 
-    def objective(self, question: Question) -> str:  # noqa: ARG002
+    @property
+    def objective(self) -> str:
         """Users, not an error."""
         return "users from whom on a text is found"
 
-    def propose(self, question: Question) -> HeavyHitters:
+
+class HeavyHittersFamily(PlannedFamily[HeavyHittersQuestion]):
+    """Levels of two planes each."""
+
+    question_type = HeavyHittersQuestion
+
+    def propose(self, question: HeavyHittersQuestion) -> HeavyHitters:
         """The best shape by a Gaussian guess of its blanket; then the least blanket that the accountant grants."""
         if question.bound != "best":
             raise NoClaim(f"the bound {question.bound} is not for design response. Use the best one.")
@@ -66,23 +93,21 @@ class HeavyHittersFamily(PlannedFamily):
         def guessed(shape: Shape) -> float:
             share, overlap = float(shape.plane.share), float(shape.plane.overlap)
             threshold = max(1, math.ceil(gaussian_gamma(share, overlap, question.honest, mu) * WORD))
-            return math.inf if threshold >= WORD else self.cost(_protocol(question, shape, threshold), question)
+            return math.inf if threshold >= WORD else question.cost(_protocol(question, shape, threshold))
 
-        best = min(_shapes(_spelled(question)), key=guessed)
+        best = min(_shapes(question.domain), key=guessed)
         parts = TABLES * best.levels
         family = Mixture.family((1,) * parts, (DesignResponse.family(best.plane),) * parts)
         gamma = calibrate(family, n=question.honest, epsilon=question.epsilon, delta=question.delta)
         if not gamma < 1:
-            raise InvalidInput(
-                "only messages that say nothing would be private enough. Use more users or a larger epsilon."
-            )
+            raise says_nothing()
         return _protocol(question, best, DesignResponse.private(best.plane, gamma=gamma).threshold)
 
-    def propose_for_error(self, question: Question, cost: float) -> HeavyHitters:
+    def propose_for_error(self, question: HeavyHittersQuestion, cost: float) -> HeavyHitters:
         """The most blanket with that cost, on the shape that is then the most private by the same guess."""
 
         def too_much(shape: Shape, threshold: int) -> bool:
-            return self.cost(_protocol(question, shape, threshold), question) > cost
+            return question.cost(_protocol(question, shape, threshold)) > cost
 
         def leaked(shape: Shape) -> float:
             """To about a percent of the blanket."""
@@ -95,34 +120,17 @@ class HeavyHittersFamily(PlannedFamily):
             share, g = float(shape.plane.share), low / WORD
             return (1 - g) ** 2 / g * (share - float(shape.plane.overlap)) / share**2
 
-        best = min(_shapes(_spelled(question), apart=1.5), key=leaked)
+        best = min(_shapes(question.domain, apart=1.5), key=leaked)
         if too_much(best, 1):
             raise too_small()
         return _protocol(question, best, first_integer(lambda t: too_much(best, t), 1, WORD - (1 << 12)) - 1)
 
 
-def _protocol(question: Question, shape: Shape, threshold: int) -> HeavyHitters:
+def _protocol(question: HeavyHittersQuestion, shape: Shape, threshold: int) -> HeavyHitters:
     part = DesignResponse(structure=shape.plane, threshold=threshold)
     return HeavyHitters.of(
-        part, _spelled(question), step=shape.step, key=secrets.token_hex(16), false_positives=_allowed(question)
+        part, question.domain, step=shape.step, key=secrets.token_hex(16), false_positives=question.false_positives
     )
-
-
-def _spelled(question: Question) -> Spelled:
-    length = question.option("max_length")
-    if length is None:
-        raise InvalidInput("heavy hitters need the length of the longest text. Add `max_length`, e.g. 12.")
-    alphabet = question.option("alphabet", "")
-    if not isinstance(alphabet, str):
-        raise InvalidInput("an alphabet is a text of its letters. Write e.g. a-z.")
-    return Spelled(alphabet=letters_of(alphabet), max_length=length)
-
-
-def _allowed(question: Question) -> float:
-    allowed = float(question.option("false_positives", 1.0))
-    if not 0 < allowed <= 1e6:
-        raise InvalidInput(f"expected false positives must be above 0 and at most 1e6; got {allowed:g}. Use e.g. 1.")
-    return allowed
 
 
 def _shapes(spelled: Spelled, apart: float = 1.1) -> Iterator[Shape]:

@@ -1,8 +1,9 @@
-"""Planning a distribution: one grid for all, or several of which each user draws one."""
+"""Distributions: what is asked about them, and one grid for all, or several of which each user draws one."""
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
@@ -10,11 +11,11 @@ from shuffledp.core import checks
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.domains.intervals import Intervals
 from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning.family import PlannedFamily, says_nothing, too_small
+from shuffledp.planning.options import HIGH, LOW, RESOLUTION, Option
+from shuffledp.planning.question import Given, Question
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.distribution import QUARTILES, Distribution
-from shuffledp.protocols.family import PlannedFamily, too_small
-from shuffledp.protocols.options import HIGH, LOW, RESOLUTION
-from shuffledp.protocols.question import Question
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse, ResponseBlanket
@@ -27,49 +28,70 @@ _PARTS: Final = 1000
 Widths = tuple[int, ...]
 
 
-class DistributionFamily(PlannedFamily):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistributionQuestion(Question):
+    """How many users are below each number.
+
+    Attributes:
+        domain: the intervals whose edges these numbers are.
+    """
+
+    domain: Intervals
+    called: ClassVar[tuple[str, ...]] = ("distribution",)
+    options: ClassVar[tuple[Option, ...]] = (LOW, HIGH, RESOLUTION)
+
+    @classmethod
+    def read(cls, given: Given, **terms: Any) -> Self:
+        """A range and a resolution that make sense."""
+        low, high, resolution = (given.get(name) for name in ("low", "high", "resolution"))
+        if low is None or high is None or resolution is None:
+            raise InvalidInput(
+                "a distribution needs its range and in how many equal intervals to divide it. Give low, high and resolution."
+            )
+        resolution = checks.whole(resolution, "resolution", "A usual choice is 100.")
+        if not 2 <= resolution <= _MOST_RESOLUTION:
+            raise InvalidInput(
+                f"resolution must be a whole number from 2 to {_MOST_RESOLUTION:,}. A usual choice is 100."
+            )
+        return cls(domain=Intervals(resolution, low, high), **terms)
+
+    def cost(self, protocol: Deployable) -> float:
+        """The squared error of the worst of the quartiles, counted in users."""
+        if not isinstance(protocol, Distribution):
+            return math.inf
+        return self.n * max(map(protocol.rank_variance, QUARTILES))
+
+
+class DistributionFamily(PlannedFamily[DistributionQuestion]):
     """The grid with the smallest rank error; of one level, or of several."""
 
-    questions = ("distribution",)
-    options = (LOW, HIGH, RESOLUTION)
+    question_type = DistributionQuestion
 
     def __init__(self, *, levels: range) -> None:
         self.levels = levels
         self.name = "shuffledp, one grid" if levels.stop == 2 else "shuffledp, one of several grids"
 
-    def check(self, question: Question) -> None:
-        """A range and a resolution that make sense."""
-        _grid(question)
-
-    def cost(self, protocol: Deployable, question: Question) -> float:
-        """The squared error of the worst of the quartiles, counted in users."""
-        if not isinstance(protocol, Distribution):
-            return math.inf
-        return question.n * max(map(protocol.rank_variance, QUARTILES))
-
-    def guess(self, question: Question) -> float | None:
+    def guess(self, question: DistributionQuestion) -> float | None:
         """With the blanket that a Gaussian would need."""
         if question.bound != "best":
             return None
         gamma = _gaussian(question)
         return min((self._cost(question, widths, gamma) for widths in self._shapes(question)), default=math.inf)
 
-    def propose(self, question: Question) -> Distribution:
+    def propose(self, question: DistributionQuestion) -> Distribution:
         """The best tree by that guess; then the least blanket, of all levels together, that the accountant grants."""
         if question.bound != "best":
             raise NoClaim("a distribution is planned with the best bound only. Leave out `paper`.")
         guessed = _gaussian(question)
         widths = min(self._some(question), key=lambda shape: self._cost(question, shape, guessed))
-        sizes = Tree(_grid(question).size, widths).sizes
+        sizes = Tree(question.domain.size, widths).sizes
         weights = _weights(_gammas(sizes, guessed))
         gamma = calibrate(_family(sizes, weights), n=question.honest, epsilon=question.epsilon, delta=question.delta)
         if not gamma < 1:
-            raise InvalidInput(
-                "only messages that say nothing would be private enough. Use more users or a larger epsilon."
-            )
-        return Distribution.of(_grid(question), widths, weights, _thresholds(sizes, gamma))
+            raise says_nothing()
+        return Distribution.of(question.domain, widths, weights, _thresholds(sizes, gamma))
 
-    def propose_for_error(self, question: Question, cost: float) -> Distribution:
+    def propose_for_error(self, question: DistributionQuestion, cost: float) -> Distribution:
         """The most blanket with that cost, on the tree that allows the most: levels hide a user equally well."""
 
         def most(widths: Widths, precision: float) -> float:
@@ -88,18 +110,18 @@ class DistributionFamily(PlannedFamily):
             raise too_small()
         return _with(question, widths, gamma)
 
-    def _cost(self, question: Question, widths: Widths, gamma: float) -> float:
-        return self.cost(_with(question, widths, gamma), question) if gamma < 1 - 1e-12 else math.inf
+    def _cost(self, question: DistributionQuestion, widths: Widths, gamma: float) -> float:
+        return question.cost(_with(question, widths, gamma)) if gamma < 1 - 1e-12 else math.inf
 
-    def _some(self, question: Question) -> list[Widths]:
+    def _some(self, question: DistributionQuestion) -> list[Widths]:
         shapes = list(self._shapes(question))
         if not shapes:
             raise InvalidInput("so few intervals are not divided into several grids. Use a finer resolution.")
         return shapes
 
-    def _shapes(self, question: Question) -> Iterator[Widths]:
+    def _shapes(self, question: DistributionQuestion) -> Iterator[Widths]:
         """Trees whose levels below the first divide every interval into the same number."""
-        size = _grid(question).size
+        size = question.domain.size
         for levels in self.levels:
             if levels == 1:
                 yield (1,)
@@ -108,18 +130,6 @@ class DistributionFamily(PlannedFamily):
             while round(branching) ** (levels - 1) * 2 <= size:
                 yield tuple(round(branching) ** (levels - 1 - t) for t in range(levels))
                 branching = max(round(branching) + 1, branching * 1.4)
-
-
-def _grid(question: Question) -> Intervals:
-    low, high, resolution = (question.option(name) for name in ("low", "high", "resolution"))
-    if low is None or high is None or resolution is None:
-        raise InvalidInput(
-            "a distribution needs its range and in how many equal intervals to divide it. Give low, high and resolution."
-        )
-    resolution = checks.whole(resolution, "resolution", "A usual choice is 100.")
-    if not 2 <= resolution <= _MOST_RESOLUTION:
-        raise InvalidInput(f"resolution must be a whole number from 2 to {_MOST_RESOLUTION:,}. A usual choice is 100.")
-    return Intervals(resolution, low, high)
 
 
 def _gammas(sizes: Sequence[int], gamma: float) -> list[float]:
@@ -166,14 +176,14 @@ def _family(sizes: Sequence[int], weights: Sequence[int]) -> RandomizerFamily:
     return Mixture.family(weights, [level(t) for t in range(len(sizes))])
 
 
-def _gaussian(question: Question) -> float:
+def _gaussian(question: DistributionQuestion) -> float:
     """The gamma of the last level that a Gaussian would need."""
     mu = gaussian_mu(question.epsilon, question.delta)
-    return max(_LEAST_GAMMA, gaussian_gamma(1 / _grid(question).size, 0.0, question.honest, mu))
+    return max(_LEAST_GAMMA, gaussian_gamma(1 / question.domain.size, 0.0, question.honest, mu))
 
 
-def _with(question: Question, widths: Widths, gamma: float) -> Distribution:
+def _with(question: DistributionQuestion, widths: Widths, gamma: float) -> Distribution:
     """With that gamma at the last level."""
-    grid = _grid(question)
+    grid = question.domain
     sizes = Tree(grid.size, widths).sizes
     return Distribution.of(grid, widths, _weights(_gammas(sizes, gamma)), _thresholds(sizes, gamma))

@@ -10,33 +10,28 @@ from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
 from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core.words import WORD
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.protocols.family import PlannedFamily, too_small
+from shuffledp.planning.family import Asked, PlannedFamily, says_nothing, too_small
 from shuffledp.protocols.one_message import OneMessage
-from shuffledp.protocols.question import Question
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 
 
-class DesignFamily(PlannedFamily):
+class DesignFamily(PlannedFamily[Asked]):
     """The plane, or the space, whose order errs least: chosen by a Gaussian guess of its blanket, then calibrated."""
 
     @abstractmethod
-    def structures(self, question: Question) -> Iterable[AffineSpace]:
+    def structures(self, question: Asked) -> Iterable[AffineSpace]:
         """Those that would do."""
 
     @abstractmethod
-    def build(self, question: Question, randomizer: DesignResponse) -> OneMessage:
+    def build(self, question: Asked, randomizer: DesignResponse) -> OneMessage:
         """The protocol on this randomizer."""
 
     @abstractmethod
-    def too_many(self, question: Question) -> InvalidInput:
+    def too_many(self, question: Asked) -> InvalidInput:
         """The error if no structure would do."""
 
-    def plainly(self, question: Question) -> Question:
-        """A question with the same best order that is quicker to think about, if there is one."""
-        return question
-
-    def propose(self, question: Question) -> OneMessage:
+    def propose(self, question: Asked) -> OneMessage:
         """The best order by a guess; then the least blanket that the accountant grants."""
         if question.bound != "best":
             raise NoClaim(f"the bound {question.bound} is not for design response. Use the best one.")
@@ -47,26 +42,23 @@ class DesignFamily(PlannedFamily):
             DesignResponse.family(structure), n=question.honest, epsilon=question.epsilon, delta=question.delta
         )
         if not gamma < 1:
-            raise InvalidInput(
-                "only messages that say nothing would be private enough. Use more users or a larger epsilon."
-            )
+            raise says_nothing()
         return self.build(question, DesignResponse.private(structure, gamma=gamma))
 
-    def guess(self, question: Question) -> float | None:
+    def guess(self, question: Asked) -> float | None:
         """With the blanket that a Gaussian would need."""
         return None if question.bound != "best" else self._best(question)[0]
 
-    def propose_for_error(self, question: Question, cost: float) -> OneMessage:
+    def propose_for_error(self, question: Asked, cost: float) -> OneMessage:
         """The most blanket with that cost, on the order that is most private by a guess."""
-        found = None
-        least, plain = math.inf, self.plainly(question)
-        for structure in self.structures(plain):
+        found, least = None, math.inf
+        for structure in self.structures(question):
             share, overlap = float(structure.share), float(structure.overlap)
             if found is not None:
                 wanted = gaussian_gamma(share, overlap, question.honest, least) * (1 - 1e-9)
-                if self._cost(plain, structure, max(1, int(wanted * WORD))) > cost:
+                if self._cost(question, structure, max(1, int(wanted * WORD))) > cost:
                     continue  # less blanket than that is less private than what is found already
-            threshold = first_integer(lambda t: self._cost(plain, structure, t) > cost, 0, WORD) - 1  # noqa: B023
+            threshold = first_integer(lambda t: self._cost(question, structure, t) > cost, 0, WORD) - 1  # noqa: B023
             if threshold < 1:
                 continue
             g = threshold / WORD
@@ -77,9 +69,8 @@ class DesignFamily(PlannedFamily):
             raise too_small()
         return self.build(question, found)
 
-    def _best(self, question: Question) -> tuple[float, AffineSpace | None]:
+    def _best(self, question: Asked) -> tuple[float, AffineSpace | None]:
         """The least cost that is guessed, and what has it."""
-        question = self.plainly(question)
         mu = gaussian_mu(question.epsilon, question.delta)
 
         def cost(structure: AffineSpace) -> float:
@@ -89,11 +80,11 @@ class DesignFamily(PlannedFamily):
         guesses = ((cost(structure), structure) for structure in self.structures(question))
         return min(guesses, key=lambda found: found[0], default=(math.inf, None))
 
-    def _cost(self, question: Question, structure: AffineSpace, threshold: int) -> float:
+    def _cost(self, question: Asked, structure: AffineSpace, threshold: int) -> float:
         randomizer = DesignResponse(structure=structure, threshold=min(threshold, WORD))
         if not randomizer.gamma_as_run < 1:
             return math.inf
-        return self.cost(self.build(question, randomizer), question)
+        return question.cost(self.build(question, randomizer))
 
 
 _MOST_MESSAGES = 1 << 26

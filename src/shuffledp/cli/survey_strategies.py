@@ -1,0 +1,28 @@
+"""Ways to ask several questions, as a table."""
+
+from collections.abc import Sequence
+
+from shuffledp.cli.flags import as_flags
+from shuffledp.core.digits import about
+from shuffledp.core.tables import aligned
+from shuffledp.planning.choose import Proposal
+from shuffledp.planning.plan import Plan
+
+
+def strategies_table(strategies: Sequence[Proposal[Plan]]) -> str:
+    """The expected error of each question in each way, and of all together; the best one is marked."""
+    plans = {one.family: one.made for one in strategies if one.made is not None}
+    best = min(strategies, key=lambda one: one.cost).family
+    errors = {name: plan.protocol.errors_by_question(plan.min_batch) for name, plan in plans.items()}
+    rows = [[question, *(about(errors[name][question]) for name in plans)] for question in next(iter(errors.values()))]
+    costs = [f"{100 * one.cost**0.5:.2f} %" for one in strategies if one.made is not None]
+    rows.append(["all, as a share of their range", *costs])
+    rows.append(["messages per user", *(f"{plan.protocol.messages_per_user:g}" for plan in plans.values())])
+    header = ["expected error", *(_short(name) + (" (best)" if name == best else "") for name in plans)]
+    notes = [f"{_short(one.family)}: {as_flags(str(one.refusal))}" for one in strategies if one.refusal is not None]
+    return "\n".join([aligned(header, rows), *notes])
+
+
+def _short(name: str) -> str:
+    """Without the name of this package."""
+    return name.removeprefix("shuffledp, ")
