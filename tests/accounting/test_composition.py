@@ -122,7 +122,7 @@ def test_the_same_as_google_within_a_thousandth(randomizer: RandomizedResponse |
             assert ours.delta(expected) >= theirs.get_delta_for_epsilon(expected) * (1 - 1e-3) - 1e-12
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+@pytest.mark.parametrize("epsilon", [0.3, 0.4375, 1.0])
 def test_a_single_round_costs_what_its_bound_says_and_no_more(epsilon: float) -> None:
     """The law that rounds are composed of is a little above it: a budget of 1 has room for a plan of 1."""
     for made in (

@@ -27,6 +27,7 @@ from shuffledp import (
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.cli import cli
+from shuffledp.core.digits import rounded_up
 from shuffledp.results.simulation import Simulation
 
 GIVEN: dict[str, Any] = {"n": 1000, "epsilon": 1, "delta": 1e-6}
@@ -106,6 +107,14 @@ def test_labels_of_any_kind_are_looked_up(answers: dict[str, Result]) -> None:
     assert answers["truths"][True].name == "true"
     assert answers["table"]["m", "yes"].name == "m, yes"
     assert answers["survey"]["smokes", "no"].name == "smokes: no"
+    assert answers["survey"]["hours"] == answers["survey"]["hours: mean"]
+    with pytest.raises(
+        InvalidInput, match=r"'smokes' has 2 entries. Ask for one of them, e.g. answer\['smokes', 'no'\]"
+    ):
+        answers["survey"]["smokes"]
+    for quantile in (0.5, "median"):
+        with pytest.raises(InvalidInput, match=r"e.g. answer\['below 2'\]. A quantile is answer.statistics.quantile"):
+            answers["distribution"][quantile]
     assert answers["labels"][0].name == "no"
     assert answers["labels"][-1].name == "yes"
     with pytest.raises(InvalidInput, match="there is no entry '0'"):  # not the first, which is 1
@@ -142,8 +151,18 @@ def test_what_is_printed_is_what_the_command_line_shows(tmp_path: Path) -> None:
     together = compose(made, made)
     composed = CliRunner().invoke(cli, ["compose", *[str(tmp_path / "plan.json")] * 2]).stdout.splitlines()[0]
     assert composed.partition(" in ")[0] == str(together).partition(" in ")[0] == "2 rounds"
+    assert compose(made).epsilon() == 1
+    assert str(compose(made)).splitlines()[1].startswith("delta = 1e-6: epsilon = 1, and at least 0.9")
+    for delta in (1e-4, 1e-8):
+        assert compose(made, made, delta=delta).epsilon() == together.epsilon(delta) != together.epsilon()
+        assert f"delta = {rounded_up(delta)}: epsilon = " in str(compose(made, made, delta=delta))
+    with pytest.raises(InvalidInput, match="Give `delta`"):
+        compose(*together.collections).epsilon()
     verified = CliRunner().invoke(cli, ["verify", str(tmp_path / "plan.json")]).stdout
     assert verified == f"{tmp_path / 'plan.json'}: {verify(made)}\n"
+    assert verify(tmp_path / "plan.json") == verify(str(tmp_path / "plan.json")) == verify(made)
+    assert verify(tmp_path / "nowhere.json").verdict == "refused"
+    assert verify(place, beside=[tmp_path / "plan.json"]).confirmed
 
 
 def test_reprs_are_one_line() -> None:

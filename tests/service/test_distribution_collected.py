@@ -28,11 +28,18 @@ def test_a_distribution_is_collected_and_read_off(tmp_path: Path, monkeypatch: p
         "--release-margin 0 -o task.json"
     )
     prepared(tmp_path, Task.from_document(json.loads((tmp_path / "task.json").read_text())), SHUFFLER)
-    (tmp_path / "people.csv").write_text("hours\n" + "".join(f"{j / 10}\n" for j in range(80)))
+    (tmp_path / "people.csv").write_text("hours\n" + "".join(f"{j / 10}\n" for j in range(80)) + "NA\n12\nNA\n")
     with running(tmp_path, "--processes 1") as server:
         to = f"--url {server.url} --analyzer-keys analyzer.pub.json"
-        sent = shuffledp(f"simulate-clients task.json people.csv --column hours {to} --json")
-        assert json.loads(sent)["outcomes"] == {"accepted": 80}
+        early = called(f"shuffler close task.json --url {server.url} --token operator.token", cwd=tmp_path)
+        assert early.returncode == 2
+        assert "so it stays open). Wait for more reports, or for the window to end." in early.stderr
+        simulate = f"simulate-clients task.json people.csv --column hours --outside clamp {to}"
+        refused = called(simulate, cwd=tmp_path)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "in data row 81 the value is missing. Use --missing skip or --missing-as VALUE." in refused.stderr
+        sent = json.loads(shuffledp(f"{simulate} --missing skip --json"))
+        assert sent == {"outcomes": {"accepted": 81}, "rejected": {"missing": 2}, "adjusted": {"clamped": 1}}
         shuffledp(f"shuffler close task.json --url {server.url} --token operator.token")
         run = f"analyzer run task.json --url {server.url} --token analyzer.token --keys analyzer.key"
         text = shuffledp(f"{run} --report page.html -o result.json")
@@ -40,7 +47,7 @@ def test_a_distribution_is_collected_and_read_off(tmp_path: Path, monkeypatch: p
     quantiles = result["derived"]["quantiles"]
     assert [one["share"] for one in quantiles] == [0.25, 0.5, 0.75]
     assert all(0 <= one["interval"][0] <= one["value"] <= one["interval"][1] <= 10 for one in quantiles)
-    assert result["n"] == 80
+    assert result["n"] == 81
     assert len(result["estimate"]["value"]) == 1023
     assert text.startswith("quantile  estimate")
     assert "<th" in (page := (tmp_path / "page.html").read_text())

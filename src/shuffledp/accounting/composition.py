@@ -23,7 +23,7 @@ from shuffledp.arithmetic.dots import dominating
 from shuffledp.arithmetic.loss import FINE, LossLaw
 from shuffledp.core import checks, given
 from shuffledp.core.blanket import Blanket
-from shuffledp.core.digits import counted
+from shuffledp.core.digits import counted, rounded_down, rounded_up
 from shuffledp.core.guarantee import SETTING
 from shuffledp.errors import InvalidInput, NoClaim
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MOST_ROUNDS: Final = 10**9
 _MOST_CHARGED: Final = 1e-3
 """Share of delta that may be charged as outright failure before a deeper cut is tried."""
+_NEAR: Final = 2e-6
+"""By which share of it an epsilon that was solved for may be above one for which a plan was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +132,11 @@ class Composition:
 
     Attributes:
         collections: what is composed.
+        stated_delta: at which it is put in words; None if nobody said.
     """
 
     collections: tuple[Collection, ...]
+    stated_delta: float | None = None
     _laws: dict[int, LossLaw] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -141,10 +145,22 @@ class Composition:
         return f"{counted(self.rounds, 'round')} in {counted(len(self.collections), 'collection')}, {SETTING}"
 
     def __str__(self) -> str:
-        return "\n".join([self.title, *(f"note: one of the bounds {caveat}" for caveat in self.caveats)])
+        lines = [self.title, *(f"note: one of the bounds {caveat}" for caveat in self.caveats)]
+        if self.stated_delta is not None:
+            lines.insert(1, self.statement(self.stated_delta))
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Composition: {counted(self.rounds, 'round')} in {counted(len(self.collections), 'collection')}>"
+        stated = "" if self.stated_delta is None else f", {self.statement(self.stated_delta)}"
+        return (
+            f"<Composition: {counted(self.rounds, 'round')} in {counted(len(self.collections), 'collection')}{stated}>"
+        )
+
+    def statement(self, delta: float) -> str:
+        """Both ends of epsilon at this delta, in words."""
+        epsilon, least = self.epsilon(delta), self.least_epsilon(delta)
+        at_least = "" if least is None else f", and at least {rounded_down(least)}"
+        return f"delta = {rounded_up(delta)}: epsilon = {rounded_up(epsilon)}{at_least}"
 
     def law(self, depth: int) -> LossLaw:
         """The law of the whole loss, of curves that are cut off at this depth."""
@@ -168,8 +184,11 @@ class Composition:
         """Of all collections."""
         return sum(part.rounds for part in self.collections)
 
-    def epsilon(self, delta: float) -> float:
-        """An upper bound on epsilon at this delta."""
+    def epsilon(self, delta: float | None = None) -> float:
+        """An upper bound on epsilon at this delta; at the stated one if it is left out."""
+        delta = self.stated_delta if delta is None else delta
+        if delta is None:
+            raise InvalidInput("epsilon is of some delta, and none is stated. Give `delta`.")
         delta = checks.probability(delta, "delta")
         found = self._alone(delta)
         if found is None:
@@ -192,15 +211,15 @@ class Composition:
         return self.law(self._deep_enough(lambda law: law.delta(epsilon))).delta(epsilon)
 
     def _alone(self, delta: float) -> float | None:
-        """Of a single round what its bound says, with few digits if these hold: a plan for epsilon = 1 costs 1 and no more."""
+        """Of a single round what its bound says; the number of few digits next to it, if that holds, as a plan's epsilon does."""
         if self.rounds > 1:
             return None
         [part] = self.collections
         found = solve(part.bound, Problem(randomizer=part.blanket, n=part.n, delta=delta), safe_end_only=True).value
         if found is None:
             return None
-        short = float(f"{found:.6g}")
-        return short if part.delta_up(short) <= delta else found
+        near = (float(f"{found:.{digits}g}") for digits in range(1, 7))
+        return next((one for one in near if abs(one - found) <= _NEAR * found and part.delta_up(one) <= delta), found)
 
     @property
     def local_epsilon(self) -> float | None:

@@ -78,6 +78,14 @@ _TOPICS: Final = {
 """Every command, by what it is for."""
 
 
+_BUDGET = (
+    "A budget is kept by `shuffledp analyzer run`, and in Python by a Session; `shuffledp run` remembers what it answered about "
+    "a file and warns, and `shuffledp compose` adds up."
+)
+_ELSEWHERE = {"--ledger": _BUDGET, "--budget-epsilon": _BUDGET, "--budget-delta": _BUDGET}
+"""Options that people look for in commands which do not have them."""
+
+
 class _Commands(click.Group):
     """Loads a command only when it is asked for: numbers and ciphers take a while to import."""
 
@@ -106,6 +114,11 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except click.MissingParameter:
             raise
+        except click.NoSuchOption as refusal:
+            elsewhere = _ELSEWHERE.get(refusal.option_name)
+            if elsewhere is None:
+                raise
+            raise click.UsageError(f"no such option: {refusal.option_name}. {elsewhere}", ctx=refusal.ctx) from None
         except click.BadParameter as refusal:
             raise click.UsageError(visible(refusal.format_message()), ctx=refusal.ctx) from None
 

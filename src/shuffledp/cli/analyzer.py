@@ -133,7 +133,7 @@ def read_table(
 
 @click.group("ledger")
 def ledger_group() -> None:
-    """Budgets of populations."""
+    """Budgets of populations, which `shuffledp analyzer run --ledger FILE` keeps."""
 
 
 @ledger_group.command("show")

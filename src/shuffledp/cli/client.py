@@ -3,17 +3,19 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from shuffledp.cli.output import print_lines, show
 from shuffledp.cli.progress import progress
+from shuffledp.cli.rows import policy_options
 from shuffledp.cli.separators import separator_options
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
 from shuffledp.core.outcome import Outcome
 from shuffledp.core.words import KeyedWords
+from shuffledp.domains.domain import Policy
 from shuffledp.engines.file import File
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.randomized import randomized
@@ -84,6 +86,7 @@ def submit_command(
 @click.argument("task", type=_FILE)
 @click.argument("data", type=_FILE)
 @click.option("--column", help="Column with the values, unless the plan names its columns; one client per row.")
+@policy_options
 @separator_options
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--analyzer-keys", type=_FILE, required=True, help="The analyzer's public list of keys.")
@@ -91,39 +94,46 @@ def submit_command(
 @click.option("--tokens", type=_FILE, help="File with one token per row, if the shuffler requires tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate_clients(
-    task: Path, data: Path, column: str | None, separator: str, decimal: str, url: str, analyzer_keys: Path,
-    shuffler_keys: tuple[Path, ...], tokens: Path | None, as_json: bool,
+    task: Path, data: Path, column: str | None, missing: Literal["refuse", "skip"], missing_as: str | None,
+    outside: Literal["refuse", "clamp"], match: Literal["exactly", "loosely"], other: str | None, separator: str,
+    decimal: str, url: str, analyzer_keys: Path, shuffler_keys: tuple[Path, ...], tokens: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Report every row of DATA as a client of TASK would: randomize, seal and send for real, from one machine."""
+    policy = Policy(missing=missing, missing_as=missing_as, outside=outside, match=match, other=other)
     found, sender = read_task(task), Sender(url=url)
     lists, announced = [KeyList.load(analyzer_keys), *map(KeyList.load, shuffler_keys)], sender.described(found)
     if len(lists) != found.hops:
         raise InvalidInput(f"this task has {found.hops} shufflers. Give the keys of all but the outermost.")
     credentials = read_tokens(tokens) if tokens is not None else None
     protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
+    rejected, adjusted = Counter[str](), Counter[str]()
     source = File(data, column=column, separator=separator, decimal=decimal)
     with progress(1000, "Reporting") as bar:
         for piece in source.consecutive(protocol.domain):
             row = piece.first_row
-            clean, messages = randomized(protocol, piece.raw, words, first_row=row, in_file=True)
-            people = protocol.by_user(messages, len(clean.values))
-            inner = (announced.sealed(sent, found, lists) for sent in people)
-            sealed = [announced.wrapped(record, found) for record in inner]
-            if credentials is not None:
-                if len(credentials) < row + len(sealed):
-                    raise InvalidInput(f"there are only {len(credentials):,} tokens. Issue one for each row.")
-                sealed = [token + record for token, record in zip(credentials[row:], sealed, strict=False)]
+            clean, messages = randomized(protocol, piece.raw, words, policy, first_row=row, in_file=True)
+            rejected, adjusted = rejected + clean.rejected, adjusted + clean.adjusted
+            rows = len(clean.values)
+            if credentials is not None and len(credentials) < row + rows:
+                raise InvalidInput(f"there are only {len(credentials):,} tokens. Issue one for each row.")
+            tokens_here = [b""] * rows if credentials is None else credentials[row : row + rows]
+            kept = [True] * rows if clean.keep is None else clean.keep.tolist()
+            sealed = [
+                token + announced.wrapped(announced.sealed(sent, found, lists), found)
+                for sent, token, takes_part in zip(protocol.by_user(messages, rows), tokens_here, kept, strict=True)
+                if takes_part
+            ]
             try:
                 outcomes.update(sender.send(found, sealed))
             except NotDelivered as error:
                 raise InvalidInput(str(error)) from None
             bar.update(int(1000 * piece.share) - bar.pos)
     found_outcomes = dict(sorted(outcomes.items()))
-    show(
-        {"outcomes": found_outcomes},
-        "\n".join(f"{outcome}: {count:,}" for outcome, count in found_outcomes.items()),
-        as_json=as_json,
-    )
+    lines = [f"{outcome}: {count:,}" for outcome, count in found_outcomes.items()]
+    lines += [f"not sent: {count:,} {reason}" for reason, count in rejected.items()]
+    lines += [f"adjusted: {count:,} {reason}" for reason, count in adjusted.items()]
+    document = {"outcomes": found_outcomes, "rejected": dict(rejected), "adjusted": dict(adjusted)}
+    show(document, "\n".join(lines), as_json=as_json)
     if not all(outcome.arrived for outcome in outcomes):
         sys.exit(1)
 

@@ -22,16 +22,7 @@ from shuffledp.engines.tables import files_like
 from shuffledp.errors import InvalidInput
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_OPTIONS: Final = [
-    click.argument("plan", type=_FILE),
-    click.argument("data", type=_FILE, required=False),
-    click.option(
-        "--files",
-        metavar="PATTERN",
-        help='Instead of DATA: all files like this, e.g. "people/day-??.parquet", in the order of their names.',
-    ),
-    click.option("--column", help="Column with the values."),
-    click.option("--query", help="SQL expression over the columns of one row, instead of a column."),
+_POLICY: Final = [
     click.option(
         "--missing",
         type=Choice(["refuse", "skip"]),
@@ -56,6 +47,19 @@ _OPTIONS: Final = [
         help="How labels are compared: letter by letter, or whatever their case, blanks around them, and .0.",
     ),
     click.option("--other", metavar="LABEL", help="Count labels that the plan does not list as this one."),
+]
+"""What becomes of values that do not fit."""
+_OPTIONS: Final = [
+    click.argument("plan", type=_FILE),
+    click.argument("data", type=_FILE, required=False),
+    click.option(
+        "--files",
+        metavar="PATTERN",
+        help='Instead of DATA: all files like this, e.g. "people/day-??.parquet", in the order of their names.',
+    ),
+    click.option("--column", help="Column with the values."),
+    click.option("--query", help="SQL expression over the columns of one row, instead of a column."),
+    *_POLICY,
     click.option(
         "--explain-errors",
         is_flag=True,
@@ -87,8 +91,16 @@ _OPTIONS: Final = [
 
 def row_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command with all of them."""
-    command = separator_options(command)
-    for option in reversed(_OPTIONS):
+    return _with(_OPTIONS, separator_options(command))
+
+
+def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command with those about values that do not fit."""
+    return _with(_POLICY, command)
+
+
+def _with(options: list[Any], command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
     return command
 

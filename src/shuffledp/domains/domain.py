@@ -85,6 +85,8 @@ NO_ANSWER: Final = (
     "`outside` or `other`; if the rows are yours alone, see which one it is with `explain_errors`."
 )
 """All that an error says of answers to a query, unless more is asked for."""
+OR_SKIP: Final = "`missing='skip'` or "
+"""A remedy where people without a value may be left out."""
 Label = str | int | float
 """A label, or a number that is one."""
 
@@ -202,7 +204,7 @@ def what_if_missing(policy: Policy, stand_in: str = "VALUE") -> str:
     """The remedy, in an error that names its row."""
     if policy.explain_errors is not None:
         return f"The query fails there, or a column that it names is empty. Use `missing_as={stand_in}`"
-    return f"Use `missing='skip'` or `missing_as={stand_in}`"
+    return f"Use {OR_SKIP}`missing_as={stand_in}`"
 
 
 def refusal(what: str, where: Mask, first_row: int | None, remedy: str) -> InvalidInput:

@@ -25,7 +25,7 @@ from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.memory import check_memory
 from shuffledp.core.parsing import parse_exactly, plain
 from shuffledp.core.words import KeyedWords, WordSource, rows_from
-from shuffledp.domains.domain import STRICT, Policy
+from shuffledp.domains.domain import OR_SKIP, STRICT, Policy
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.run import promised, result_of, tally_source
 from shuffledp.engines.source import Source
@@ -111,11 +111,14 @@ def message_table(
     if policy.missing == "skip":
         raise InvalidInput(
             "a table that leaves people out tells whoever gets it exactly how many are left. Count missing values as something "
-            "with `missing_as`, or plan a bin for them."
+            "with `missing_as=VALUE`, or plan a bin for them."
         )
     if words is not None and not words.private:
         raise InvalidInput("a table states a guarantee, which these words do not give. Use KeyedWords.fresh().")
-    found = tally_source(plan, source, words, policy=policy, engine=engine, progress=progress)
+    try:
+        found = tally_source(plan, source, words, policy=policy, engine=engine, progress=progress)
+    except InvalidInput as refused:
+        raise InvalidInput(str(refused).replace(OR_SKIP, "")) from None
     protocol, counts = plan.protocol, found.counts.values
     if (protocol.tallied(counts[: protocol.alphabet], protocol.reports(counts)).values != counts).any():
         raise InvalidInput("the messages of this protocol are more than their counts. Use run.")

@@ -1,5 +1,7 @@
 """Several questions to the same people within one budget: what is asked is booked, and nothing beyond it is answered."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Self
 
@@ -52,13 +54,22 @@ class Session:
 
     def run(self, plan: Plan, values: Any, **options: Any) -> Result:
         """As `run`; refused if it would go beyond the budget."""
-        self._book(plan, options)
-        return run(plan, values, **options)
+        with self._booked(plan, options):
+            return run(plan, values, **options)
 
     def run_file(self, plan: Plan, path: Any, **options: Any) -> Result:
         """As `run_file`; refused if it would go beyond the budget."""
+        with self._booked(plan, options):
+            return run_file(plan, path, **options)
+
+    @contextmanager
+    def _booked(self, plan: Plan, options: dict[str, Any]) -> Iterator[None]:
+        """An answer on the way; an error that ends it says that it is counted."""
         self._book(plan, options)
-        return run_file(plan, path, **options)
+        try:
+            yield
+        except InvalidInput as error:
+            raise InvalidInput(f"{error} The session counts this try, because values were read: {self}.") from None
 
     def _book(self, plan: Plan, options: dict[str, Any]) -> None:
         if not isinstance(plan, Plan):

@@ -23,6 +23,8 @@ from shuffledp.planning.spend import Spend
 from shuffledp.results.text import in_words
 
 _WHOLE: Final = re.compile(r"-?\d+")
+_SHARE: Final = re.compile(r"0?\.\d+|median")
+"""What people ask for who look for a quantile."""
 
 
 class Reading(ABC):
@@ -68,7 +70,8 @@ class Reading(ABC):
         """The entry of this name, or at this place.
 
         A label that is a number or a truth value is found by it, and an entry of several labels by all of them: `answer[1]`,
-        `answer[True]`, `answer["f", "yes"]`. A whole number is a place only where no label is one.
+        `answer[True]`, `answer["f", "yes"]`. A question of a survey that has one entry is found by its name. A whole number is
+        a place only where no label is one.
 
         >>> from shuffledp import plan, run
         >>> answer = run(plan("query", n=1000, epsilon=1.0, delta=1e-6), [0, 1] * 500, query=float)
@@ -97,7 +100,23 @@ class Reading(ABC):
             raise InvalidInput(
                 f"an entry has a name or a place, and this is a {type(name).__name__}. Ask for a name: names lists them."
             )
-        raise unknown("entry", texts[0], self.names)
+        return self._of_question(texts[0])
+
+    def _of_question(self, name: str) -> Entry:
+        """The only entry of a question of a survey; refused, with what to ask for, if there is none of this name."""
+        inside = [one.removeprefix(f"{name}: ") for one in self.names if one.startswith(f"{name}: ")]
+        if len(inside) == 1:
+            return self[name, inside[0]]
+        if inside:
+            raise InvalidInput(
+                f"{name!r} has {len(inside)} entries. Ask for one of them, e.g. answer[{name!r}, {inside[0]!r}]."
+            )
+        if _SHARE.fullmatch(name) and hasattr(getattr(self, "statistics", None), "quantile"):
+            raise InvalidInput(
+                f"there is no entry {name!r}: entries are counts, e.g. answer[{self.names[0]!r}]. A quantile is "
+                "answer.statistics.quantile(0.5)."
+            )
+        raise unknown("entry", name, self.names)
 
     def to_dict(
         self, *, confidence: float | None = None, simultaneous: bool | None = None

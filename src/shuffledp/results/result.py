@@ -139,9 +139,10 @@ class Result(Reading):
         strange = sum(self.rejected.values()) + sum(self.adjusted.values())
         if 10 * strange <= self.received:
             return None
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in (*self.rejected.items(), *self.adjusted.items()))
         return (
-            f"{strange:,} of {self.received:,} rows did not fit the plan and were left out or changed. Check the column and the "
-            "plan's labels or range."
+            f"{strange:,} of {self.received:,} rows did not fit the plan and were left out or changed: {reasons}. If that is "
+            "more than you expect, check the column and the plan's labels or range."
         )
 
     @property

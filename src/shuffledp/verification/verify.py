@@ -1,8 +1,10 @@
 """Checking a document: its whole promise is proved anew, by other means than those it was found by."""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from shuffledp.certificates.certificate import KIND, Certificate
@@ -11,6 +13,7 @@ from shuffledp.certificates.prove import prove_certificate
 from shuffledp.certificates.unverifiable import Unverifiable
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import counted, rounded_up
+from shuffledp.core.files import read_json
 from shuffledp.core.parsing import plain
 from shuffledp.core.visible import visible
 from shuffledp.errors import InvalidInput, NoClaim
@@ -97,7 +100,7 @@ def verify(document: object, tick: Callable[[], None] = lambda: None, *, beside:
 
     Nothing is raised: any other document, or one that was edited so that its parts say different things, is refused. A result
     is compared with its plan and its task if these are `beside` it. Plans, results and certificates may
-    be given as they are. `tick` is called now and then, for a progress bar.
+    be given as they are, or by the names of their files. `tick` is called now and then, for a progress bar.
 
     >>> verify({"kind": "something else"}).verdict
     'refused'
@@ -137,7 +140,9 @@ def _promise(document: object, beside: Iterable[object]) -> Promise:
 
 
 def _documented(thing: Any) -> Any:
-    """A plan, a result and a certificate say themselves what their document is."""
+    """What is in a file of this name; a plan, a result and a certificate say themselves what their document is."""
+    if isinstance(thing, str | os.PathLike):
+        return read_json(Path(thing), "a certificate, plan, task or result", "Give one of these.")
     document = None if isinstance(thing, type) else getattr(thing, "document", None)
     return document() if type(thing).__module__.startswith("shuffledp.") and callable(document) else thing
 

@@ -19,6 +19,8 @@ from shuffledp.service.wire.released_batch import ReleasedBatch, pieces
 
 MAX_BATCH_BYTES: Final = 1 << 30
 """Of a batch, unless told: 15 million messages."""
+_CONFLICT: Final = 409
+"""The batch is too small to be released."""
 _LONGEST_LIST: Final = 2 << 20
 """Bytes of a list of batches, some 10,000 of them; read as JSON they may take thirty times as much memory."""
 
@@ -172,6 +174,10 @@ class Collector:
 
 
 def _check_status(answer: Answer) -> None:
+    if answer.status == _CONFLICT:
+        raise InvalidInput(
+            f"the shuffler refused ({answer.reason()}). Wait for more reports, or for the window to end."
+        )
     if answer.status != 200:
         raise InvalidInput(f"the shuffler refused ({answer.reason()}). Check task, address and token.")
 
