@@ -127,8 +127,8 @@ class RatingsFamily(PlannedFamily[RatingsQuestion]):
 
 
 if __name__ in ("__main__", "__mp_main__"):
-    protocols.PROTOCOLS[Ratings.kind] = Ratings
-    planning.FAMILIES.append(RatingsFamily())
+    protocols.register(Ratings)
+    planning.register(RatingsFamily)
 if __name__ == "__main__":
     from shuffledp.cli import main
 
@@ -141,9 +141,12 @@ TRUTH = dict(zip(STARS, (300, 500, 700, 900, 800), strict=True))
 
 
 @pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(protocols.PROTOCOLS, Ratings.kind, Ratings)
-    monkeypatch.setattr(planning, "FAMILIES", [*planning.FAMILIES, RatingsFamily()])
+def registered() -> Iterator[None]:
+    protocols.register(Ratings)
+    planning.register(RatingsFamily)
+    yield
+    protocols.unregister(Ratings)
+    planning.unregister(RatingsFamily)
 
 
 @pytest.fixture

@@ -217,9 +217,11 @@ HELD = np.arange(N) * 7 % SIZE_
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry.register(Clock)
-    monkeypatch.setitem(protocols.PROTOCOLS, Hours.kind, Hours)
-    monkeypatch.setattr(planning, "FAMILIES", [*planning.FAMILIES, HoursFamily()])
+    protocols.register(Hours)
+    planning.register(HoursFamily)
     yield
+    planning.unregister(HoursFamily)
+    protocols.unregister(Hours)
     registry.unregister(Clock)
 
 

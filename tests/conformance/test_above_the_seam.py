@@ -122,12 +122,12 @@ def test_a_careless_family_wins_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     """Its proposal is refused, and the others' stand."""
     numbers: dict[str, Any] = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "size": 3}
     before = plan("histogram", **numbers)
-    monkeypatch.setattr(registry, "FAMILIES", [Careless(), *registry.FAMILIES])
+    monkeypatch.setattr(registry, "FAMILIES", {"Careless": Careless(), **registry.FAMILIES})
     assert plan("histogram", **numbers) == before
     row = next(row for row in compare("histogram", **numbers, only=("careless",)) if row.name == "careless")
     assert row.rmse is None
     assert "could not be certified" in row.note
-    monkeypatch.setattr(registry, "FAMILIES", [Careless()])
+    monkeypatch.setattr(registry, "FAMILIES", {"Careless": Careless()})
     with pytest.raises(NoClaim, match="could not be certified"):
         plan("histogram", **numbers)
 
@@ -139,7 +139,7 @@ def test_two_families_cannot_mean_different_things_by_an_option(monkeypatch: pyt
     class Other(Careless):
         question_type = Shoes
 
-    monkeypatch.setattr(registry, "FAMILIES", [Other(), *registry.FAMILIES])
+    monkeypatch.setattr(registry, "FAMILIES", {"Other": Other(), **registry.FAMILIES})
     with pytest.raises(InvalidInput, match="different things by 'size'"):
         registry.options()
 

@@ -26,7 +26,7 @@ from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.summation import Summation
 from shuffledp.randomizers.response import RandomizedResponse
 
-CASES = [(family, name) for family in (*OTHERS, *FAMILIES) for name in family.question_type.called]
+CASES = [(family, name) for family in (*OTHERS, *FAMILIES.values()) for name in family.question_type.called]
 FEWER: dict[str, dict[str, Any]] = {"Cheu et al., many messages": {"n": 100, "delta": 1e-2}}
 """Composition of a larger crowd's messages takes ten seconds; tests/baselines/test_compare.py does that."""
 PLANNED = [(family, name) for family, name in CASES if isinstance(family, PlannedFamily)]
@@ -133,7 +133,7 @@ def test_the_registry_knows_every_question_and_option() -> None:
     for name in questions():
         assert planned(name)
         assert set(planned(name)) <= set(families(name))
-    assert {family.name for family in FAMILIES} == {
+    assert {family.name for family in FAMILIES.values()} == {
         "shuffledp",
         "shuffledp, plane",
         "shuffledp, dummies",

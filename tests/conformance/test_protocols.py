@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -28,10 +29,10 @@ from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import PART, RESPONSE, EncodingWords, rows_from
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.reals import RealRange
+from shuffledp.protocols import registry
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
-from shuffledp.protocols.registry import PROTOCOLS
 from shuffledp.protocols.summing import Summing
 from shuffledp.randomizers.mixture import Mixture
 
@@ -362,11 +363,8 @@ def test_every_kind_has_examples_and_one_name() -> None:
 
 @contextmanager
 def registered(protocol: type[ShuffleProtocol]) -> Iterator[None]:
-    PROTOCOLS[protocol.kind] = protocol
-    try:
+    with patch.object(registry, "PROTOCOLS", {**registry.PROTOCOLS, protocol.kind: protocol}):
         yield
-    finally:
-        del PROTOCOLS[protocol.kind]
 
 
 class Wrong(Histogram):

@@ -5,6 +5,7 @@ import json
 import math
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -40,8 +41,10 @@ TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.PROTOCOLS, Chatty.kind, Chatty)
+def registered() -> Iterator[None]:
+    registry.register(Chatty)
+    yield
+    registry.unregister(Chatty)
 
 
 def report(*messages: int, task: Task = TASK) -> bytes:

@@ -1,6 +1,7 @@
 """The analyzer counts users where a batch is of messages, on the safe side."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ TASK = chatty_task(size=4, n=40, honest_fraction=0.9)
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.PROTOCOLS, Chatty.kind, Chatty)
+def registered() -> Iterator[None]:
+    registry.register(Chatty)
+    yield
+    registry.unregister(Chatty)
 
 
 class Booked:

@@ -34,7 +34,7 @@ class Tally(HistogramFamily):
 
 def test_a_new_family_appears_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     before = [field.name for field in TABS["plan"].fields]
-    monkeypatch.setattr(registry, "FAMILIES", [*registry.FAMILIES, Tally()])
+    monkeypatch.setattr(registry, "FAMILIES", {**registry.FAMILIES, "Tally": Tally()})
     fields = {field.name: field for field in TABS["plan"].fields}
     assert ("tally", "tally") in fields["question"].choices
     assert "colour" not in before

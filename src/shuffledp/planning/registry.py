@@ -1,8 +1,11 @@
 """Every family that is planned: what the planner, the command line, the page and the conformance tests read.
 
-A new family has one entry here. The kind of question that it answers comes with it.
+The kind of question that a family answers comes with it.
 """
 
+from typing import Any, Final
+
+from shuffledp.core.plugins import Registry
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.distribution import DistributionFamily
 from shuffledp.planning.families.dummies import DummiesFamily
@@ -15,30 +18,58 @@ from shuffledp.planning.families.survey_all import AllQuestions
 from shuffledp.planning.families.survey_one import OneQuestionEach
 from shuffledp.planning.families.survey_table import TableOfAll
 from shuffledp.planning.families.texts import TextsFamily
-from shuffledp.planning.family import AnyFamily
+from shuffledp.planning.family import AnyFamily, PlannedFamily
 from shuffledp.planning.options import Option
 from shuffledp.planning.question import Question
 from shuffledp.planning.synonyms import no_question
 
-FAMILIES: list[AnyFamily] = [
-    HistogramFamily(),
-    FrequenciesFamily(),
-    DummiesFamily(),
-    SummationFamily(),
-    GroupedFamily(),
-    HeavyHittersFamily(),
-    TextsFamily(),
-    DistributionFamily(levels=range(1, 2)),
-    DistributionFamily(levels=range(2, 5)),
-    OneQuestionEach(),
-    AllQuestions(),
-    TableOfAll(),
-]
+
+def _by_class(thing: Any) -> tuple[str, AnyFamily] | None:
+    """Families, or classes that make one without arguments, by the name of the class."""
+    if isinstance(thing, type):
+        return (thing.__name__, thing()) if issubclass(thing, PlannedFamily) else None
+    return (type(thing).__name__, thing) if isinstance(thing, PlannedFamily) else None
+
+
+FAMILIES: Final = Registry[AnyFamily](
+    "a family of protocols",
+    "shuffledp.families",
+    {
+        "HistogramFamily": HistogramFamily(),
+        "FrequenciesFamily": FrequenciesFamily(),
+        "DummiesFamily": DummiesFamily(),
+        "SummationFamily": SummationFamily(),
+        "GroupedFamily": GroupedFamily(),
+        "HeavyHittersFamily": HeavyHittersFamily(),
+        "TextsFamily": TextsFamily(),
+        "DistributionFamily on one grid": DistributionFamily(levels=range(1, 2)),
+        "DistributionFamily on several grids": DistributionFamily(levels=range(2, 5)),
+        "OneQuestionEach": OneQuestionEach(),
+        "AllQuestions": AllQuestions(),
+        "TableOfAll": TableOfAll(),
+    },
+    _by_class,
+)
+"""Every family by the name of its class. A new one of our own goes here; tests/conformance/test_families.py judges it."""
+
+
+def register(family: AnyFamily | type[AnyFamily]) -> None:
+    """Make a family known: its question, with all that can be said about it, can be planned from then on.
+
+    An installed package does the same without a call, by an entry point with the name of the class in the group
+    `shuffledp.families`.
+    """
+    FAMILIES.add(family)
+
+
+def unregister(family: AnyFamily | type[AnyFamily]) -> None:
+    """Forget a family that was registered."""
+    FAMILIES.remove(family)
 
 
 def question_types() -> tuple[type[Question], ...]:
     """All kinds of questions."""
-    return tuple(dict.fromkeys(family.question_type for family in FAMILIES))
+    return tuple(dict.fromkeys(family.question_type for family in FAMILIES.values()))
 
 
 def questions() -> tuple[str, ...]:
@@ -76,7 +107,7 @@ def averages(name: str) -> bool:
 def families(name: str) -> list[AnyFamily]:
     """Those that answer questions of this name; refused if there is none."""
     types_of(name)
-    return [family for family in FAMILIES if name in family.question_type.called]
+    return [family for family in FAMILIES.values() if name in family.question_type.called]
 
 
 def answering(question: Question) -> list[AnyFamily]:
