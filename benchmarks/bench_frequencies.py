@@ -15,10 +15,10 @@ from shuffledp import KeyedWords, plan
 from shuffledp.core.memory import settle_allocator
 from shuffledp.domains.texts import Texts
 from shuffledp.engines.arrow import Arrow
-from shuffledp.engines.values import Values
 from shuffledp.protocols.frequencies import Frequencies
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.structures import AffineSpace
+from shuffledp.sources.values import ValuesSource
 
 PRIME = 1361
 N = 10**6
@@ -61,7 +61,7 @@ def counting(protocol: Frequencies) -> None:
     for what, counted, column in (
         ("values", protocol, values), ("texts", texts, words), ("encoded texts", texts, words.dictionary_encode()),
     ):  # fmt: skip
-        seconds = fastest(lambda: Arrow().tally(counted, Values(column), KeyedWords.fresh()), repeats=2)[0]  # noqa: B023
+        seconds = fastest(lambda: Arrow().tally(counted, ValuesSource(column), KeyedWords.fresh()), repeats=2)[0]  # noqa: B023
         print(f"clean, randomize and count 1e7 {what}: {10 / seconds:,.0f} M/s")
 
 

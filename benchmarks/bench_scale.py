@@ -31,13 +31,13 @@ from shuffledp import KeyedWords, Plan, plan, run_file
 from shuffledp.cluster.session import session
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
-from shuffledp.engines.source import Piece, Source
 from shuffledp.engines.spark import Spark
 from shuffledp.service.sealing.hpke import seal_message
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.sealing.spark_unsealing import SparkUnsealers
 from shuffledp.service.sealing.unsealing import Tallier, Unsealer, Unsealers, unseal_here
 from shuffledp.service.task import Task
+from shuffledp.sources.source import Chunk, Source
 
 ENGINES: Final = ("arrow", "memory")
 """Those of one process."""
@@ -78,12 +78,12 @@ class MadeUp(Source):
     def __init__(self, rows: int) -> None:
         self._rows = rows
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:  # noqa: ARG002
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:  # noqa: ARG002
         """Numbers in chunks, each by a generator of its own."""
         for first in range(0, self._rows, CHUNK):
             some = min(CHUNK, self._rows - first)
             numbers = np.random.default_rng(first).random(some)
-            yield Piece(numbers, first, share=(first + some) / self._rows)
+            yield Chunk(numbers, first, share=(first + some) / self._rows)
 
     def __str__(self) -> str:
         return "made-up rows"

@@ -28,16 +28,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from oracles.spark import Cluster
 from shuffledp import KeyedWords, Plan, plan
 from shuffledp.cluster.session import session
-from shuffledp.engines.file import File
 from shuffledp.engines.run import tally_source
-from shuffledp.engines.source import Source
 from shuffledp.engines.spark import Spark
-from shuffledp.engines.spark_rows import SparkRows
 from shuffledp.service.sealing.hpke import seal_inner
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.sealing.spark_unsealing import SparkUnsealers
 from shuffledp.service.sealing.unsealing import tally_here
 from shuffledp.service.task import Task
+from shuffledp.sources.file_source import FileSource
+from shuffledp.sources.source import Source
+from shuffledp.sources.spark_table import SparkSource
 
 CHUNK: Final = 1 << 20
 SIZE: Final = 100
@@ -89,12 +89,12 @@ def rows_per_second(rows: int) -> None:
     with tempfile.TemporaryDirectory() as folder, started("local[2]") as spark:
         path = Path(folder) / "people.parquet"
         people(path, rows)
-        tallied(spark, "a Parquet file", made, File(path, column="k"), rows)
+        tallied(spark, "a Parquet file", made, FileSource(path, column="k"), rows)
         table = spark.range(rows).selectExpr("id", f"id % {SIZE} as k")
-        tallied(spark, "a table, numbered in order", made, SparkRows(table, column="k", row_id="id"), rows)
+        tallied(spark, "a table, numbered in order", made, SparkSource(table, column="k", row_id="id"), rows)
         few = max(rows // 10, 10**6)
         scattered = spark.range(few).selectExpr("pmod(xxhash64(id), 1L << 62) as id", f"id % {SIZE} as k")
-        tallied(spark, "a table, scattered numbers", made, SparkRows(scattered, column="k", row_id="id"), few)
+        tallied(spark, "a table, scattered numbers", made, SparkSource(scattered, column="k", row_id="id"), few)
 
 
 def records_per_second(records: int) -> None:

@@ -17,6 +17,7 @@ import kinds
 from oracles.postgres import PostgresServer
 from oracles.server import Place
 from oracles.spark import local_session
+from shuffledp import Plan, plan
 from shuffledp.engines.registry import ENGINES
 from shuffledp.service.stores.registry import BACKENDS
 
@@ -109,3 +110,18 @@ def place(scheme: str, request: pytest.FixtureRequest) -> Place:
     assert scheme == "postgresql", "say where this kind of store can be made for a test"
     server: PostgresServer = request.getfixturevalue("postgres")
     return server.place
+
+
+@pytest.fixture(scope="session")
+def mean() -> Plan:
+    return plan("mean", n=1000, epsilon=1.0, delta=1e-6, low=0.0, high=10.0)
+
+
+@pytest.fixture(scope="session")
+def histogram() -> Plan:
+    return plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["red", "green", "blue"])
+
+
+@pytest.fixture(scope="session")
+def query() -> Plan:
+    return plan("query", n=1000, epsilon=1.0, delta=1e-6)

@@ -179,10 +179,10 @@ RULES: dict[Rule, tuple[str, ...]] = {
     asks_for_classes: ("protocols/", "planning/", "baselines/"),
     asks_for_randomizers: ("randomizers/",),
     cleans: ("domains/",),
-    computes: ("domains/", "engines/"),
+    computes: ("domains/", "sources/"),
     encodes: ("protocols/one_message.py",),
     asks_a_domain: ("domains/", "protocols/randomized.py"),
-    parses: ("core/parsing.py", "engines/expression.py"),
+    parses: ("core/parsing.py", "sources/expression.py"),
     prints: ("cli/output.py", "cli/progress.py"),
     imports_by_name: ("__init__.py", "cli/__init__.py"),  # names and commands that are loaded when they are first used
 }

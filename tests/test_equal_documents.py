@@ -19,7 +19,6 @@ from shuffledp.cli.files import read_plan
 from shuffledp.cli.task import read_task
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.engines.export import message_table, read_export
-from shuffledp.engines.values import Values
 from shuffledp.planning.rounds import plan_rounds
 from shuffledp.planning.spend import Spend
 from shuffledp.protocols.deployable import Deployable
@@ -31,6 +30,7 @@ from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
 from shuffledp.service.client.client import Client
 from shuffledp.service.sealing.keys import KeyList, KeyRing
 from shuffledp.service.task import Task
+from shuffledp.sources.values import ValuesSource
 
 WRITERS = ("canonical", "javascript", "floats", "indented")
 PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "bound": "best", "reference": ""}
@@ -229,7 +229,7 @@ def test_the_history(writer: str) -> None:
 @pytest.mark.parametrize("writer", WRITERS)
 def test_the_header_of_an_exported_table(writer: str, tmp_path: Path) -> None:
     made, path = plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=3), tmp_path / "table.parquet"
-    source = Values([j % 3 for j in range(1000)])
+    source = ValuesSource([j % 3 for j in range(1000)])
     message_table(made, source, engine="memory").write(path)
     before, table = read_export(path), parquet.read_table(path)
     text = written([json.loads(table.schema.metadata[b"shuffledp"])], writer)[0]

@@ -32,7 +32,6 @@ from shuffledp.core.blanket import Blanket
 from shuffledp.core.words import RESPONSE, ROUNDING, EncodingWords, Lane, rows_from
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
-from shuffledp.engines.source import Piece, Source
 from shuffledp.planning import registry
 from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.planning.family import PlannedFamily
@@ -40,6 +39,7 @@ from shuffledp.planning.options import Option
 from shuffledp.results.history import History
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.task import Task
+from shuffledp.sources.source import Chunk, Source
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +50,9 @@ def small() -> Plan:
 class Overlapping(Source):
     """Two people at every address."""
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:
-        yield Piece([0] * 600, 0)
-        yield Piece([1] * 600, 0)
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:
+        yield Chunk([0] * 600, 0)
+        yield Chunk([1] * 600, 0)
 
     def __str__(self) -> str:
         return "a source"

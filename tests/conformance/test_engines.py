@@ -19,15 +19,16 @@ from shuffledp import InvalidInput, KeyedWords, Policy
 from shuffledp.baselines.registry import protocols
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Domain
-from shuffledp.engines import csv_file, table, tally, values
+from shuffledp.engines import tally
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine, Progress
-from shuffledp.engines.file import File
 from shuffledp.engines.registry import ENGINES, engine_named
-from shuffledp.engines.source import Part, Piece, Source
 from shuffledp.engines.tally import Tally, tally_rows
-from shuffledp.engines.values import Values
 from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.sources import csv_file, table_file, values
+from shuffledp.sources.file_source import FileSource
+from shuffledp.sources.source import Chunk, Source, Split
+from shuffledp.sources.values import ValuesSource
 
 WORDS = KeyedWords.seeded(21)
 ROWS = 150
@@ -54,9 +55,9 @@ class Cut(Source):
     def __init__(self, column: Any, size: int) -> None:
         self._column, self._size = column, size
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:
         for first in range(0, len(self._column), self._size):
-            yield Piece(self._column[first : first + self._size], first)
+            yield Chunk(self._column[first : first + self._size], first)
 
     def __str__(self) -> str:
         return "the cut-up column"
@@ -66,10 +67,10 @@ class Cut(Source):
 def small_batches(block: int = 1 << 10) -> Iterator[None]:
     """Files and columns in many pieces, each of which is randomized in blocks of so many rows at most."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "ROWS", 32)
+        patch.setattr(table_file, "CHUNK", 32)
         patch.setattr(csv_file, "_BLOCK", 1 << 9)
-        patch.setattr(tally, "BLOCK", block)
-        patch.setattr(values, "BLOCK", 47)
+        patch.setattr(tally, "CHUNK", block)
+        patch.setattr(values, "CHUNK", 47)
         yield
 
 
@@ -115,7 +116,7 @@ def check_memory(engine: Engine, folder: Path) -> None:
     for case, protocol in enumerate(EXAMPLES):
         rows = mixed(protocol)
         columns = (rows, np.array(rows), pa.array(rows))
-        sources = [source for column in columns for source in (Values(column), Cut(column, 40))]
+        sources = [source for column in columns for source in (ValuesSource(column), Cut(column, 40))]
         for source in forms(engine, case, sources):
             check_tally(engine, protocol, source, rows)
 
@@ -129,8 +130,8 @@ def check_files(engine: Engine, folder: Path) -> None:
         parquet.write_table(data, folder / "people.parquet", row_group_size=50)
         for name in ("people.csv", "people.parquet"):
             source = "x::VARCHAR" if name == "people.parquet" and expression != "x::DOUBLE" else expression
-            check_tally(engine, protocol, File(folder / name, column="x"), rows)
-            check_tally(engine, protocol, File(folder / name, query=source), rows)
+            check_tally(engine, protocol, FileSource(folder / name, column="x"), rows)
+            check_tally(engine, protocol, FileSource(folder / name, query=source), rows)
 
 
 def check_awkward_rows(engine: Engine, folder: Path) -> None:
@@ -153,13 +154,13 @@ def check_awkward_rows(engine: Engine, folder: Path) -> None:
         csv.write_csv(data, folder / "people.csv")
         for case, policy in enumerate(policies):
             sources: list[tuple[Source, list[int]]] = [
-                (Values(rows), []),
+                (ValuesSource(rows), []),
                 (Cut(rows, 33), []),
                 (Cut(pa.array(rows, from_pandas=False), 33), []),
             ]
             for name in ("people.csv", "people.parquet"):
-                sources.append((File(folder / name, column="x"), []))
-                sources.append((File(folder / name, column="x", user="who", max_rows_per_user=2), SECOND_ROWS))
+                sources.append((FileSource(folder / name, column="x"), []))
+                sources.append((FileSource(folder / name, column="x", user="who", max_rows_per_user=2), SECOND_ROWS))
             for source, surplus in forms(engine, case, sources, at_least=4):
                 check_tally(engine, protocol, source, rows, policy, surplus, block=11)
 
@@ -170,19 +171,19 @@ def check_refusals(engine: Engine, folder: Path) -> None:
     rows[70] = 31337.0
     parquet.write_table(pa.table({"x": rows}), folder / "people.parquet")
     for source, where in (
-        (File(folder / "people.parquet", column="x"), "in data row 71 "),
+        (FileSource(folder / "people.parquet", column="x"), "in data row 71 "),
         (Cut(rows, 40), "a value "),
     ):
         with small_batches(), pytest.raises(InvalidInput, match=where) as refused:
             engine.tally(MEAN, source, WORDS)
         assert "31337" not in str(refused.value)
     with pytest.raises(InvalidInput, match="`other` is for"):
-        engine.tally(MEAN, Values([1.0]), WORDS, Policy(other="blue"))
+        engine.tally(MEAN, ValuesSource([1.0]), WORDS, Policy(other="blue"))
 
 
 def check_nobody(engine: Engine, folder: Path) -> None:
     """No rows are no trouble."""
-    for source in (Values([]), Cut([], 5)):
+    for source in (ValuesSource([]), Cut([], 5)):
         check_tally(engine, COLOURS, source, [])
 
 
@@ -193,21 +194,21 @@ class Numbered(Cut):
         super().__init__(column, size)
         self._numbers = np.array(numbers, dtype=np.uint64)
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:
-        for piece in super().pieces(domain):
-            yield piece._replace(addresses=self._numbers[piece.first_row :][: len(piece.raw)])
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:
+        for chunk in super().chunks(domain):
+            yield chunk._replace(addresses=self._numbers[chunk.first_row :][: len(chunk.raw)])
 
 
 class Overlapping(Cut):
-    """A column in parts, the second of which begins in the first one."""
+    """A column in splits, the second of which begins in the first one."""
 
-    def parts(self, domain: Domain) -> Iterator[Part]:
+    def splits(self, domain: Domain) -> Iterator[Split]:
         for first in (0, 30):
-            yield Part(first, 40, partial(iter, (Piece(self._column[first : first + 40], first),)))
+            yield Split(first, 40, partial(iter, (Chunk(self._column[first : first + 40], first),)))
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:
-        for part in self.parts(domain):
-            yield from part.read()
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:
+        for split in self.splits(domain):
+            yield from split.read()
 
 
 def check_addresses(engine: Engine, folder: Path) -> None:
@@ -223,7 +224,7 @@ def check_addresses(engine: Engine, folder: Path) -> None:
     parquet.write_table(data, folder / "people.parquet", row_group_size=50)
     csv.write_csv(data, folder / "people.csv")
     for name in ("people.csv", "people.parquet"):
-        check_tally(engine, COLOURS, File(folder / name, column="x", row_id="id", user="who"), rows)
+        check_tally(engine, COLOURS, FileSource(folder / name, column="x", row_id="id", user="who"), rows)
     for numbers in ([0, 1, 2, 1], [3, 2, 1, 3], [5, 5, 6, 7]):
         with small_batches(), pytest.raises(InvalidInput, match="two rows with the same row number"):
             engine.tally(COLOURS, Numbered(rows[:4], numbers, 2), WORDS)
@@ -262,8 +263,8 @@ def test_an_unknown_engine_is_refused() -> None:
 class Wrong(Arrow):
     """An engine whose pieces are spoilt."""
 
-    def piece(self, piece: Piece) -> Piece:
-        return piece
+    def chunk(self, chunk: Chunk) -> Chunk:
+        return chunk
 
     def spoilt(self, tally: Tally) -> Tally:
         return tally
@@ -273,27 +274,27 @@ class Wrong(Arrow):
         truth: bool = False, progress: Progress | None = None,
     ) -> Tally:  # fmt: skip
         total = Tally.empty(protocol, truth=truth)
-        for given in source.consecutive(protocol.domain):
-            piece = self.piece(given)
+        for given in source.checked_chunks(protocol.domain):
+            chunk = self.chunk(given)
             total += self.spoilt(
                 tally_rows(
-                    protocol, piece.raw, words, policy, first_row=piece.first_row, in_file=source.in_file,
-                    leave_out=piece.leave_out, truth=truth, addresses=piece.addresses,
+                    protocol, chunk.raw, words, policy, first_row=chunk.first_row, in_file=source.in_file,
+                    leave_out=chunk.leave_out, truth=truth, addresses=chunk.addresses,
                 )
             )  # fmt: skip
             if progress is not None:
-                progress(piece.share)
+                progress(chunk.share)
         return total
 
 
 class RestartsRowNumbers(Wrong):
-    def piece(self, piece: Piece) -> Piece:
-        return piece._replace(first_row=0)
+    def chunk(self, chunk: Chunk) -> Chunk:
+        return chunk._replace(first_row=0)
 
 
 class ForgetsAddresses(Wrong):
-    def piece(self, piece: Piece) -> Piece:
-        return piece._replace(addresses=None)
+    def chunk(self, chunk: Chunk) -> Chunk:
+        return chunk._replace(addresses=None)
 
 
 class ForgetsRejectedRows(Wrong):
@@ -304,8 +305,8 @@ class ForgetsRejectedRows(Wrong):
 
 
 class LetsEverybodyHaveAnyNumberOfRows(Wrong):
-    def piece(self, piece: Piece) -> Piece:
-        return piece._replace(leave_out=np.empty(0, dtype=np.int64))
+    def chunk(self, chunk: Chunk) -> Chunk:
+        return chunk._replace(leave_out=np.empty(0, dtype=np.int64))
 
 
 class RoundsTheTruth(Wrong):

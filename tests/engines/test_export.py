@@ -17,8 +17,8 @@ from oracles.process import called
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run
 from shuffledp.engines import export
 from shuffledp.engines.export import message_table, read_export
-from shuffledp.engines.file import FrameRows
-from shuffledp.engines.values import Values
+from shuffledp.sources.frame import FrameSource
+from shuffledp.sources.values import ValuesSource
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def survey() -> Plan:
 
 
 def exported(asked: Plan, values: list[Any], path: Path, words: KeyedWords | None = None) -> Path:
-    message_table(asked, Values(values), words=words).write(path)
+    message_table(asked, ValuesSource(values), words=words).write(path)
     return path
 
 
@@ -61,7 +61,7 @@ def test_a_table_remembers_whether_it_was_checked_whose_row_is_whose(
     tmp_path: Path, histogram: Plan, user: str | None
 ) -> None:
     frame = pd.DataFrame({"colour": list(COLOURS), "who": range(len(COLOURS))})
-    source = FrameRows(frame, column="colour", user=user)
+    source = FrameSource(frame, column="colour", user=user)
     message_table(histogram, source).write(tmp_path / "table.parquet")
     found = read_export(tmp_path / "table.parquet")
     assert found.unit == ("one row = one person" if user is None else "one row = one person (checked)")
@@ -74,7 +74,7 @@ def test_a_table_promises_what_an_answer_to_the_same_rows_does(tmp_path: Path, h
     options: dict[str, Any] = {"column": "colour", "user": "who", "max_rows_per_user": most}
     expected = run(histogram, frame, **options)
     assert expected.received > expected.n
-    message_table(histogram, FrameRows(frame, **options)).write(tmp_path / "table.parquet")
+    message_table(histogram, FrameSource(frame, **options)).write(tmp_path / "table.parquet")
     found = read_export(tmp_path / "table.parquet")
     assert (found.n, found.unit, found.guarantee) == (expected.n, expected.unit, expected.guarantee)
     assert (found.realised_epsilon, found.realised_honest) == (expected.realised_epsilon, expected.realised_honest)
@@ -86,7 +86,7 @@ def test_a_table_promises_what_an_answer_to_the_same_rows_does(tmp_path: Path, h
 
 def test_the_order_is_secret_and_does_not_depend_on_the_rows(tmp_path: Path, histogram: Plan) -> None:
     values = sorted(COLOURS)
-    once = message_table(histogram, Values(values))
+    once = message_table(histogram, ValuesSource(values))
     tables = []
     for j in range(2):
         once.write(tmp_path / f"{j}.parquet")
@@ -101,7 +101,7 @@ def test_the_order_is_secret_and_does_not_depend_on_the_rows(tmp_path: Path, his
 
 
 def test_a_table_says_nothing_of_rejected_or_adjusted_values(tmp_path: Path, mean: Plan) -> None:
-    source = Values([*NUMBERS.tolist(), None, 77.0, None])
+    source = ValuesSource([*NUMBERS.tolist(), None, 77.0, None])
     found = message_table(mean, source, policy=Policy(missing_as="5", outside="clamp"))
     assert found.tally.adjusted == {"missing": 2, "clamped": 1}
     found.write(tmp_path / "table.parquet")
@@ -117,7 +117,7 @@ def test_nobody_is_left_out_of_a_table_for_want_of_a_value(tmp_path: Path, mean:
     """Not even where all have one: that it was refused would tell."""
     for values in ([*NUMBERS.tolist(), None], NUMBERS.tolist()):
         with pytest.raises(InvalidInput, match="tells whoever gets it exactly how many are left"):
-            message_table(mean, Values(values), policy=Policy(missing="skip"))
+            message_table(mean, ValuesSource(values), policy=Policy(missing="skip"))
     (tmp_path / "plan.json").write_text(json.dumps(mean.document()))
     write(tmp_path / "people.csv", {"number": NUMBERS})
     found = called("export plan.json people.csv --column number --missing skip -o table.parquet", cwd=tmp_path)
@@ -130,10 +130,10 @@ def test_a_table_has_no_guarantee_that_its_words_do_not_give(mean: Plan) -> None
     words = KeyedWords.fresh()
     for seeded in (KeyedWords.seeded(1), words.replayed()):
         with pytest.raises(InvalidInput, match="a table states a guarantee, which these words do not give"):
-            message_table(mean, Values(NUMBERS), words=seeded)
-    message_table(mean, Values(NUMBERS), words=words)
+            message_table(mean, ValuesSource(NUMBERS), words=seeded)
+    message_table(mean, ValuesSource(NUMBERS), words=words)
     with pytest.raises(InvalidInput, match="these words were used before"):
-        message_table(mean, Values(NUMBERS), words=words)
+        message_table(mean, ValuesSource(NUMBERS), words=words)
 
 
 def test_a_table_of_the_former_version_says_what_it_may_leave_out(tmp_path: Path, histogram: Plan) -> None:

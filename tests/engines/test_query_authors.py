@@ -13,7 +13,7 @@ from oracles.process import called
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run, run_file
 from shuffledp.domains.domain import NO_ANSWER
 from shuffledp.engines.export import message_table
-from shuffledp.engines.file import File
+from shuffledp.sources.file_source import FileSource
 
 N = 1200
 WORDS = KeyedWords.seeded(3)
@@ -165,7 +165,7 @@ def test_tables_of_neighbours_state_the_same(asked: dict[str, Plan], neighbours:
         said.append((done.stdout, done.stderr))
         sizes.append(json.loads(called("analyzer read table.parquet --json", cwd=folder).stdout)["n"])
         (folder / "table.parquet").unlink()
-        source = File(path, query=query_about_ada("is missing"))
+        source = FileSource(path, query=query_about_ada("is missing"))
         assert message_table(asked["mean"], source, policy=Policy(missing_as="0")).tally.adjusted == {}
     assert said[0] == said[1]
     assert sizes == [N, N]

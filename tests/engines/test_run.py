@@ -30,12 +30,12 @@ from shuffledp import (
 )
 from shuffledp.accounting.group import group
 from shuffledp.core.words import EncodingWords, QuestionWords, WordSource
-from shuffledp.engines import csv_file, person_rows, table
 from shuffledp.engines import tally as tally_module
 from shuffledp.engines.export import message_table
 from shuffledp.engines.run import result_of, tally_source
 from shuffledp.engines.tally import tally_rows
-from shuffledp.engines.values import Values
+from shuffledp.sources import csv_file, person_rows, table_file
+from shuffledp.sources.values import ValuesSource
 
 WORDS = KeyedWords.seeded(1)
 MEAN = plan("mean", n=2, epsilon=6, delta=0.1)
@@ -46,7 +46,7 @@ def test_every_kind_of_file_and_memory_agree_bit_for_bit(
     tmp_path: Path, mean: Plan, histogram: Plan, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / f"people{ending}", {"number": NUMBERS, "colour": COLOURS})
-    monkeypatch.setattr(table, "ROWS", 128)
+    monkeypatch.setattr(table_file, "CHUNK", 128)
     monkeypatch.setattr(csv_file, "_BLOCK", 1 << 12)
     found = run_file(mean, path, column="number", words=WORDS)
     assert (found.estimate.value == run(mean, NUMBERS, words=WORDS).estimate.value).all()
@@ -62,7 +62,7 @@ def test_any_partitioning_gives_the_same_counts(parts: list[int], block: int) ->
     values = np.random.default_rng(2).uniform(0, 1, sum(parts))
     whole = tally_rows(protocol, values, WORDS).counts.values
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally_module, "BLOCK", block)
+        patch.setattr(tally_module, "CHUNK", block)
         pieces, row = np.zeros_like(whole), 0
         for part in parts:
             pieces += tally_rows(protocol, values[row : row + part], WORDS, first_row=row).counts.values
@@ -108,7 +108,7 @@ def test_the_minimum_is_exactly_the_plans(mean: Plan, engine_name: str) -> None:
     with pytest.raises(InvalidInput, match="fewer than the plan's"):
         run(mean, NUMBERS[: least - 1], engine=engine_name)
     with pytest.raises(InvalidInput, match="fewer than the plan's"):
-        tally_source(mean, Values(NUMBERS[: least - 1]), WORDS, engine=engine_name)
+        tally_source(mean, ValuesSource(NUMBERS[: least - 1]), WORDS, engine=engine_name)
     few = tally_rows(mean.protocol, NUMBERS[: least - 1], WORDS)
     with pytest.raises(InvalidInput, match="fewer than the plan's"):
         result_of(mean, few, rows=1, checked=True, private=True)
@@ -167,7 +167,7 @@ def test_words_of_other_words_carry_a_guarantee_only_if_those_do(
         found = run(histogram, list(COLOURS), words=words)
         assert (found.guarantee, found.realised_epsilon, found.estimate.guarantee) == (None, None, None)
         with pytest.raises(InvalidInput, match="a table states a guarantee"):
-            message_table(histogram, Values(list(COLOURS)), words=words)
+            message_table(histogram, ValuesSource(list(COLOURS)), words=words)
 
 
 @pytest.mark.parametrize("honest_fraction", [1.0, 0.35])
@@ -349,7 +349,7 @@ def test_people_are_told_apart_by_the_whole_of_their_names(tmp_path: Path, histo
 def test_rows_beyond_a_persons_share_are_left_out_and_the_rest_accounted_for(
     tmp_path: Path, mean: Plan, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table, "ROWS", rows)
+    monkeypatch.setattr(table_file, "CHUNK", rows)
     users = np.random.default_rng(3).integers(0, 700, 2000)
     turn = [int((users[:j] == users[j]).sum()) for j in range(2000)]
     path = write(tmp_path / "people.parquet", {"who": users, "number": NUMBERS})

@@ -17,14 +17,15 @@ from oracles.spark_tasks import Interrupted, Unsent, dies_at_first, fails_with_a
 from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, SystemWords, plan, run, run_file
 from shuffledp.engines.arrow import Arrow
-from shuffledp.engines.file import File, FrameRows
 from shuffledp.engines.memory import Memory
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.run import run_source, tally_source
 from shuffledp.engines.spark import Spark
-from shuffledp.engines.spark_rows import SparkRows
 from shuffledp.engines.tally import Tally
-from shuffledp.engines.values import Values
+from shuffledp.sources.file_source import FileSource
+from shuffledp.sources.frame import FrameSource
+from shuffledp.sources.spark_table import SparkSource
+from shuffledp.sources.values import ValuesSource
 
 pytestmark = pytest.mark.xdist_group("spark")
 ROWS = 12_000
@@ -71,7 +72,7 @@ def table(spark: Any, people: pa.Table, tmp_path_factory: pytest.TempPathFactory
 
 
 def tallied(made: Plan, data: Any, policy: Policy | None = None, **columns: Any) -> Tally:
-    source = SparkRows(data, **{"column": "x", "row_id": "id"} | columns)
+    source = SparkSource(data, **{"column": "x", "row_id": "id"} | columns)
     return tally_source(made, source, WORDS, engine="spark", policy=policy or Policy())
 
 
@@ -101,18 +102,18 @@ def test_partitionings_and_killed_tasks_change_no_message(
     ]
     in_order = Interrupted(people.column("x").combine_chunks(), MANY // 5, tmp_path)
     for given, column in zip(spied, ("x", "y"), strict=True):
-        expected = Memory().tally(given, FrameRows(people, column=column, row_id="id"), WORDS)
+        expected = Memory().tally(given, FrameSource(people, column=column, row_id="id"), WORDS)
         assert expected.rows == MANY
         for cut in cuts if column == "x" else cuts[-1:]:
-            assert same(Spark().tally(given, SparkRows(cut, column=column, row_id="id"), WORDS), expected)
+            assert same(Spark().tally(given, SparkSource(cut, column=column, row_id="id"), WORDS), expected)
         for engine in (Memory(), Arrow(), Spark()):
-            assert same(engine.tally(given, File(paths, column=column), WORDS), expected)
+            assert same(engine.tally(given, FileSource(paths, column=column), WORDS), expected)
         if column == "x":
             assert same(Spark().tally(given, in_order, WORDS), expected)
     assert len(list(tmp_path.glob("[0-9]"))) == 2, "no task was interrupted"
-    counted = tally_source(histogram, FrameRows(people, column="x", row_id="id"), WORDS, truth=True)
+    counted = tally_source(histogram, FrameSource(people, column="x", row_id="id"), WORDS, truth=True)
     assert same(
-        tally_source(histogram, SparkRows(cuts[-1], column="x", row_id="id"), WORDS, truth=True, engine="spark"),
+        tally_source(histogram, SparkSource(cuts[-1], column="x", row_id="id"), WORDS, truth=True, engine="spark"),
         counted,
     )
 
@@ -142,16 +143,18 @@ def test_queries_people_and_policies_are_those_of_the_other_engines(spark: Any) 
     limited = {"user": "who", "max_rows_per_user": 1}
     for columns in ({}, limited):
         options: dict[str, Any] = {"column": "x", "row_id": "id", **columns}
-        expected = tally_source(colours, FrameRows(people, **options), WORDS, policy=policy)
-        assert same(tally_source(colours, SparkRows(table, **options), WORDS, policy=policy, engine="spark"), expected)
+        expected = tally_source(colours, FrameSource(people, **options), WORDS, policy=policy)
+        assert same(
+            tally_source(colours, SparkSource(table, **options), WORDS, policy=policy, engine="spark"), expected
+        )
     asked = plan("query", n=1000, epsilon=1.0, delta=1e-6)
     options = {"query": "age % 3 = 0", "row_id": "id"}
-    expected = tally_source(asked, FrameRows(people, **options), WORDS)
-    assert same(tally_source(asked, SparkRows(table, **options), WORDS, engine="spark"), expected)
+    expected = tally_source(asked, FrameSource(people, **options), WORDS)
+    assert same(tally_source(asked, SparkSource(table, **options), WORDS, engine="spark"), expected)
     refused(asked, table, "the query has no answer for some row", column=None, query="CAST(x AS DOUBLE)")
     settled, options = Policy(missing_as="1", outside="clamp"), {"query": "CAST(x AS DOUBLE) + age", "row_id": "id"}
-    expected = tally_source(asked, FrameRows(people, **options), WORDS, policy=settled)
-    assert same(tally_source(asked, SparkRows(table, **options), WORDS, policy=settled, engine="spark"), expected)
+    expected = tally_source(asked, FrameSource(people, **options), WORDS, policy=settled)
+    assert same(tally_source(asked, SparkSource(table, **options), WORDS, policy=settled, engine="spark"), expected)
     assert (expected.rows, expected.rejected, expected.adjusted) == (1500, {}, {})
     refused(asked, table, "the query does not work", column=None, query="upper(age, id)")
     refused(asked, table, "a user appears again", column="age", user="who")
@@ -168,17 +171,17 @@ def test_a_persons_first_rows_are_those_with_the_least_row_numbers(spark: Any) -
     table = spark.createDataFrame(people).repartition(3)
     for query in ("id * 0 + age", "age + 0 * id", "CASE WHEN who >= 0 AND id >= 0 THEN age END"):
         options: dict[str, Any] = {"query": query, "row_id": "id", "user": "who", "max_rows_per_user": 2}
-        expected = tally_source(made, FrameRows(people, **options), WORDS, truth=True)
-        assert same(tally_source(made, SparkRows(table, **options), WORDS, truth=True, engine="spark"), expected)
+        expected = tally_source(made, FrameSource(people, **options), WORDS, truth=True)
+        assert same(tally_source(made, SparkSource(table, **options), WORDS, truth=True, engine="spark"), expected)
     written = table.selectExpr("age", "cast(id as string) as id", "who")
     options = {"column": "age", "row_id": "id", "user": "who", "max_rows_per_user": 2}
-    assert same(tally_source(made, SparkRows(written, **options), WORDS, truth=True, engine="spark"), expected)
+    assert same(tally_source(made, SparkSource(written, **options), WORDS, truth=True, engine="spark"), expected)
 
 
 def test_values_of_several_columns(spark: Any) -> None:
     made = plan("mean", n=1000, epsilon=2.0, delta=1e-6, low=0.0, high=10.0, by={"sex": ["f", "m"]})
     people = pa.table({"sex": ["f", "m"] * 600, "y": np.linspace(0, 10, 1200), "id": np.arange(1200)[::-1]})
-    expected = tally_source(made, FrameRows(people, column="y", row_id="id"), WORDS)
+    expected = tally_source(made, FrameSource(people, column="y", row_id="id"), WORDS)
     assert same(tallied(made, spark.createDataFrame(people), column="y"), expected)
 
 
@@ -227,7 +230,7 @@ def test_names_of_columns_mean_nothing_to_spark(spark: Any, histogram: Plan, peo
     columns = dict.fromkeys(odd, people.column("x")) | {"id": people.column("id")}
     columns["X"] = pa.array(np.zeros(ROWS))
     table = spark.createDataFrame(pa.table(columns))
-    expected = tally_source(histogram, FrameRows(people, column="x", row_id="id"), WORDS)
+    expected = tally_source(histogram, FrameSource(people, column="x", row_id="id"), WORDS)
     for name in odd:
         if name != "X":
             assert same(tallied(histogram, table, column=name), expected)
@@ -324,6 +327,6 @@ def test_of_several_errors_the_first_row_is_named(spark: Any, mean: Plan, tmp_pa
 def test_an_engine_can_have_a_session_of_its_own(spark: Any, mean: Plan) -> None:
     assert isinstance(engine_named("spark"), Spark)
     values = list(np.linspace(0, 10, 1200))
-    expected = run_source(mean, Values(values), words=WORDS)
-    found = run_source(mean, Values(values), words=WORDS, engine=Spark(spark.newSession()))
+    expected = run_source(mean, ValuesSource(values), words=WORDS)
+    found = run_source(mean, ValuesSource(values), words=WORDS, engine=Spark(spark.newSession()))
     assert (found.counts.values == expected.counts.values).all()

@@ -69,10 +69,10 @@ from functools import partial
 from oracles.spark_tasks import waits_to_be_killed
 from shuffledp import InvalidInput, KeyedWords, Plan
 from shuffledp.cluster.session import check_carries_secrets, session
-from shuffledp.engines.file import File
+from shuffledp.sources.table_source import File
 from shuffledp.engines.run import tally_source
 from shuffledp.engines.spark import Spark
-from shuffledp.engines.spark_rows import SparkRows
+from shuffledp.sources.spark_table import SparkRows
 
 folder, place, kind = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 plan, words = Plan.from_document(json.loads((folder / "plan.json").read_text())), KeyedWords.seeded(5)

@@ -16,7 +16,7 @@ from oracles.tree import python_path
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, Session, SystemWords, audit, plan, run
 from shuffledp.core.words import EncodingWords, QuestionWords, WordSource
 from shuffledp.engines.run import tally_source
-from shuffledp.engines.values import Values
+from shuffledp.sources.values import ValuesSource
 
 PEOPLE = [0.0, 1.0] * 600
 OTHERS = [1.0, *PEOPLE[1:]]
@@ -43,7 +43,7 @@ def test_words_of_one_release_are_refused_for_another(asked: Plan, engine: str) 
         refused(asked, again)
     refused(asked, EncodingWords(words), engine="arrow")
     with pytest.raises(InvalidInput, match=USED):
-        tally_source(asked, Values(OTHERS), words)
+        tally_source(asked, ValuesSource(OTHERS), words)
 
 
 def test_a_copy_randomizes_no_release(asked: Plan) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 from shuffledp import KeyedWords, Laplace, Plan, RandomizedResponse, account, run
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.engines.export import message_table
-from shuffledp.engines.values import Values
 from shuffledp.planning.from_targets import plan_for as plan
 from shuffledp.planning.rounds import plan_rounds
 from shuffledp.results.derived import derived
@@ -25,6 +24,7 @@ from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.registry import open_store
 from shuffledp.service.task import Task
+from shuffledp.sources.values import ValuesSource
 
 LABELS = ["no", "yes", "perhaps"]
 SURVEY = [
@@ -134,7 +134,7 @@ def main(folder: Path) -> None:
         promise = account(randomizer, n=1000, delta=1e-6, bound="numeric")
         _write(folder, f"certificate-{name}", Certificate.of(randomizer, promise, reports=1200).document())
     made = plans()["labels"]
-    message_table(made, Values(values_of(made)), words=words_of("export")).write(folder / "export.parquet")
+    message_table(made, ValuesSource(values_of(made)), words=words_of("export")).write(folder / "export.parquet")
     service(folder)
 
 

@@ -32,6 +32,7 @@ GROUPS: Final = {
     "release path": [f"service/{name}.py" for name in _RELEASE.split()],
     "stores": ["service/stores/*"],
     "engines": ["engines/*"],
+    "sources": ["sources/*"],
     "protocols": ["protocols/*"],
     "planning": ["planning/*"],
 }

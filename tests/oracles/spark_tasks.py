@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp.domains.domain import Domain
-from shuffledp.engines.source import Part, Piece, Source
+from shuffledp.sources.source import Chunk, Source, Split
 
 
 def dies_at_first(batches: Iterator[Any], chosen: tuple[int, ...] = (0, 2)) -> Iterator[Any]:
@@ -54,36 +54,36 @@ class Interrupted(Source):
     def __init__(self, column: Any, size: int, folder: Path) -> None:
         self._column, self._size, self._folder = column, size, folder
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:
         """As they are."""
         for first in range(0, len(self._column), self._size):
-            yield Piece(self._column[first : first + self._size], first)
+            yield Chunk(self._column[first : first + self._size], first)
 
-    def parts(self, domain: Domain) -> Iterator[Part]:
+    def splits(self, domain: Domain) -> Iterator[Split]:
         """Every third of them is trouble."""
-        for number, piece in enumerate(self.pieces(domain)):
-            read: Callable[[], Iterator[Piece]] = partial(iter, (piece,))
+        for number, chunk in enumerate(self.chunks(domain)):
+            read: Callable[[], Iterator[Chunk]] = partial(iter, (chunk,))
             if number % 3 == 0:
-                read = partial(_interrupted, piece, self._folder / f"{number}")
-            yield Part(piece.first_row, len(piece.raw), read)
+                read = partial(_interrupted, chunk, self._folder / f"{number}")
+            yield Split(chunk.first_row, len(chunk.raw), read)
 
     def __str__(self) -> str:
         return "the column"
 
 
-def _interrupted(piece: Piece, mark: Path) -> Iterator[Piece]:
+def _interrupted(chunk: Chunk, mark: Path) -> Iterator[Chunk]:
     if not mark.exists():
         mark.touch()
         os._exit(1)
-    yield piece
+    yield chunk
 
 
 class Unsent(Source):
     """A column that cannot be sent anywhere."""
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:
         """One, with something that only this process knows."""
-        yield Piece([lambda: 31337], 0)
+        yield Chunk([lambda: 31337], 0)
 
     def __str__(self) -> str:
         return "the column"

@@ -16,10 +16,10 @@ from oracles.process import called
 from oracles.scale import examples, full
 from shuffledp import InvalidInput, NoClaim, Plan, plan, run, verify
 from shuffledp.engines.run import run_source
-from shuffledp.engines.values import Values
 from shuffledp.planning.registry import FAMILIES, questions
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.registry import PROTOCOLS
+from shuffledp.sources.values import ValuesSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::shuffledp.errors.PlanWarning")
 PLANS = examples(50)
@@ -125,7 +125,7 @@ def planned(number: int) -> tuple[str, Plan]:
     raise AssertionError((kind, refusals))
 
 
-class Several(Values):
+class Several(ValuesSource):
     """Values of which any three may be one person's."""
 
     rows_per_person = 3

@@ -21,7 +21,6 @@ from shuffledp import Channel, InvalidInput, KeyedWords, Plan, Policy, Randomize
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composed import composed_claim
 from shuffledp.core.population import Population
-from shuffledp.engines.file import File, FrameRows
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.tally import tally_rows
 from shuffledp.planning.choose import certified
@@ -39,6 +38,8 @@ from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.client.client import messages_of
 from shuffledp.service.sealing.hpke import seal_inner
 from shuffledp.service.task import Task
+from shuffledp.sources.file_source import FileSource
+from shuffledp.sources.frame import FrameSource
 
 COIN, THREE = RandomizedResponse(size=2, gamma=0.25).as_run(), RandomizedResponse(size=3, gamma=0.5).as_run()
 QUESTIONS: list[dict[str, Any]] = [
@@ -445,7 +446,7 @@ def test_a_file_with_groups_gives_the_answer_of_a_list(tmp_path: Path) -> None:
     frame = pd.DataFrame(rows)
     frame.to_csv(tmp_path / "people.csv", index=False)
     expected = tally_rows(survey, rows, KeyedWords.seeded(1)).counts.values
-    for source in (File(tmp_path / "people.csv"), FrameRows(frame)):
+    for source in (FileSource(tmp_path / "people.csv"), FrameSource(frame)):
         found = engine_named("arrow").tally(survey, source, KeyedWords.seeded(1), Policy()).counts.values
         assert (found == expected).all()
 

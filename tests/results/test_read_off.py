@@ -17,12 +17,12 @@ from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
 from shuffledp.core.ratio import Ratios
 from shuffledp.engines.run import run_source
-from shuffledp.engines.values import Values
 from shuffledp.results import rehearsal, simulation
 from shuffledp.results.derived import derived
 from shuffledp.results.promise import promise, stated
 from shuffledp.results.rehearsal import rehearse
 from shuffledp.results.simulation import simulate
+from shuffledp.sources.values import ValuesSource
 
 Reals = NDArray[np.float64]
 ASKED: dict[str, Any] = {"n": 3000, "epsilon": 3.0, "delta": 1e-5}
@@ -118,6 +118,7 @@ def test_every_way_to_read_a_result_has_the_intervals_that_were_asked_for(
         if math.isnan(found.value[j]):
             assert [*written, document["estimate"]["interval"][j]] == [None] * 3
             assert one in document["estimate"]["refused"]
+            assert [entered[one][key] for key in ("estimate", "low")] == [None] * 2
         else:
             assert [*written, *document["estimate"]["interval"][j]] == pytest.approx(expected)
     assert answer.truth is not None
@@ -275,7 +276,7 @@ def test_rehearsals_have_coins_of_their_own_and_are_added_up(finder: Plan, monke
 # Promises
 
 
-class Several(Values):
+class Several(ValuesSource):
     """Values of which any three may be one person's."""
 
     rows_per_person = 3

@@ -18,7 +18,6 @@ from shuffledp.cli.spark import check_place, spark_options
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
 from shuffledp.cli.unsealing import chosen_tallier, unsealing_option
-from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.export import read_export
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.report import check_report, rendered
@@ -29,6 +28,7 @@ from shuffledp.service.analyzer.collector import Collector
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.analyzer.opened_reports import OpenedReports
 from shuffledp.service.sealing.keys import KeyRing
+from shuffledp.sources.candidates_file import read_candidates
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

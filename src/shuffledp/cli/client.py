@@ -16,13 +16,13 @@ from shuffledp.cli.tokens import read_tokens
 from shuffledp.core.outcome import Outcome
 from shuffledp.core.words import KeyedWords
 from shuffledp.domains.domain import Policy
-from shuffledp.engines.file import File
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.randomized import randomized
 from shuffledp.service.client.client import Announcement, Client
 from shuffledp.service.client.sender import NotDelivered, Sender, submit
 from shuffledp.service.sealing.keys import KeyList
 from shuffledp.service.task import Task
+from shuffledp.sources.file_source import FileSource
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INNER = "Public keys of an inner shuffler; repeat for each, starting next to the analyzer."
@@ -107,11 +107,11 @@ def simulate_clients(
     credentials = read_tokens(tokens) if tokens is not None else None
     protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
     rejected, adjusted = Counter[str](), Counter[str]()
-    source = File(data, column=column, separator=separator, decimal=decimal)
+    source = FileSource(data, column=column, separator=separator, decimal=decimal)
     with progress(1000, "Reporting") as bar:
-        for piece in source.consecutive(protocol.domain):
-            row = piece.first_row
-            clean, messages = randomized(protocol, piece.raw, words, policy, first_row=row, in_file=True)
+        for chunk in source.checked_chunks(protocol.domain):
+            row = chunk.first_row
+            clean, messages = randomized(protocol, chunk.raw, words, policy, first_row=row, in_file=True)
             rejected, adjusted = rejected + clean.rejected, adjusted + clean.adjusted
             rows = len(clean.values)
             if credentials is not None and len(credentials) < row + rows:
@@ -127,7 +127,7 @@ def simulate_clients(
                 outcomes.update(sender.send(found, sealed))
             except NotDelivered as error:
                 raise InvalidInput(str(error)) from None
-            bar.update(int(1000 * piece.share) - bar.pos)
+            bar.update(int(1000 * chunk.share) - bar.pos)
     found_outcomes = dict(sorted(outcomes.items()))
     lines = [f"{outcome}: {count:,}" for outcome, count in found_outcomes.items()]
     lines += [f"not sent: {count:,} {reason}" for reason, count in rejected.items()]

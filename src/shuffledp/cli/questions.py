@@ -8,12 +8,12 @@ import click
 from shuffledp.cli.choice import Choice
 from shuffledp.cli.flags import as_flags
 from shuffledp.cli.numbers import Real, Whole
-from shuffledp.engines.candidates import read_candidates
-from shuffledp.engines.survey_file import read_survey
 from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry
 from shuffledp.planning.option_text import groups, several
 from shuffledp.planning.synonyms import no_question
+from shuffledp.sources.candidates_file import read_candidates
+from shuffledp.sources.survey_file import read_survey
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 

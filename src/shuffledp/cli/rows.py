@@ -13,13 +13,13 @@ from shuffledp.cli.separators import separator_options
 from shuffledp.cli.spark import SPARK_OPTIONS, chosen_engine
 from shuffledp.cluster.session import session
 from shuffledp.engines.engine import Engine
-from shuffledp.engines.file import File
 from shuffledp.engines.registry import ENGINES
-from shuffledp.engines.source import Source
 from shuffledp.engines.spark import Spark
-from shuffledp.engines.spark_rows import SparkRows, spark_table
-from shuffledp.engines.tables import files_like
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.file_source import FileSource
+from shuffledp.sources.source import Source
+from shuffledp.sources.spark_table import SparkSource, spark_table
+from shuffledp.sources.table_files import files_like
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _POLICY: Final = [
@@ -127,7 +127,7 @@ def chosen_rows(
     written: dict[str, Any] = {"multiline": multiline, "separator": separator, "decimal": decimal}
     if table is None:
         paths = [data] if data is not None else files_like(files or "")
-        source = File(paths, **columns, **written)
+        source = FileSource(paths, **columns, **written)
         with chosen_engine(engine, master, remote) as found:
             yield ChosenRows(paths, source, found)
         return
@@ -136,4 +136,4 @@ def chosen_rows(
     if written != {"multiline": False, "separator": ",", "decimal": "."}:
         raise InvalidInput("a table of Spark is not a CSV file. Leave out --multiline, --separator and --decimal.")
     with session(master=master, remote=remote) as spark:
-        yield ChosenRows([], SparkRows(spark_table(spark, table), **columns), Spark(spark))
+        yield ChosenRows([], SparkSource(spark_table(spark, table), **columns), Spark(spark))

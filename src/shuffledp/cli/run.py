@@ -14,7 +14,6 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
 from shuffledp.domains.domain import Policy
-from shuffledp.engines.candidates import read_candidates
 from shuffledp.engines.run import run_source
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.report import check_report, rendered
@@ -22,6 +21,7 @@ from shuffledp.figures.style import check_picture
 from shuffledp.results.derived import derived
 from shuffledp.results.history import NOT_REMEMBERED, History
 from shuffledp.results.text import in_words
+from shuffledp.sources.candidates_file import read_candidates
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

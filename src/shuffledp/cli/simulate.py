@@ -12,12 +12,12 @@ from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.separators import separator_options
-from shuffledp.engines.candidates import read_candidates
-from shuffledp.engines.dialect import Dialect
-from shuffledp.engines.population import read_population
 from shuffledp.errors import InvalidInput
 from shuffledp.results.rehearsal import rehearse
 from shuffledp.results.simulation import simulate
+from shuffledp.sources.candidates_file import read_candidates
+from shuffledp.sources.csv_dialect import Dialect
+from shuffledp.sources.population_file import read_population
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

@@ -1,4 +1,4 @@
-"""Parts of the rows side by side on all cores: any number of rows in little memory."""
+"""Splits of the rows side by side on all cores: any number of rows in little memory."""
 
 import os
 from collections import deque
@@ -10,14 +10,14 @@ from shuffledp.core.memory import settle_allocator
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
-from shuffledp.engines.source import Part, Source
 from shuffledp.engines.tally import Tally, Tallying
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.sources.source import Source, Split
 
 
 class Arrow:
-    """Tallies the parts of the source in threads: reading, numpy and the cipher let others run meanwhile.
+    """Tallies the splits of the source in threads: reading, numpy and the cipher let others run meanwhile.
 
     Args:
         threads: one more than cores that this process may use, unless said otherwise: while two wait for each other's Python, the
@@ -39,17 +39,17 @@ class Arrow:
         truth: bool = False,
         progress: Progress | None = None,
     ) -> Tally:
-        """Of all parts."""
+        """Of all splits."""
         settle_allocator()
         total = Tallying(protocol, words, policy, in_file=source.in_file, truth=truth)
         total.add([])  # what is worked out once for all rows is worked out here: balls are not made for threads
-        for share in self._shares(total, source.consecutive_parts(protocol.domain)):
+        for share in self._shares(total, source.checked_splits(protocol.domain)):
             if progress is not None:
                 progress(share)
         return total.tally()
 
-    def _shares(self, total: Tallying, parts: Iterator[Part]) -> Iterator[float]:
-        """The share of the source that is done, part by part. Of several errors, that of the first part is raised."""
+    def _shares(self, total: Tallying, splits: Iterator[Split]) -> Iterator[float]:
+        """The share of the source that is done, split by split. Of several errors, that of the first split is raised."""
         threads = self._threads or _threads()
         running: deque[tuple[float, Future[None]]] = deque()
         failure: InvalidInput | None = None
@@ -57,12 +57,12 @@ class Arrow:
             try:
                 while True:
                     try:
-                        part = next(parts, None)
+                        split = next(splits, None)
                     except InvalidInput as error:  # what was read before it comes first
-                        part, failure = None, error
-                    if part is None:
+                        split, failure = None, error
+                    if split is None:
                         break
-                    running.append((part.share, pool.submit(_add, part, total)))
+                    running.append((split.share, pool.submit(_add, split, total)))
                     if len(running) > 2 * threads:
                         yield _done(*running.popleft())
                 while running:
@@ -73,9 +73,9 @@ class Arrow:
             raise failure
 
 
-def _add(part: Part, total: Tallying) -> None:
-    for piece in part.pieces():
-        total.add(piece.raw, first_row=piece.first_row, leave_out=piece.leave_out, addresses=piece.addresses)
+def _add(split: Split, total: Tallying) -> None:
+    for chunk in split.chunks():
+        total.add(chunk.raw, first_row=chunk.first_row, leave_out=chunk.leave_out, addresses=chunk.addresses)
 
 
 def _done(share: float, future: "Future[None]") -> float:

@@ -8,9 +8,9 @@ from typing import ClassVar, Protocol
 
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Policy
-from shuffledp.engines.source import Source
 from shuffledp.engines.tally import Tally
 from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.sources.source import Source
 
 Progress = Callable[[float], None]
 

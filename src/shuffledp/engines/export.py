@@ -28,12 +28,12 @@ from shuffledp.core.words import KeyedWords, WordSource, rows_from
 from shuffledp.domains.domain import OR_SKIP, STRICT, Policy
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.run import promised, result_of, tally_source
-from shuffledp.engines.source import Source
-from shuffledp.engines.tabular import arrow
 from shuffledp.engines.tally import Tally
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.results.result import Result
+from shuffledp.sources.source import Source
+from shuffledp.sources.table import arrow
 
 Messages = NDArray[np.unsignedinteger]
 _VERSION: Final = 2

@@ -8,9 +8,9 @@ from shuffledp.core.words import Words, WordSource
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
-from shuffledp.engines.source import Piece, Source
 from shuffledp.engines.tally import Tally, tally_rows
 from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.sources.source import Chunk, Source
 
 
 class Memory:
@@ -30,21 +30,21 @@ class Memory:
     ) -> Tally:
         """Of the whole column."""
         protocol.domain.check(policy)
-        pieces = list(source.consecutive(protocol.domain))
-        if not pieces:
+        chunks = list(source.checked_chunks(protocol.domain))
+        if not chunks:
             return Tally.empty(protocol, truth=truth)
         found = tally_rows(
-            protocol, _joined([piece.raw for piece in pieces]), words, policy, first_row=pieces[0].first_row,
-            in_file=source.in_file, truth=truth, addresses=_addresses(pieces),
-            leave_out=np.concatenate([piece.leave_out + (piece.first_row - pieces[0].first_row) for piece in pieces]),
+            protocol, _joined([chunk.raw for chunk in chunks]), words, policy, first_row=chunks[0].first_row,
+            in_file=source.in_file, truth=truth, addresses=_addresses(chunks),
+            leave_out=np.concatenate([chunk.leave_out + (chunk.first_row - chunks[0].first_row) for chunk in chunks]),
         )  # fmt: skip
         if progress is not None:
             progress(1.0)
         return found
 
 
-def _addresses(pieces: list[Piece]) -> Words | None:
-    given = [piece.addresses for piece in pieces if piece.addresses is not None]
+def _addresses(chunks: list[Chunk]) -> Words | None:
+    given = [chunk.addresses for chunk in chunks if chunk.addresses is not None]
     return np.concatenate(given) if given else None
 
 

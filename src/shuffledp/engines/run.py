@@ -14,17 +14,17 @@ from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.domains.domain import STRICT, Label, Policy, policy_of
 from shuffledp.engines.engine import Engine, Progress
-from shuffledp.engines.file import File, FrameRows
-from shuffledp.engines.frame import is_frame
 from shuffledp.engines.registry import engine_named
-from shuffledp.engines.source import Source
-from shuffledp.engines.spark_rows import SparkRows, is_spark_table
 from shuffledp.engines.tally import Tally
-from shuffledp.engines.values import Values
 from shuffledp.errors import DataWarning, InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
 from shuffledp.results.result import Result
 from shuffledp.results.unit import unit_of_rows
+from shuffledp.sources.file_source import FileSource
+from shuffledp.sources.frame import FrameSource, is_frame
+from shuffledp.sources.source import Source
+from shuffledp.sources.spark_table import SparkSource, is_spark_table
+from shuffledp.sources.values import ValuesSource
 
 
 def run(
@@ -77,7 +77,7 @@ def run(
     if is_frame(values):
         if callable(query):
             raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a text.")
-        source = (SparkRows if is_spark_table(values) else FrameRows)(
+        source = (SparkSource if is_spark_table(values) else FrameSource)(
             values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id
         )
     elif any(one is not None for one in (column, user, max_rows_per_user, row_id)) or isinstance(query, str):
@@ -90,7 +90,7 @@ def run(
             raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
         if query is not None:
             given.function(query, "query")
-        source = Values(values, query=query)
+        source = ValuesSource(values, query=query)
     if engine is None:
         engine = "spark" if is_spark_table(values) else "memory"
     return _warned(
@@ -135,7 +135,7 @@ def run_file(
         policy, missing=missing, missing_as=missing_as, outside=outside, other=other, match=match,
         explain_errors=explain_errors,
     )  # fmt: skip
-    source = File(
+    source = FileSource(
         path, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id,
         multiline=multiline, separator=separator, decimal=decimal,
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Rows spread over the executors of Apache Spark: more of them than one machine can read.
 
 The rows of a table of Spark stay where they are, and have the addresses that one of its columns gives them. Any other
-source is cut into parts here, which executors read: those of Parquet files are places in files that executors must see under the
+source is cut into splits here, which executors read: those of Parquet files are places in files that executors must see under the
 same path, and what can only be read in its order is read here and sent to them.
 """
 
@@ -21,17 +21,17 @@ from shuffledp.core.memory import settle_allocator
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
-from shuffledp.engines.source import Part, Source
-from shuffledp.engines.spark_rows import Reader, SparkRows
-from shuffledp.engines.tally import BLOCK, Tally, Tallying
+from shuffledp.engines.tally import Tally, Tallying
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.sources.source import CHUNK, Source, Split
+from shuffledp.sources.spark_table import Reader, SparkSource
 
 _ROWS: Final = 1 << 20
 """Rows that are sent to an executor as one piece of work."""
 _BYTES: Final = 1 << 26
 """Bytes of work that are sent at once."""
-_PIECES: Final = 128
+_MOST_SENT: Final = 128
 """Pieces of work that are sent at once."""
 _FEW: Final = 1 << 16
 """Counters that one task adds up."""
@@ -40,7 +40,7 @@ _ROWS_SEEN, _REJECTED, _ADJUSTED, _TRUTH = range(4)
 
 
 class Spark:
-    """Tallies parts of the rows in tasks of Spark; a task that is run again gives the same messages.
+    """Tallies splits of the rows in tasks of Spark; a task that is run again gives the same messages.
 
     Args:
         session: of Spark, classic or Connect; that of the table, the active one or a new one, unless given.
@@ -61,36 +61,36 @@ class Spark:
         truth: bool = False,
         progress: Progress | None = None,
     ) -> Tally:
-        """Of all parts, each of which counts once however often it is tried."""
+        """Of all splits, each of which counts once however often it is tried."""
         if not isinstance(words, KeyedWords):
             raise InvalidInput("Spark may do work twice, so words must be the same each time. Use KeyedWords.fresh().")
         protocol.domain.check(policy)
         job = _Job(protocol, words, policy, in_file=source.in_file, truth=truth)
-        if isinstance(source, SparkRows):
+        if isinstance(source, SparkSource):
             found = _of_table(job, source)
             if progress is not None:
                 progress(1.0)
             return found
-        return self._of_parts(job, source, progress)
+        return self._of_splits(job, source, progress)
 
-    def _of_parts(self, job: "_Job", source: Source, progress: Progress | None) -> Tally:
-        """Parts of a source, so many at once that the driver can hold them. Of several errors, the first one is raised."""
+    def _of_splits(self, job: "_Job", source: Source, progress: Progress | None) -> Tally:
+        """Splits of a source, so many at once that the driver can hold them. Of several errors, the first one is raised."""
         spark = self._session or current_session()
         total = Tally.empty(job.protocol, truth=job.truth)
         failure: InvalidInput | None = None
-        pieces, share = list[bytes](), 0.0
-        sent = _sent(source.consecutive_parts(job.protocol.domain))
+        waiting, share = list[bytes](), 0.0
+        sent = _sent(source.checked_splits(job.protocol.domain))
         while True:
             try:
                 piece, share = next(sent, (None, share))
             except InvalidInput as error:  # what was read before it comes first
                 piece, failure = None, error
             if piece is not None:
-                pieces.append(piece)
-            if pieces and (piece is None or len(pieces) >= _PIECES or sum(map(len, pieces)) >= _BYTES):
+                waiting.append(piece)
+            if waiting and (piece is None or len(waiting) >= _MOST_SENT or sum(map(len, waiting)) >= _BYTES):
                 work = partial(_done, job)
-                total += job.heard(sums_of(spark, pieces, work, job.protocol.counters, partitions=_adders(job)))
-                pieces.clear()
+                total += job.heard(sums_of(spark, waiting, work, job.protocol.counters, partitions=_adders(job)))
+                waiting.clear()
                 if progress is not None and failure is None:
                     progress(share)
             if piece is None:
@@ -140,53 +140,53 @@ class _Job:
         return replace(total, rows=rows, counts=Counts(found.counts), rejected=rejected, adjusted=adjusted)
 
 
-# Parts of any source
+# Splits of any source
 
 
-def _sent(parts: Iterator[Part]) -> Iterator[tuple[bytes, float]]:
-    """Parts together as something to send, and the share of the source that is sent with it."""
+def _sent(splits: Iterator[Split]) -> Iterator[tuple[bytes, float]]:
+    """Splits together as a piece of work to send, and the share of the source that is sent with it."""
     some, rows, share, failure = list[bytes](), 0, 0.0, None
     while True:
         try:
-            part = next(parts, None)
+            split = next(splits, None)
         except InvalidInput as error:
-            part, failure = None, error
-        if part is not None:
-            some.append(_pickled(part))
-            rows, share = rows + part.rows, part.share
-        if some and (part is None or rows >= _ROWS or sum(map(len, some)) >= _BYTES // 4):
+            split, failure = None, error
+        if split is not None:
+            some.append(_pickled(split))
+            rows, share = rows + split.rows, split.share
+        if some and (split is None or rows >= _ROWS or sum(map(len, some)) >= _BYTES // 4):
             yield pickle.dumps(some), share
             some, rows = [], 0
-        if part is None:
+        if split is None:
             break
     if failure is not None:
         raise failure
 
 
-def _pickled(part: Part) -> bytes:
+def _pickled(split: Split) -> bytes:
     trouble = ""
     try:
-        return pickle.dumps(part)
+        return pickle.dumps(split)
     except Exception as error:  # its message may quote a value
         trouble = type(error).__name__
     raise InvalidInput(f"the rows cannot be sent to Spark ({trouble}). Give a file, or a column of plain values.")
 
 
 def _done(job: _Job, pieces: Iterator[bytes]) -> Iterator[Found | Noted]:
-    """What a task does with parts of a source."""
+    """What a task does with splits of a source."""
     total = job.started()
     for piece in pieces:
-        for part in pickle.loads(piece):  # noqa: S301 - our own driver's
-            _add(pickle.loads(part), total)  # noqa: S301
+        for split in pickle.loads(piece):  # noqa: S301 - our own driver's
+            _add(pickle.loads(split), total)  # noqa: S301
     yield from job.told(total.tally())
 
 
-def _add(part: Part, total: Tallying) -> None:
+def _add(split: Split, total: Tallying) -> None:
     try:
-        for piece in part.pieces():
-            total.add(piece.raw, first_row=piece.first_row, leave_out=piece.leave_out, addresses=piece.addresses)
+        for chunk in split.chunks():
+            total.add(chunk.raw, first_row=chunk.first_row, leave_out=chunk.leave_out, addresses=chunk.addresses)
     except InvalidInput as error:
-        refused = Refused(str(error), part.first_row)
+        refused = Refused(str(error), split.first_row)
     else:
         return
     raise refused
@@ -195,7 +195,7 @@ def _add(part: Part, total: Tallying) -> None:
 # A table of Spark
 
 
-def _of_table(job: _Job, source: SparkRows) -> Tally:
+def _of_table(job: _Job, source: SparkSource) -> Tally:
     reading = source.reading(job.protocol.domain)
     adders = int(setting(source.session, "spark.sql.shuffle.partitions") or 1)
     found = sums(
@@ -216,7 +216,7 @@ def _of_table(job: _Job, source: SparkRows) -> Tally:
 def _rows_done(job: _Job, reader: Reader, batches: Iterator[Any]) -> Iterator[Found | Noted | Done]:
     """What a task does with rows of a table."""
     total, read, row = job.started(), reader.opened(), 0
-    for batch in joined(batches, BLOCK):
+    for batch in joined(batches, CHUNK):
         rows = read(batch, row)
         total.add(rows.raw, first_row=row, leave_out=rows.leave_out, addresses=rows.addresses)
         yield Done(rows.addresses)

@@ -1,4 +1,4 @@
-"""What an engine makes of data: counts of messages, and what became of every row. Tallies of parts add up."""
+"""What an engine makes of data: counts of messages, and what became of every row. Tallies of chunks add up."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,16 +15,15 @@ from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.randomized import randomized
+from shuffledp.sources.source import CHUNK
 
-BLOCK = 1 << 21
-"""Rows randomized and counted at once: so many that threads rarely wait for each other's Python, or for a million counters."""
 _FEW = 1 << 16
 """Counters that every thread may have for itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """A monoid: the sum does not depend on how rows are cut into parts, or in which order these are added.
+    """A monoid: the sum does not depend on how rows are cut into chunks, or in which order these are added.
 
     Attributes:
         rows: seen, whatever became of them.
@@ -69,7 +68,7 @@ class Tallying:
         self._protocol, self._words, self._policy, self._in_file = protocol, words, policy, in_file
         self._rest = Tally.empty(protocol, truth=truth)
         self._counts = np.zeros(protocol.counters, dtype=np.int64)
-        self._rows = max(1, int(BLOCK / protocol.messages_per_user))
+        self._rows = max(1, int(CHUNK / protocol.messages_per_user))
         self._turn = Lock()
 
     def add(
@@ -80,11 +79,11 @@ class Tallying:
         leave_out: Sequence[int] | NDArray[np.int64] = (),
         addresses: Words | None = None,
     ) -> None:
-        """Tally a column. The messages depend on the rows' addresses only, not on how the rows are cut into parts.
+        """Tally a column. The messages depend on the rows' addresses only, not on how the rows are cut into chunks.
 
         Rows not kept are randomized and dropped: their messages are nobody's. `leave_out` are indices of rows that are more
         than their person may have. Without `addresses`, they are first_row, first_row + 1, ...; no address may ever be given
-        twice, which whoever calls this has checked (`Source.consecutive`, `check_distinct`).
+        twice, which whoever calls this has checked (`Source.checked_chunks`, `check_distinct`).
         """
         if addresses is not None and len(addresses) != len(raw):
             raise InvalidInput("there is not one address for each row. Give one for each.")
@@ -95,13 +94,13 @@ class Tallying:
             words = self._words
             if addresses is not None:
                 words = RowWords(words, addresses[start:end], first_row + start)
-            self._count(self._block(raw[start:end], words, first_row + start, surplus))
+            self._count(self._randomized(raw[start:end], words, first_row + start, surplus))
 
     def tally(self) -> Tally:
         """Of all that was added."""
         return replace(self._rest, counts=Counts(self._counts))
 
-    def _block(self, raw: Any, words: WordSource, first_row: int, surplus: NDArray[np.int64]) -> Any:
+    def _randomized(self, raw: Any, words: WordSource, first_row: int, surplus: NDArray[np.int64]) -> Any:
         """The messages of some rows, and what became of each of them added to the rest."""
         protocol = self._protocol
         clean, messages = randomized(protocol, raw, words, self._policy, first_row=first_row, in_file=self._in_file)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from shuffledp.engines.candidates import candidates_of
-from shuffledp.engines.survey_file import survey_of
 from shuffledp.planning import registry
 from shuffledp.planning.option_text import groups, several
 from shuffledp.planning.options import Option
+from shuffledp.sources.candidates_file import candidates_of
+from shuffledp.sources.survey_file import survey_of
 from shuffledp.web.form import Field, Given, Slider, Typed
 
 _LABELS: Final = {

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from shuffledp.cluster.session import quiet, setting
 from shuffledp.core.words import Words
 from shuffledp.domains.domain import Domain
-from shuffledp.engines.addresses import addresses_of
-from shuffledp.engines.expression import Expression
-from shuffledp.engines.file import Reading, Rows
-from shuffledp.engines.source import NOBODY, Part, Piece
-from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.addresses import addresses_of
+from shuffledp.sources.expression import Expression
+from shuffledp.sources.source import NOBODY, Chunk, Split
+from shuffledp.sources.table import Table, arrow
+from shuffledp.sources.table_source import TableSource, ValueColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ def spark_table(spark: Any, name: str) -> Any:
     raise InvalidInput(f"Spark has no table {name!r} that can be read ({failure}). Check the name and the catalog.")
 
 
-class SparkRows(Rows):
+class SparkSource(TableSource):
     """A DataFrame of Spark. Its rows have no order, so a column must number them.
 
     It is evaluated once, and everything is checked on what that evaluation gave: a table that is another one each time
@@ -99,18 +99,18 @@ class SparkRows(Rows):
         )  # fmt: skip
         return SparkReading(table, reader)
 
-    def _needed(self, names: Tabular, domain: Domain) -> list[str]:
+    def _needed(self, names: Table, domain: Domain) -> list[str]:
         expression = None if self._query is None else Expression(self._query)
-        return Reading(names, domain, self._column, expression).columns
+        return ValueColumns(names, domain, self._column, expression).columns
 
-    def _table(self, domain: Domain) -> "Names":  # noqa: ARG002
-        return Names(tuple(self._data.columns))
+    def _table(self, domain: Domain) -> "ColumnNames":  # noqa: ARG002
+        return ColumnNames(tuple(self._data.columns))
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:  # noqa: ARG002
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:  # noqa: ARG002
         """They are not read here."""
         raise InvalidInput("only the engine spark reads tables of Spark. Use it.")
 
-    def parts(self, domain: Domain) -> Iterator[Part]:  # noqa: ARG002
+    def splits(self, domain: Domain) -> Iterator[Split]:  # noqa: ARG002
         """They are not read here."""
         raise InvalidInput("only the engine spark reads tables of Spark. Use it.")
 
@@ -119,7 +119,7 @@ class SparkRows(Rows):
 
 
 class SparkReading(NamedTuple):
-    """A table with the columns that are needed, and what reads its batches."""
+    """A table with the columns that are needed, and what reads its record batches."""
 
     table: Any
     reader: "Reader"
@@ -135,7 +135,7 @@ class RowsRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Makes raw values and addresses of batches, in a task.
+    """Makes raw values and addresses of record batches, in a task.
 
     Attributes:
         columns: names of all columns of the table.
@@ -158,9 +158,9 @@ class Reader:
     limit: int | None
 
     def opened(self) -> Callable[[Any, int], RowsRead]:
-        """Ready to read batches that begin with a row."""
+        """Ready to read record batches that begin with a row."""
         expression = None if self.query is None else Expression(self.query)
-        reading, pa = Reading(Names(tuple(self.columns)), self.domain, self.column, expression), arrow()
+        reading, pa = ValueColumns(ColumnNames(tuple(self.columns)), self.domain, self.column, expression), arrow()
 
         def read(batch: Any, row: int) -> RowsRead:
             named = pa.RecordBatch.from_arrays(batch.columns[: len(self.own)], list(self.own))
@@ -184,7 +184,7 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Names(Tabular):
+class ColumnNames(Table):
     """A table of which only the columns' names are known."""
 
     found: tuple[str, ...]
@@ -198,7 +198,7 @@ class Names(Tabular):
         """Names of the columns."""
         return list(self.found)
 
-    def batches(
+    def record_batches(
         self, columns: Sequence[str], *, numbers: Collection[str] = ()
     ) -> "Iterator[tuple[pa.RecordBatch, float]]":
         """There are none here."""

@@ -14,9 +14,9 @@ from pyarrow import csv, parquet
 from oracles.people import COLOURS, write
 from shuffledp import InvalidInput, KeyedWords, Plan, SystemWords, run, run_file
 from shuffledp.domains.domain import Domain
-from shuffledp.engines import addresses
-from shuffledp.engines.addresses import check_distinct
-from shuffledp.engines.source import Piece, Source
+from shuffledp.sources import addresses
+from shuffledp.sources.addresses import check_distinct
+from shuffledp.sources.source import Chunk, Source
 
 WORDS = KeyedWords.seeded(1)
 ROWS = len(COLOURS)
@@ -80,15 +80,15 @@ def test_many_row_numbers_are_told_apart(monkeypatch: pytest.MonkeyPatch, few: i
 
 
 class Numbered(Source):
-    """Rows with these numbers, so many in a piece."""
+    """Rows with these numbers, so many in a chunk."""
 
     def __init__(self, numbers: Sequence[int], size: int) -> None:
         self._numbers, self._size = np.array(numbers, dtype=np.uint64), size
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:
         for first in range(0, len(self._numbers), self._size):
             some = self._numbers[first : first + self._size]
-            yield Piece(["red"] * len(some), first, addresses=some)
+            yield Chunk(["red"] * len(some), first, addresses=some)
 
     def __str__(self) -> str:
         return "it"
@@ -102,10 +102,10 @@ def test_a_number_that_comes_twice_is_seen_wherever_pieces_end(histogram: Plan, 
         for first in (0, 2**63 - 2):
             source = Numbered([first + number for number in numbers], size)
             if len(set(numbers)) == 4:
-                assert sum(len(piece.raw) for piece in source.consecutive(domain)) == 4
+                assert sum(len(chunk.raw) for chunk in source.checked_chunks(domain)) == 4
             else:
                 with pytest.raises(InvalidInput, match="same row number"):
-                    list(source.consecutive(domain))
+                    list(source.checked_chunks(domain))
 
 
 def test_row_numbers_need_a_table_and_a_key(histogram: Plan) -> None:

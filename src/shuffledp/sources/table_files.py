@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shuffledp.engines.table import Table
-from shuffledp.engines.tabular import TablePart, Tabular
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.table import Table, TableSplit
+from shuffledp.sources.table_file import TableFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ def files_like(pattern: str) -> list[Path]:
     return found
 
 
-class Tables(Tabular):
+class TableFiles(Table):
     """Files of the same kind, with the same columns.
 
     Args:
@@ -30,7 +30,7 @@ class Tables(Tabular):
 
     __slots__ = ("_columns", "_tables")
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[TableFile]) -> None:
         kinds = [(table, table.types()) for table in tables]
         full = [(table, dict(types), [name for name, _ in types]) for table, types in kinds if types is not None]
         if not full:
@@ -61,17 +61,17 @@ class Tables(Tabular):
         """As for the first."""
         return self._tables[0].hint(name)
 
-    def batches(
+    def record_batches(
         self, columns: Sequence[str], *, numbers: Collection[str] = ()
     ) -> "Iterator[tuple[pa.RecordBatch, float]]":
         """Those of each file."""
         for done, table in enumerate(self._tables):
-            for batch, share in table.batches(columns, numbers=numbers):
+            for batch, share in table.record_batches(columns, numbers=numbers):
                 yield batch, (done + share) / len(self._tables)
 
-    def parts(self, columns: Sequence[str]) -> list[TablePart] | None:
+    def splits(self, columns: Sequence[str]) -> list[TableSplit] | None:
         """Those of each file, if all have some."""
-        found = [table.parts(columns) for table in self._tables]
-        if any(parts is None for parts in found):
+        found = [table.splits(columns) for table in self._tables]
+        if any(splits is None for splits in found):
             return None
-        return [part for parts in found if parts is not None for part in parts]
+        return [split for splits in found if splits is not None for split in splits]

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shuffledp.core.installed import not_installed
 from shuffledp.domains.domain import NO_ANSWER
-from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.table import Table, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +78,7 @@ class Expression:
         answer = f"TRY((\n{text}\n))"
         self._sql = f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {answer} END" if missing else answer
 
-    def columns(self, table: Tabular) -> list[str]:
+    def columns(self, table: Table) -> list[str]:
         """The columns it reads, as the file spells them."""
         return [table.column(name, any_case=True) for name in self._columns] or table.columns()[:1]
 

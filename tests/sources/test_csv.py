@@ -14,10 +14,10 @@ import pytest
 from oracles.process import called
 from shuffledp import InvalidInput, Plan, Policy, plan, run_file
 from shuffledp.core.words import KeyedWords
-from shuffledp.engines import csv_file
-from shuffledp.engines.dialect import Dialect
-from shuffledp.engines.population import read_population
-from shuffledp.engines.table import Table
+from shuffledp.sources import csv_file
+from shuffledp.sources.csv_dialect import Dialect
+from shuffledp.sources.population_file import read_population
+from shuffledp.sources.table_file import TableFile
 
 WORDS = KeyedWords.seeded(1)
 NUMBERS = np.round(np.random.default_rng(5).uniform(0, 10, 1200), 3)
@@ -244,7 +244,7 @@ def test_no_file_is_closed_that_is_still_read_ahead(tmp_path: Path, monkeypatch:
     descriptors = Path("/proc/self/fd")
     before = sum(1 for _ in descriptors.iterdir())
     for _ in range(20):
-        assert Table(path=path).columns() == ["number", "x"]  # reads one batch and no more
+        assert TableFile(path=path).columns() == ["number", "x"]  # reads one batch and no more
     assert len(opened) == 20
     assert not any(file.closed for file in opened)
     opened.clear()

@@ -18,12 +18,12 @@ from oracles.process import called
 from oracles.tallies import same
 from shuffledp import InvalidInput, KeyedWords, Plan, run_file
 from shuffledp.domains.domain import Domain
-from shuffledp.engines import file, person_rows, table
 from shuffledp.engines.arrow import Arrow
-from shuffledp.engines.file import File
-from shuffledp.engines.source import Part, Piece
-from shuffledp.engines.tables import files_like
 from shuffledp.engines.tally import Tally
+from shuffledp.sources import person_rows, table_file, table_source
+from shuffledp.sources.file_source import FileSource
+from shuffledp.sources.source import Chunk, Split
+from shuffledp.sources.table_files import files_like
 
 WORDS = KeyedWords.seeded(1)
 ROWS = len(COLOURS)
@@ -43,7 +43,7 @@ def cut_up(folder: Path, ending: str, **columns: Any) -> list[Path]:
 def test_many_files_are_as_one(
     tmp_path: Path, mean: Plan, histogram: Plan, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table, "ROWS", 128)
+    monkeypatch.setattr(table_file, "CHUNK", 128)
     who = np.arange(ROWS) // 2
     columns = {"number": NUMBERS, "colour": COLOURS, "who": who}
     one = write(tmp_path / f"people{ending}", columns)
@@ -62,16 +62,16 @@ def test_many_files_are_as_one(
 def test_the_number_of_threads_and_of_row_groups_does_not_matter(
     tmp_path: Path, mean: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table, "ROWS", 64)
+    monkeypatch.setattr(table_file, "CHUNK", 64)
     for size in (7, 50, ROWS):
         parquet.write_table(pa.table({"number": NUMBERS}), tmp_path / f"{size}.parquet", row_group_size=size)
-    expected = Arrow(1).tally(mean.protocol, File(tmp_path / "7.parquet", column="number"), WORDS, truth=True)
+    expected = Arrow(1).tally(mean.protocol, FileSource(tmp_path / "7.parquet", column="number"), WORDS, truth=True)
     assert expected.rows == ROWS
-    for large in (table._LARGE, 40):  # also row groups that are not read side by side
-        monkeypatch.setattr(table, "_LARGE", large)
+    for large in (table_file._LARGE, 40):  # also row groups that are not read side by side
+        monkeypatch.setattr(table_file, "_LARGE", large)
         for size in (7, 50, ROWS):
             for threads in (1, 2, 5):
-                source, shares = File(tmp_path / f"{size}.parquet", column="number"), list[float]()
+                source, shares = FileSource(tmp_path / f"{size}.parquet", column="number"), list[float]()
                 found = Arrow(threads).tally(mean.protocol, source, WORDS, truth=True, progress=shares.append)
                 assert same(found, expected)
                 assert shares == sorted(shares)
@@ -81,7 +81,7 @@ def test_the_number_of_threads_and_of_row_groups_does_not_matter(
 def test_the_first_bad_row_is_named_whichever_thread_comes_first(
     tmp_path: Path, mean: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table, "ROWS", 64)
+    monkeypatch.setattr(table_file, "CHUNK", 64)
     numbers = NUMBERS.copy()
     numbers[[333, 900, 1500]] = 31337.0
     path = write(tmp_path / "people.parquet", {"number": numbers})
@@ -99,21 +99,21 @@ def test_a_damaged_part_is_not_shown_in_an_errors_context(tmp_path: Path, mean: 
         assert refused.value.__context__ is None
 
 
-class Short(File):
+class Short(FileSource):
     """Says that there are more rows than there are."""
 
-    def parts(self, domain: Domain) -> Any:
-        for part in super().parts(domain):
-            yield part._replace(rows=part.rows + 1)
+    def splits(self, domain: Domain) -> Any:
+        for split in super().splits(domain):
+            yield split._replace(rows=split.rows + 1)
 
 
 def test_rows_that_get_lost_on_the_way_are_noticed(tmp_path: Path, mean: Plan) -> None:
     path = write(tmp_path / "people.parquet", {"number": NUMBERS})
     with pytest.raises(InvalidInput, match="not as long"):
         Arrow().tally(mean.protocol, Short(path, column="number"), WORDS)
-    skips = Part(0, 2, lambda: iter([Piece([1.0], 0), Piece([2.0], 5)]))
+    skips = Split(0, 2, lambda: iter([Chunk([1.0], 0), Chunk([2.0], 5)]))
     with pytest.raises(InvalidInput, match="not as long"):
-        list(skips.pieces())
+        list(skips.chunks())
 
 
 def damage(folder: Path) -> None:
@@ -257,6 +257,6 @@ def test_a_file_that_is_replaced_while_it_is_read_releases_nothing(
             other.replace(path)
             yield found
 
-    monkeypatch.setattr(file, "surplus", replaced)
+    monkeypatch.setattr(table_source, "surplus", replaced)
     with pytest.raises(InvalidInput, match="was changed while it was read, so nothing is released"):
         run_file(mean, path, column="number", user="who", words=WORDS)

@@ -10,8 +10,8 @@ import numpy as np
 from shuffledp.core.population import Population
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.rows import VALUE, line
-from shuffledp.engines.dialect import DEFAULT, Dialect
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.csv_dialect import DEFAULT, Dialect
 
 _MOST = 10**15
 

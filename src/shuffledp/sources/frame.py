@@ -1,4 +1,4 @@
-"""Data frames: of pandas, polars, Arrow, or anything else that shows its columns to Arrow.
+"""Tables in data frames: of pandas, polars, Arrow, or anything else that shows its columns to Arrow.
 
 Only the columns that are asked for are converted, by the libraries' own code: no value passes through Python by itself.
 """
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shuffledp.domains.cells import is_missing, label_of
-from shuffledp.engines.table import ROWS
-from shuffledp.engines.tabular import Tabular, arrow
+from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.source import CHUNK
+from shuffledp.sources.table import Table, arrow
+from shuffledp.sources.table_source import TableSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +28,7 @@ def is_frame(data: Any) -> bool:
     return isinstance(data, Mapping) or any(hasattr(data, name) for name in names)
 
 
-class Frame(Tabular):
+class Frame(Table):
     """A table in memory.
 
     Args:
@@ -58,16 +60,16 @@ class Frame(Tabular):
             raise InvalidInput("the table has columns whose names are not texts. Name them.")
         return found
 
-    def batches(
+    def record_batches(
         self,
         columns: Sequence[str],
         *,
         numbers: Collection[str] = (),  # noqa: ARG002
     ) -> "Iterator[tuple[pa.RecordBatch, float]]":
-        """Pieces of a bounded size. Their types say what is a number."""
+        """Chunks of a bounded size. Their types say what is a number."""
         table = self._arrow(list(dict.fromkeys(columns)))
         done = 0
-        for batch in table.to_batches(max_chunksize=ROWS):
+        for batch in table.to_batches(max_chunksize=CHUNK):
             done += batch.num_rows
             yield batch, done / table.num_rows
 
@@ -82,6 +84,25 @@ class Frame(Tabular):
         raise InvalidInput(
             f"the table cannot be read ({failure}): columns of different lengths or of mixed types. Make its columns plain ones."
         )
+
+
+class FrameSource(TableSource):
+    """A data frame in memory.
+
+    Args:
+        data: the frame.
+        columns: as for any table.
+    """
+
+    def __init__(self, data: Any, **columns: Any) -> None:
+        super().__init__(**columns)
+        self._frame = Frame(data)
+
+    def _table(self, domain: Domain) -> Frame:  # noqa: ARG002
+        return self._frame
+
+    def __str__(self) -> str:
+        return self._frame.name
 
 
 def _converted(pa: Any, data: Any, columns: list[str]) -> Any:

@@ -1,4 +1,4 @@
-"""Files of people: CSV, Parquet and Arrow, read in batches so that any number of rows fits."""
+"""Tables in files: CSV, Parquet and Arrow, read in chunks so that any number of rows fits."""
 
 import contextlib
 import weakref
@@ -8,19 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from shuffledp.engines.csv_file import CsvFile
-from shuffledp.engines.dialect import DEFAULT, Dialect
-from shuffledp.engines.tabular import TablePart, Tabular, arrow
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.csv_dialect import DEFAULT, Dialect
+from shuffledp.sources.csv_file import CsvFile
+from shuffledp.sources.source import CHUNK
+from shuffledp.sources.table import Table, TableSplit, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROWS: Final = 1 << 21
-"""Rows of a batch; CSV batches are blocks of bytes instead."""
 _Step = TypeVar("_Step")
 _LARGE: Final = 1 << 22
-"""Rows of a part that one thread may take."""
+"""Rows of a split that one thread may take."""
 _FORMATS: Final = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -33,7 +32,7 @@ _FORMATS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table(Tabular):
+class TableFile(Table):
     """One file; its rows keep their order, and their numbers are the addresses of their randomness.
 
     Attributes:
@@ -95,10 +94,10 @@ class Table(Tabular):
             raise InvalidInput(f"the header of {self.path.name} is not in UTF-8. Save it in that encoding.")
         return None
 
-    def batches(
+    def record_batches(
         self, columns: Sequence[str], *, numbers: Collection[str] = ()
     ) -> "Iterator[tuple[pa.RecordBatch, float]]":
-        """Batches with these columns, each with the share of the file read so far.
+        """Record batches with these columns, each with the share of the file read so far.
 
         CSV cells are texts, those of columns with numbers with a point before decimals.
         """
@@ -118,33 +117,33 @@ class Table(Tabular):
     def hint(self, name: str) -> str:
         """Which separator to try if a column is not there; names that are no part of the data are shown."""
         if self.format != "csv":
-            return Tabular.hint(self, name)
-        nearly = "A column has nearly that name: compare it with the header." if Tabular.hint(self, name) else ""
+            return Table.hint(self, name)
+        nearly = "A column has nearly that name: compare it with the header." if Table.hint(self, name) else ""
         return self._csv().separator_hint() or nearly
 
     def _csv(self) -> CsvFile:
         return CsvFile(path=self.path, multiline=self.multiline, labels=self.labels, dialect=self.dialect)
 
-    def parts(self, columns: Sequence[str]) -> list[TablePart] | None:
-        """The row groups of a Parquet file, small ones together; one that is very large is better read in batches."""
+    def splits(self, columns: Sequence[str]) -> list[TableSplit] | None:
+        """The row groups of a Parquet file, small ones together; one that is very large is better read in order."""
         if self.format != "parquet":
             return None
         found = next(self._translated(self._metadata()))
         sizes = [found.row_group(j).num_rows for j in range(found.num_row_groups)]
         if max(sizes, default=0) > _LARGE:
             return None
-        parts, groups, names = list[TablePart](), list[int](), list(dict.fromkeys(columns))
-        table = replace(self, path=self.path.absolute())  # whoever reads a part may be in another folder
+        splits, groups, names = list[TableSplit](), list[int](), list(dict.fromkeys(columns))
+        table = replace(self, path=self.path.absolute())  # whoever reads a split may be in another folder
         mapped = _Mapped(table.path)
         for j, _ in enumerate(sizes):
             groups.append(j)
             rows = sum(sizes[i] for i in groups)
-            if rows >= ROWS or j == len(sizes) - 1:
-                parts.append(TablePart(rows, partial(table._part, names, groups, found, mapped)))
+            if rows >= CHUNK or j == len(sizes) - 1:
+                splits.append(TableSplit(rows, partial(table._split, names, groups, found, mapped)))
                 groups = []
-        return parts
+        return splits
 
-    def _part(
+    def _split(
         self, columns: list[str], groups: list[int], metadata: Any, mapped: "_Mapped"
     ) -> "Iterator[pa.RecordBatch]":
         return self._translated(self._groups(columns, groups, metadata, mapped))
@@ -155,13 +154,13 @@ class Table(Tabular):
         pa = arrow()
         source = mapped.file()  # for as long as this reads
         with self._parquet_file(columns, metadata, source) as file:
-            for batch in file.iter_batches(batch_size=ROWS, row_groups=groups, columns=columns, use_threads=False):
+            for batch in file.iter_batches(batch_size=CHUNK, row_groups=groups, columns=columns, use_threads=False):
                 yield pa.RecordBatch.from_arrays(batch.columns, batch.schema.names)
 
     def _open(self, columns: list[str] | None, *, lonely: bool = False) -> "Iterator[tuple[pa.RecordBatch, float]]":
         pa, kind = arrow(), self.format
         if kind == "csv":
-            batches = self._csv().batches(columns, lonely=lonely)
+            batches = self._csv().record_batches(columns, lonely=lonely)
         else:
             batches = (self._parquet if kind == "parquet" else self._ipc)(pa, columns)
         return self._translated(batches, columns, lonely=lonely)
@@ -191,7 +190,7 @@ class Table(Tabular):
     def _parquet(self, pa: Any, columns: list[str] | None) -> "Iterator[tuple[pa.RecordBatch, float]]":
         with self._parquet_file(columns) as file:
             done, total = 0, max(1, file.metadata.num_rows)
-            for batch in file.iter_batches(batch_size=ROWS, columns=columns, use_threads=False):
+            for batch in file.iter_batches(batch_size=CHUNK, columns=columns, use_threads=False):
                 done += batch.num_rows
                 yield pa.RecordBatch.from_arrays(batch.columns, batch.schema.names), done / total
 
@@ -235,13 +234,13 @@ class Table(Tabular):
             done = 0
             for batch in batches:
                 done += batch.nbytes
-                for start in range(0, batch.num_rows, ROWS):
-                    part = batch.slice(start, ROWS)
-                    yield part if columns is None else part.select(columns), min(1.0, done / size)
+                for start in range(0, batch.num_rows, CHUNK):
+                    chunk = batch.slice(start, CHUNK)
+                    yield chunk if columns is None else chunk.select(columns), min(1.0, done / size)
 
 
 class _Mapped:
-    """A file that the parts read through one map as long as one of them does: to map it for each takes longer.
+    """A file that its splits read through one map as long as one of them does: to map it for each takes longer.
 
     In another process it is mapped there.
     """

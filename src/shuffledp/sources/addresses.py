@@ -13,8 +13,8 @@ import numpy as np
 
 from shuffledp.core.installed import not_installed
 from shuffledp.core.words import KeyedWords, Words
-from shuffledp.engines.tabular import arrow
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.table import arrow
 
 FEW: Final = 1 << 22
 """Addresses that are compared in memory."""
@@ -51,7 +51,7 @@ class Rising:
         self._given: bool | None = None
 
     def check(self, addresses: Words | None, rows: int) -> None:
-        """The addresses of the next piece; None if its rows are counted."""
+        """The addresses of the next chunk; None if its rows are counted."""
         given = addresses is not None
         if self._given not in (None, given) or (addresses is not None and len(addresses) != rows):
             raise InvalidInput("only a part of the rows have addresses. Give one for each row, or none at all.")

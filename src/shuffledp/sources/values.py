@@ -8,13 +8,12 @@ import numpy as np
 
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import Domain
-from shuffledp.engines.source import Part, Piece, Source
-from shuffledp.engines.tabular import arrow
-from shuffledp.engines.tally import BLOCK
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.source import CHUNK, Chunk, Source, Split
+from shuffledp.sources.table import arrow
 
 
-class Values(Source):
+class ValuesSource(Source):
     """One value per person; with `query`, its answers about them.
 
     Args:
@@ -29,17 +28,17 @@ class Values(Source):
         if query is not None:
             self._values = _answers(query, self._values)
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:  # noqa: ARG002
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:  # noqa: ARG002
         """All at once."""
-        yield Piece(self._values, 0)
+        yield Chunk(self._values, 0)
 
-    def parts(self, domain: Domain) -> Iterator[Part]:  # noqa: ARG002
+    def splits(self, domain: Domain) -> Iterator[Split]:  # noqa: ARG002
         """Two million at a time."""
         total = len(self._values)
-        for first in range(0, max(1, total), BLOCK):
-            some = self._values[first : first + BLOCK]
+        for first in range(0, max(1, total), CHUNK):
+            some = self._values[first : first + CHUNK]
             share = (first + len(some)) / max(1, total)
-            yield Part(first, len(some), partial(iter, (Piece(some, first),)), share)
+            yield Split(first, len(some), partial(iter, (Chunk(some, first),)), share)
 
     def __str__(self) -> str:
         return "the list of values"

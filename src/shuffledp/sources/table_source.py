@@ -1,32 +1,25 @@
-"""Tables with one row per report, in a file or in memory: a column of it, or an SQL expression of each row."""
+"""A table as a source: the values are one of its columns, or an SQL expression of each row."""
 
-import contextlib
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from shuffledp.core import checks, given
-from shuffledp.core.files import place_of
 from shuffledp.core.words import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.rows import VALUE
-from shuffledp.engines.addresses import addresses_of
-from shuffledp.engines.dialect import Dialect
-from shuffledp.engines.expression import Expression
-from shuffledp.engines.frame import Frame
-from shuffledp.engines.person_rows import surplus
-from shuffledp.engines.source import NOBODY, Part, Piece, Source
-from shuffledp.engines.table import Table
-from shuffledp.engines.tables import Tables
-from shuffledp.engines.tabular import TablePart, Tabular, records
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.addresses import addresses_of
+from shuffledp.sources.expression import Expression
+from shuffledp.sources.person_rows import surplus
+from shuffledp.sources.source import NOBODY, Chunk, Source, Split
+from shuffledp.sources.table import Table, TableSplit, records
 
 
-class Rows(Source):
-    """A table, read in batches.
+class TableSource(Source):
+    """A table with one row per report, read in chunks.
 
     Args:
         column: with the values; or
@@ -64,7 +57,7 @@ class Rows(Source):
         self.rows_per_person, self.knows_people = max_rows_per_user or 1, user is not None
 
     @abstractmethod
-    def _table(self, domain: Domain) -> Tabular:
+    def _table(self, domain: Domain) -> Table:
         """The table."""
 
     def addresses(self, domain: Domain) -> Iterator[Words]:
@@ -72,36 +65,36 @@ class Rows(Source):
         if self._row_id is not None:
             table = self._table(domain)
             name = table.column(self._row_id)
-            for batch, _ in table.batches([name]):
+            for batch, _ in table.record_batches([name]):
                 yield addresses_of(batch.column(name), name)
 
-    def parts(self, domain: Domain) -> Iterator[Part]:
+    def splits(self, domain: Domain) -> Iterator[Split]:
         """As the table has them, unless rows must be read in their order: to tell people apart, or to ask a database."""
-        parts = None
+        splits = None
         if self._query is None and self._user is None and self._row_id is None:
             table = self._table(domain)
-            read = Reading(table, domain, self._column)
-            parts = table.parts(read.columns)
-        if parts is None:
-            yield from super().parts(domain)
+            read = ValueColumns(table, domain, self._column)
+            splits = table.splits(read.columns)
+        if splits is None:
+            yield from super().splits(domain)
             return
-        row, total = 0, max(1, sum(part.rows for part in parts))
-        for part in parts:
-            yield Part(row, part.rows, partial(_pieces, read, part, row), (row + part.rows) / total)
-            row += part.rows
+        row, total = 0, max(1, sum(split.rows for split in splits))
+        for split in splits:
+            yield Split(row, split.rows, partial(_chunks, read, split, row), (row + split.rows) / total)
+            row += split.rows
 
-    def pieces(self, domain: Domain) -> Iterator[Piece]:
-        """One per batch of the table."""
+    def chunks(self, domain: Domain) -> Iterator[Chunk]:
+        """One for each that the table has."""
         table = self._table(domain)
         expression = Expression(self._query) if self._query is not None else None
-        read = Reading(table, domain, self._column, expression)
+        read = ValueColumns(table, domain, self._column, expression)
         row_id = [] if self._row_id is None else [table.column(self._row_id)]
         with ExitStack() as stack:
             extra = None
             if self._user is not None:
                 extra = stack.enter_context(surplus(table, self._user, self.rows_per_person))
             row = 0
-            for batch, share in table.batches([*read.columns, *row_id], numbers=read.numbers):
+            for batch, share in table.record_batches([*read.columns, *row_id], numbers=read.numbers):
                 if row == 0:
                     read.check(batch, domain, texts=table.untyped)
                 raw = read.raw(batch)
@@ -112,16 +105,14 @@ class Rows(Source):
                         "`max_rows_per_user`."
                     )
                 addresses = addresses_of(batch.column(row_id[0]), row_id[0]) if row_id else None
-                yield Piece(raw, row, leave_out, share, addresses)
+                yield Chunk(raw, row, leave_out, share, addresses)
                 row += len(raw)
 
 
-class Reading:
+class ValueColumns:
     """Which columns are read, and how they become one column of raw values."""
 
-    def __init__(
-        self, table: Tabular, domain: Domain, column: str | None, expression: Expression | None = None
-    ) -> None:
+    def __init__(self, table: Table, domain: Domain, column: str | None, expression: Expression | None = None) -> None:
         named = domain.table_columns if column is None and expression is None else ()
         if column is None and expression is None and not named:
             raise _one_of_two()
@@ -141,7 +132,7 @@ class Reading:
             self._expression.check(batch, texts=texts, numbers=not domain.table_columns and domain.is_number(VALUE))
 
     def raw(self, batch: Any) -> Any:
-        """The raw values of a batch of the table."""
+        """The raw values of a record batch of the table."""
         raw = self._expression.evaluate(batch) if self._expression is not None else batch.column(self._own[0])
         if self._named:
             raw = batch.select(self._own).to_struct_array()
@@ -150,83 +141,11 @@ class Reading:
         return raw
 
 
-def _pieces(read: Reading, part: TablePart, row: int) -> Iterator[Piece]:
-    for batch in part.read():
-        yield Piece(read.raw(batch), row)
+def _chunks(read: ValueColumns, split: TableSplit, row: int) -> Iterator[Chunk]:
+    for batch in split.read():
+        yield Chunk(read.raw(batch), row)
         row += batch.num_rows
 
 
 def _one_of_two() -> InvalidInput:
     return InvalidInput("the values come from either a column or a query. Give one of the two.")
-
-
-class File(Rows):
-    """A CSV, Parquet or Arrow file, or several that are alike, read in batches.
-
-    Args:
-        path: of the file; or of all files, whose rows are numbered one after the other.
-        multiline: whether cells of a CSV file may contain line breaks.
-        separator: the character between its cells.
-        decimal: the mark before its decimals, a point or a comma.
-        columns: as for any table.
-    """
-
-    in_file = True
-
-    def __init__(
-        self,
-        path: Path | str | Sequence[Path | str],
-        *,
-        multiline: bool = False,
-        separator: str = ",",
-        decimal: str = ".",
-        **columns: Any,
-    ) -> None:
-        super().__init__(**columns)
-        given.truth(multiline, "multiline")
-        listed = [path] if isinstance(path, Path | str) or not isinstance(path, list | tuple) else path
-        self._paths = [place_of(one) for one in listed]
-        if len({one.resolve() for one in self._paths}) < max(1, len(self._paths)):
-            raise InvalidInput(
-                "there is no file, or one is named twice, so that people would count twice. Name each once."
-            )
-        self._multiline, self._dialect = multiline, Dialect(separator=separator, decimal=decimal)
-
-    def _table(self, domain: Domain) -> Tabular:
-        coded = self._column if self._query is None and not domain.beside else None
-        tables = [
-            Table(path=path, multiline=self._multiline, labels=domain.labels, dialect=self._dialect, coded=coded)
-            for path in self._paths
-        ]
-        return tables[0] if len(tables) == 1 else Tables(tables)
-
-    def identity(self) -> object:
-        """Which files they are, how long, and when they were written last."""
-        found = list[tuple[int, ...]]()
-        for path in self._paths:
-            with contextlib.suppress(OSError):  # whoever reads it says so
-                seen = path.stat()
-                found.append((seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns))
-        return found
-
-    def __str__(self) -> str:
-        return self._paths[0].name if len(self._paths) == 1 else f"the table of {len(self._paths):,} files"
-
-
-class FrameRows(Rows):
-    """A data frame in memory.
-
-    Args:
-        data: the frame.
-        columns: as for any table.
-    """
-
-    def __init__(self, data: Any, **columns: Any) -> None:
-        super().__init__(**columns)
-        self._frame = Frame(data)
-
-    def _table(self, domain: Domain) -> Frame:  # noqa: ARG002
-        return self._frame
-
-    def __str__(self) -> str:
-        return self._frame.name

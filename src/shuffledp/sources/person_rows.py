@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.installed import not_installed
-from shuffledp.engines.tabular import Tabular, arrow
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.table import Table, arrow
 
 
 class Surplus:
@@ -38,7 +38,7 @@ class Surplus:
 
 
 @contextmanager
-def surplus(table: Tabular, user: str, most: int) -> Iterator[Surplus]:
+def surplus(table: Table, user: str, most: int) -> Iterator[Surplus]:
     """The rows after each person's first `most`."""
     pa = arrow()
     try:
@@ -50,7 +50,7 @@ def surplus(table: Tabular, user: str, most: int) -> Iterator[Surplus]:
 
     def rows() -> Iterator[Any]:
         first = 0
-        for batch, _ in table.batches([column]):
+        for batch, _ in table.record_batches([column]):
             try:
                 names = batch.column(column).cast(pa.string())
             except pa.ArrowException:

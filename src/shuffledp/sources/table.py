@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class TablePart(NamedTuple):
-    """Consecutive rows of a table: how many, and what reads them."""
+class TableSplit(NamedTuple):
+    """Consecutive rows of a table that can be read apart from the others: how many, and what reads them."""
 
     rows: int
     read: "Callable[[], Iterator[pa.RecordBatch]]"
 
 
-class Tabular(ABC):
+class Table(ABC):
     """One row per report."""
 
     __slots__ = ()
@@ -40,17 +40,17 @@ class Tabular(ABC):
         """Names of the columns."""
 
     @abstractmethod
-    def batches(
+    def record_batches(
         self, columns: Sequence[str], *, numbers: Collection[str] = ()
     ) -> "Iterator[tuple[pa.RecordBatch, float]]":
-        """Batches with these columns, each with the share of the table read so far; some are columns of numbers."""
+        """Record batches with these columns, each with the share of the table read so far; some are columns of numbers."""
 
     def hint(self, name: str) -> str:
         """What to try if a column is not there, if anything stands out."""
         return near(name, self.columns()).rstrip()
 
-    def parts(self, columns: Sequence[str]) -> "list[TablePart] | None":  # noqa: ARG002
-        """All rows in parts that can be read at once; None if they can only be read in their order."""
+    def splits(self, columns: Sequence[str]) -> "list[TableSplit] | None":  # noqa: ARG002
+        """All rows in splits that can be read at once; None if they can only be read in their order."""
         return None
 
     def column(self, name: str, *, any_case: bool = False) -> str:

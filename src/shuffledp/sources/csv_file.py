@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from shuffledp.engines.dialect import Dialect
-from shuffledp.engines.tabular import arrow
 from shuffledp.errors import InvalidInput
+from shuffledp.sources.csv_dialect import Dialect
+from shuffledp.sources.table import arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,8 +40,8 @@ class CsvFile:
     labels: Collection[str]
     dialect: Dialect
 
-    def batches(self, columns: list[str] | None, *, lonely: bool) -> "Iterator[tuple[pa.RecordBatch, float]]":
-        """Batches with these columns, or all, each with the share of the file read so far; `lonely` if there is just one.
+    def record_batches(self, columns: list[str] | None, *, lonely: bool) -> "Iterator[tuple[pa.RecordBatch, float]]":
+        """Record batches with these columns, or all, each with the share of the file read so far; `lonely` if there is just one.
 
         Texts, if columns are named. Guessing their type would let one cell change what all others mean.
         """
