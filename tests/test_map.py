@@ -1,6 +1,7 @@
 """docs/architecture.md is a map of what is there: nothing on it is missing, and nothing large is missing from it."""
 
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,13 @@ def test_every_package_is_on_the_map() -> None:
     packages = {f"{file.parent.relative_to(SOURCE)}/" for file in SOURCE.rglob("__init__.py")} - {"./"}
     assert packages <= drawn
     assert {file.name for file in SOURCE.glob("*.py")} <= drawn
+
+
+def test_every_package_is_in_the_picture_and_every_step_is_one_of_them() -> None:
+    drawn = runpy.run_path(str(ROOT / "tools" / "packages.py"))
+    assert set(drawn["BOXES"]) == {folder.parent.name for folder in SOURCE.glob("*/__init__.py")}
+    assert len({place[:2] for place in drawn["BOXES"].values()}) == len(drawn["BOXES"])
+    assert {*drawn["PLAN"], *drawn["VALUE"]} <= set(drawn["BOXES"])
 
 
 @pytest.mark.parametrize("registry", sorted(SOURCE.rglob("registry.py")), ids=lambda path: path.parent.name)
