@@ -35,6 +35,20 @@ def install(wheel: Path, place: Path, *, extras: tuple[str, ...] = ()) -> dict[s
     return clean | {"PATH": f"{place / 'bin'}{os.pathsep}{clean['PATH']}"}
 
 
+def add(wheel: Path, place: Path) -> None:
+    """Install one more wheel, whose needs are there, into an environment."""
+    uv = next((ROOT / ".uv").glob("*/bin/uv"))
+    subprocess.run(
+        [uv, "pip", "install", "--quiet", "--offline", "--python", str(place), "--no-deps", wheel], check=True
+    )
+
+
+def remove(package: str, place: Path) -> None:
+    """Uninstall a package from an environment."""
+    uv = next((ROOT / ".uv").glob("*/bin/uv"))
+    subprocess.run([uv, "pip", "uninstall", "--quiet", "--python", str(place), package], check=True)
+
+
 def install_more(requirements: list[str], place: Path) -> None:
     """Install what `pip install` is asked for, and what that needs, into an environment that is there."""
     uv = next((ROOT / ".uv").glob("*/bin/uv"))

@@ -1,0 +1,1 @@
+"""The unrelated question technique, for shuffledp."""
