@@ -69,8 +69,8 @@ def test_frequent_texts_that_nobody_asked_about_are_in_the_threshold() -> None:
     texts = [f"known {j % 200}" for j in range(100_000)]  # 500 users each
     absent = [f"absent {j}" for j in range(400_000)]
     result = run(found, texts, candidates=absent, words=WORDS)
-    by_noise = result.plan.protocol.statistics(result.estimate).threshold(1.0)  # type: ignore[union-attr]
-    threshold = result.plan.protocol.statistics(result.estimate, result.counts).threshold(1.0)  # type: ignore[union-attr]
+    by_noise = result.plan.protocol.reading.statistics(result.estimate).threshold(1.0)  # type: ignore[union-attr]
+    threshold = result.plan.protocol.reading.statistics(result.estimate, result.counts).threshold(1.0)  # type: ignore[union-attr]
     above = [int((result.estimate.value >= limit.estimate).sum()) for limit in (by_noise, threshold)]
     assert above[0] > 15
     assert above[1] <= 5
@@ -91,7 +91,7 @@ def test_values_with_dummies_have_a_threshold(size: int) -> None:
         messages = protocol.randomize(np.full(5000, 7), KeyedWords.seeded(seed), first_row=0)
         counts = protocol.count(messages)
         estimate = protocol.estimate(counts)
-        threshold = protocol.statistics(estimate, counts).threshold(2.0)
+        threshold = protocol.reading.statistics(estimate, counts).threshold(2.0)
         assert estimate.value[7] > threshold.estimate
         above += int((estimate.value >= threshold.estimate).sum()) - 1
         expected += threshold.false_positives

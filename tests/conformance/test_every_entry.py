@@ -184,16 +184,20 @@ def test_what_is_read_off_entries_errs_as_it_says(protocol: Any) -> None:
     def varies(slopes: Reals) -> Reals:
         return np.asarray(np.einsum("ij,ik,kj->j", slopes, covariance, slopes))
 
-    said = protocol.read(estimated(truth))
-    assert protocol.read_exactly(truth) == pytest.approx(said.value, rel=1e-9)
-    variance = varies(slopes_of(lambda entries: np.asarray(protocol.read(estimated(entries)).value), truth, n))
+    said = protocol.reading.of(estimated(truth))
+    assert protocol.reading.exactly(truth) == pytest.approx(said.value, rel=1e-9)
+    variance = varies(slopes_of(lambda entries: np.asarray(protocol.reading.of(estimated(entries)).value), truth, n))
     assert (said.standard_error**2 >= variance * (1 - 1e-5)).all()
     assert (said.standard_error**2 <= variance * 3).all()
-    assert protocol.also(estimated(truth))  # how many users each group has
-    for title, one in protocol.also(estimated(truth)).items():
-        beside = slopes_of(lambda entries, name=title: protocol.also(estimated(entries))[name].value, truth, n)  # type: ignore[misc]
+    assert protocol.reading.beside(estimated(truth))  # how many users each group has
+    for title, one in protocol.reading.beside(estimated(truth)).items():
+
+        def users(entries: Reals, name: str = title) -> Reals:
+            return np.asarray(protocol.reading.beside(estimated(entries))[name].value)
+
+        beside = slopes_of(users, truth, n)
         assert one.standard_error**2 == pytest.approx(varies(beside), rel=1e-5)
-    stated = protocol.read_error(population)
+    stated = protocol.reading.error(population)
     if isinstance(protocol, JointTable):
         variance = np.array([part.sum() for part in np.split(variance, [2, 3])])
     assert stated == pytest.approx(variance, rel=1e-4)
@@ -207,18 +211,20 @@ def test_no_false_reports_move_what_is_read_by_more_than_is_stated(protocol: Any
     law = sum(users * law_of(protocol, population, j) for j, users in enumerate(population.users.tolist()))
     counts = np.round(law).astype(np.int64)
     counts[0] += population.n - counts.sum()
-    before = protocol.read(protocol.estimate(Counts(counts)))
+    before = protocol.reading.of(protocol.estimate(Counts(counts)))
     coins = np.random.default_rng(1)
     pairs = [(int(a), int(b)) for a, b in coins.integers(0, protocol.alphabet, (1500, 2)) if a != b]
     moved = np.zeros(len(before.value))
     for a, b in pairs:
         other = counts.copy()
         other[[a, b]] += np.array([-times, times])
-        after = protocol.read(
+        after = protocol.reading.of(
             Estimate(value=protocol.debias(other, population.n), standard_error=before.value, n=population.n)
         )
         moved = np.maximum(moved, np.abs(after.value - before.value))
-    assert 0.3 * protocol.read_shift(before, times=times) <= moved.max() <= protocol.read_shift(before, times=times)
+    assert (
+        0.3 * protocol.reading.shift(before, times=times) <= moved.max() <= protocol.reading.shift(before, times=times)
+    )
 
 
 def test_the_margins_and_shares_of_an_uneven_table_are_those_of_its_cells() -> None:
@@ -227,7 +233,7 @@ def test_the_margins_and_shares_of_an_uneven_table_are_those_of_its_cells() -> N
     users = np.random.default_rng(2).integers(5_000, 90_000, 24)  # no labels are in the order of the alphabet
     n = int(users.sum())
     truth, covariance = users.astype(float), protocol.covariance(users.astype(float))
-    found = protocol.also(Estimate(value=truth, standard_error=np.zeros(24), n=n))
+    found = protocol.reading.beside(Estimate(value=truth, standard_error=np.zeros(24), n=n))
     sexes, regions, values = ("m", "f"), ("west", "east", "north"), ("yes", "no", "rarely", "perhaps")
     cells = list(product(sexes, regions, values))
     columns = {"sex": 0, "region": 1, "value": 2}
@@ -296,7 +302,7 @@ def test_what_dummies_and_true_messages_show_by_chance_is_counted_for_a_threshol
     n, dummies, size = honest.n, int(counts.values[:-1].sum()) - honest.n, len(protocol.names)
     structure = protocol.randomizer.structure
     taken, share = structure.shared / structure.choices, float(structure.share)
-    statistics: Any = protocol.statistics(protocol.estimate(counts), counts)
+    statistics: Any = protocol.reading.statistics(protocol.estimate(counts), counts)
     for allowed in (0.3, 2.0):
         found = statistics.threshold(allowed)
         total = round(found.estimate * (1 - taken) + n * taken + dummies * share)
@@ -318,7 +324,7 @@ def test_asking_a_part_of_few_people_errs_as_forecast(protocol: OneMessage, n: i
     worst = protocol.worst_sampled(n, 1 - asked / n)
     people = np.repeat(np.arange(len(worst.values)), worst.users)
     assert len(people) == n
-    truth, scale = protocol.expected(worst), 1.0 if protocol.entries_average else n / asked
+    truth, scale = protocol.expected(worst), 1.0 if protocol.averages else n / asked
     squared = []
     for chosen in combinations(people.tolist(), asked):
         some = Population(values=worst.values[list(chosen)], users=np.ones(asked, dtype=np.int64))

@@ -79,7 +79,7 @@ def check_certified(family: PlannedFamily[Any], name: str) -> None:
     for honest_fraction in (1.0, 0.5):
         question = asked(family, name, honest_fraction=honest_fraction)
         proposal = family.propose(question)
-        assert question.averages(name) == proposal.averages
+        assert question.averages(name) == proposal.reading.averages
         try:
             found = certified(question, proposal)
         except NoClaim as refused:

@@ -119,7 +119,7 @@ def test_one_level_is_a_histogram_and_what_is_read_off_it() -> None:
     ours, theirs = protocol.estimate(counts), Statistics(other, other.estimate(counts))
     assert ours.value == pytest.approx(theirs.cumulative().value[:-1])
     assert ours.standard_error == pytest.approx(theirs.cumulative().standard_error[:-1])
-    found, same = protocol.statistics(ours).in_range(1, 3), theirs.in_range(1, 3)
+    found, same = protocol.reading.statistics(ours).in_range(1, 3), theirs.in_range(1, 3)
     assert found.value == pytest.approx(same.value)
     assert found.standard_error == pytest.approx(same.standard_error)
 
@@ -207,7 +207,7 @@ def rank_errors(protocol: Distribution, users: NDArray[np.int64], estimates: Rea
     found = []
     for value in estimates:
         curve = Curve(protocol, Estimate(value=value, standard_error=protocol.standard_error(value, n), n=n))
-        bins = [(wanted, curve.quantile(wanted).bin) for wanted in protocol.quantiles]
+        bins = [(wanted, curve.quantile(wanted).bin) for wanted in curve.usual_quantiles]
         found.append(max(max(share[at] - wanted, wanted - share[at + 1], 0.0) for wanted, at in bins))
     return np.array(found)
 

@@ -69,7 +69,7 @@ def test_a_million_real_reports(large: Plan) -> None:
     z = (result.estimate.value - result.truth) / expected
     assert float(np.square(z).mean()) == pytest.approx(1, abs=0.02)
     assert float(np.abs(z).max()) < norm.isf(1e-9 / len(z))
-    statistics = large.protocol.statistics(result.estimate)
+    statistics = large.protocol.reading.statistics(result.estimate)
     assert statistics is not None
     assert set(statistics.top(5).tolist()) == {0, 3, 6, 9, 12}
 

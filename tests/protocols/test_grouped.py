@@ -42,7 +42,7 @@ def held_between_points(protocol: GroupedSummation, users: list[int]) -> Populat
 
 def simulated(protocol: GroupedSummation, population: Population) -> Estimate:
     found = protocol.simulate(population, np.random.default_rng(7), RUNS)
-    return protocol.read(
+    return protocol.reading.of(
         Estimate(value=found, standard_error=protocol.standard_error(found, population.n), n=population.n)
     )
 
@@ -89,11 +89,11 @@ def test_means_of_groups_err_as_forecast_and_their_intervals_hold() -> None:
     protocol = plan("mean", **ASKED, by={"g": ["a", "b", "c", "d"]}, share=0.1).protocol
     assert isinstance(protocol, GroupedSummation)
     population = held_between_points(protocol, [70_000, 20_000, 9_000, 1_000])
-    truth = protocol.read_exactly(protocol.expected(population))
+    truth = protocol.reading.exactly(protocol.expected(population))
     found = simulated(protocol, population)
     assert truth == pytest.approx([(0.6 * 0.5 + 0.4 * (protocol.precision // 2 + 0.5)) / protocol.precision] * 4)
     error = np.sqrt(np.square(found.value - truth).mean(axis=0))
-    assert error == pytest.approx(np.sqrt(protocol.read_error(population)), rel=0.03)
+    assert error == pytest.approx(np.sqrt(protocol.reading.error(population)), rel=0.03)
     check_intervals(found, truth)
     for share, most in protocol.errors_by_share(population.n).items():
         users = round(share * population.n)
@@ -101,14 +101,14 @@ def test_means_of_groups_err_as_forecast_and_their_intervals_hold() -> None:
         near = Population(
             values=np.array(low, dtype=protocol.domain.dtype), users=np.array([population.n - users, users])
         )
-        assert 0.85 * most <= math.sqrt(protocol.read_error(near)[1]) <= most
+        assert 0.85 * most <= math.sqrt(protocol.reading.error(near)[1]) <= most
 
 
 def test_intervals_that_forget_the_covariance_are_found_out() -> None:
     protocol = plan("mean", **ASKED, by={"g": ["a", "b"]}, share=0.1).protocol
     assert isinstance(protocol, GroupedSummation)
     population = held_between_points(protocol, [95_000, 5_000])
-    found, truth = simulated(protocol, population), protocol.read_exactly(protocol.expected(population))
+    found, truth = simulated(protocol, population), protocol.reading.exactly(protocol.expected(population))
     assert isinstance(found, Ratios)
     check_intervals(found, truth)
     above, across, below = found.variances
@@ -139,10 +139,10 @@ def test_sums_by_group_err_as_they_say_wherever_their_range_begins(low: float, h
         law[group * (r + 1) + floor] += (1 - g) * (1 - (scaled - floor))
         law[group * (r + 1) + floor + 1] += (1 - g) * (scaled - floor)
         variance += users * (weights**2 @ law - (weights @ law) ** 2) / (1 - g) ** 2
-    assert protocol.read_error(population) == pytest.approx(variance, rel=1e-9)
-    truth = protocol.read_exactly(protocol.expected(population))
+    assert protocol.reading.error(population) == pytest.approx(variance, rel=1e-9)
+    truth = protocol.reading.exactly(protocol.expected(population))
     assert truth == pytest.approx([50 * at[0] + 20 * at[1], 25 * at[2], 5 * at[3]])
-    exact = protocol.read(Estimate(value=protocol.expected(population), standard_error=np.zeros(size), n=100))
+    exact = protocol.reading.of(Estimate(value=protocol.expected(population), standard_error=np.zeros(size), n=100))
     assert exact.value == pytest.approx(truth)
     assert (exact.standard_error**2 >= variance * (1 - 1e-9)).all()  # at the most rounding
     most_rounding = np.array([70, 25, 5]) * span**2 / (4 * r * r)
@@ -157,7 +157,7 @@ def test_no_data_exceed_the_forecast_of_a_group_wherever_its_range_begins(total:
     most, reached = protocol.group_variance(0.1, 1000), 0.0
     for share in np.linspace(0, 1, 41):
         values = np.array([(0, low), (1, low + share * (high - low))], dtype=protocol.domain.dtype)
-        error = protocol.read_error(Population(values=values, users=np.array([900, 100])))[1]
+        error = protocol.reading.error(Population(values=values, users=np.array([900, 100])))[1]
         assert error <= most * (1 + 1e-9)
         reached = max(reached, error)
     assert reached >= 0.9 * most
@@ -172,7 +172,7 @@ def test_one_false_report_shifts_a_sum_by_group_by_no_more_than_is_stated(low: f
 
     def read(counts: NDArray[np.int64]) -> Estimate:
         n = int(counts.sum())
-        return protocol.read(Estimate(value=protocol.debias(counts, n), standard_error=np.zeros(size), n=n))
+        return protocol.reading.of(Estimate(value=protocol.debias(counts, n), standard_error=np.zeros(size), n=n))
 
     before, shifts = read(counts), []
     for true, false in product(range(size), repeat=2):
@@ -180,7 +180,7 @@ def test_one_false_report_shifts_a_sum_by_group_by_no_more_than_is_stated(low: f
         other[true] -= 1
         other[false] += 1
         shifts.append(float(np.abs(read(other).value - before.value).max()))
-    stated = protocol.read_shift(
+    stated = protocol.reading.shift(
         Estimate(value=protocol.debias(counts, 10 * size), standard_error=np.zeros(size), n=10 * size)
     )
     assert max(shifts) == pytest.approx(stated, rel=1e-9)
@@ -209,7 +209,7 @@ def _shares(protocol: Histogram, value: Reals) -> Ratios:
     table = protocol.domain
     assert isinstance(table, CrossTable)
     counts = Estimate(value=value, standard_error=np.zeros_like(value), n=10_000)
-    return shares(table, protocol.statistics(counts))
+    return shares(table, protocol.reading.statistics(counts))
 
 
 def test_variances_of_margins_and_shares_are_those_of_the_covariance_matrix() -> None:
@@ -220,7 +220,7 @@ def test_variances_of_margins_and_shares_are_those_of_the_covariance_matrix() ->
     table = protocol.domain
     assert isinstance(table, CrossTable)
     held = np.arange(12.0) * 10 + 30
-    statistics = protocol.statistics(
+    statistics = protocol.reading.statistics(
         Estimate(value=held, standard_error=np.zeros(12), n=round(held.sum()), names=table.names)
     )
     matrix = protocol.covariance(held)

@@ -61,7 +61,7 @@ def test_histograms_have_thresholds_too() -> None:
         from shuffledp.core.estimate import Estimate
 
         estimate = Estimate(value=counts, standard_error=np.ones(size), n=10**4, names=found.protocol.names)
-        statistics = found.protocol.statistics(estimate)
+        statistics = found.protocol.reading.statistics(estimate)
         assert statistics is not None
         above = np.flatnonzero(counts >= statistics.threshold(0.001).estimate)
         assert above.tolist() == [0]

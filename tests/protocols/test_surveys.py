@@ -388,8 +388,8 @@ def test_messages_of_tables_distributions_and_texts_are_decoded(kind: Any) -> No
     rows = [{"sex": "male", "smokes": "yes", "age": 3, "drink": "apple"}] * 900
     rows += [{"sex": "female", "smokes": "no", "age": 9, "drink": "tea"}] * 300
     values = survey.domain.clean(rows).values
-    said = survey.read(survey.estimate(survey.count(survey.randomize(values, KeyedWords.seeded(3), first_row=0))))
-    truth = survey.read_exactly(survey.true_answer(survey.truth(values)))
+    said = survey.reading.of(survey.estimate(survey.count(survey.randomize(values, KeyedWords.seeded(3), first_row=0))))
+    truth = survey.reading.exactly(survey.true_answer(survey.truth(values)))
     assert said.names[:2] == ("smokes: female, no", "smokes: female, yes")
     assert truth[[0, 3]].tolist() == [300, 900]
     assert np.abs((said.value - truth) / said.standard_error).max() < 5
@@ -431,13 +431,13 @@ def test_means_by_group_are_read_and_what_is_beside_them_too() -> None:
     rows = [{"carrier": "AA", "delay": 1}] * 1000 + [{"carrier": "DL", "delay": 0.25}] * 1000
     values = survey.domain.clean(rows).values
     estimate = survey.estimate(survey.count(survey.randomize(values, KeyedWords.seeded(6), first_row=0)))
-    said = survey.read(estimate)
+    said = survey.reading.of(estimate)
     assert said.names == ("delay: AA", "delay: B6", "delay: DL", "carrier: AA", "carrier: B6", "carrier: DL")
     assert said.value[[0, 2]] == pytest.approx([1.0, 0.25], abs=0.15)
     assert list(said.refused) == ["delay: B6"]
     assert math.isnan(said.interval()[0][1])
-    assert survey.also(estimate)["delay: users"].value == pytest.approx([1000, 0, 1000], abs=150)
-    assert survey.read_shift(said) > 1.9 * survey.questions[0].protocol.read_shift(said.parts[0])  # type: ignore[attr-defined]
+    assert survey.reading.beside(estimate)["delay: users"].value == pytest.approx([1000, 0, 1000], abs=150)
+    assert survey.reading.shift(said) > 1.9 * survey.questions[0].protocol.reading.shift(said.parts[0])  # type: ignore[attr-defined]
 
 
 def test_a_file_with_groups_gives_the_answer_of_a_list(tmp_path: Path) -> None:
@@ -492,7 +492,7 @@ def test_the_service_answers_questions_by_group_and_about_a_distribution(survey:
     batch = batch_of(records, n) if survey.most_messages > 1 else b"".join(records)
     result = analyze(batch, task, ANALYZER)
     values = survey.domain.clean(people).values
-    truth = survey.read_exactly(survey.true_answer(survey.truth(values)))
+    truth = survey.reading.exactly(survey.true_answer(survey.truth(values)))
     off = np.abs((result.estimate.value - truth) / result.estimate.standard_error)
-    assert result.names == survey.read(survey.estimate(result.counts)).names
+    assert result.names == survey.reading.of(survey.estimate(result.counts)).names
     assert np.nanmax(off) < 5

@@ -131,7 +131,7 @@ def test_who_shares_a_point_is_said() -> None:
     )
     randomizer = DesignResponse.private(AffineSpace(prime=97), gamma=0.3)
     protocol = TextFrequencies(randomizer=randomizer, texts=domain).about([first, "another", second])
-    (note,) = protocol.notes()
+    (note,) = protocol.reading.notes()
     assert note.startswith("2 of the 3 candidates share a point with another one")
     assert repr(first) in note
     assert "another'" not in note

@@ -235,7 +235,7 @@ def test_a_simulation_says_what_its_runs_show_however_they_are_batched(
     while len(runs) < 100:
         entries = protocol.simulate(held, generator, min(batch, 100 - len(runs)))
         runs += [
-            protocol.read(Estimate(value=row, standard_error=protocol.standard_error(row, 3000), n=3000))
+            protocol.reading.of(Estimate(value=row, standard_error=protocol.standard_error(row, 3000), n=3000))
             for row in entries
         ]
     truth = np.array([(900 * 2.7 + 1500 * 5.1) / 2400, 3.3, 4.9])
@@ -248,7 +248,7 @@ def test_a_simulation_says_what_its_runs_show_however_they_are_batched(
     assert found.refused == pytest.approx(1 - there.mean())
     inside = [(low <= truth) & (truth <= high) for low, high in (one.interval(0.95) for one in runs)]
     assert found.coverage == pytest.approx(np.sum(inside) / there.sum())
-    assert found.expected_rmse == pytest.approx(math.sqrt(protocol.read_error(held).sum()))
+    assert found.expected_rmse == pytest.approx(math.sqrt(protocol.reading.error(held).sum()))
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def plan_over_time(
         rest = {name: value for name, value in given.items() if name not in _REST}
         beside = choices(found, question, **rest)
     if not as_json:
-        print_lines(f"\n{_costs(costs)}\n\n{_table(beside, total, found.protocol.averages)}")
+        print_lines(f"\n{_costs(costs)}\n\n{_table(beside, total, found.protocol.reading.averages)}")
     if plot is not None:
         from shuffledp.figures.over_time import draw_rounds
 

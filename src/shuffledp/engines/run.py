@@ -275,13 +275,13 @@ def result_of(
         guarantee, realised = plan.guarantee, plan.epsilon_at(honest)
     notes += exact
     estimate = plan.protocol.estimate(found.counts, guarantee=guarantee)
-    answered = plan.protocol.answered(estimate)
-    truth = None if found.truth is None else answered.read_exactly(answered.true_answer(found.truth))
+    reading = plan.protocol.reading
+    truth = None if found.truth is None else reading.exactly_for(estimate, found.truth)
     if truth is not None:
         notes.append("The truth is not private: do not publish it.")
-    notes += plan.protocol.notes()
+    notes += reading.notes()
     return Result(
-        plan=plan, counts=found.counts, estimate=answered.read(estimate), also=answered.also(estimate), guarantee=guarantee,
+        plan=plan, counts=found.counts, estimate=reading.of(estimate), also=reading.beside(estimate), guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
         rows_per_person=rows, unit=unit_of_rows(rows, checked=checked), received=found.rows,
         rejected=dict(found.rejected),

@@ -56,14 +56,14 @@ def _error(protocol: Deployable, n: int) -> float:
     if isinstance(protocol, GroupedSummation):
         share = 1 / protocol.groups
         return math.sqrt(protocol.group_variance(share, n)) / (
-            _span(protocol) * (1 if protocol.averages else share * n)
+            _span(protocol) * (1 if protocol.reading.averages else share * n)
         )
     if isinstance(protocol, Distribution):
         return protocol.rank_error(n)
     if isinstance(protocol, Survey):
         errors = zip(protocol.questions, protocol.errors(n), strict=True)
         return math.sqrt(max(question.share_error(squared, n) for question, squared in errors))
-    return protocol.rmse(n) / (_span(protocol) * (1 if protocol.averages else n))
+    return protocol.rmse(n) / (_span(protocol) * (1 if protocol.reading.averages else n))
 
 
 def _span(protocol: Deployable) -> float:

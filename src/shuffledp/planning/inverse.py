@@ -44,7 +44,7 @@ def users_needed(
 
     def error(plan: Plan) -> float:
         cost = math.sqrt(asked.at(n=plan.min_batch).cost(plan.protocol))
-        return cost if plan.protocol.averages else cost / plan.min_batch
+        return cost if plan.protocol.reading.averages else cost / plan.min_batch
 
     def enough(n: int) -> bool:
         plan = at(n)

@@ -71,7 +71,7 @@ class Plan:
     @property
     def rmse_share(self) -> float:
         """The root mean squared error of the answer divided by the number of users."""
-        return self.rmse if self.protocol.averages else self.rmse / self.min_batch
+        return self.rmse if self.protocol.reading.averages else self.rmse / self.min_batch
 
     @property
     def paper_error(self) -> float | None:

@@ -1,7 +1,7 @@
 """What people read off the estimated distribution of a number: quantiles, ranges, a curve that never falls."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from shuffledp.protocols.distribution import Distribution
 
 Reals = NDArray[np.float64]
+
+
+QUARTILES: Final = (0.25, 0.5, 0.75)
+"""Which are read off a distribution if nothing else is asked for, and whose errors are forecast."""
 
 
 class Quantile(NamedTuple):
@@ -32,6 +36,7 @@ class Curve(Ranking):
 
     protocol: "Distribution"
     counts: Estimate
+    usual_quantiles: ClassVar[tuple[float, ...]] = QUARTILES
 
     @property
     def law(self) -> None:

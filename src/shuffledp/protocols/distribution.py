@@ -17,16 +17,15 @@ from shuffledp.core.randomizer import Thresholded
 from shuffledp.core.words import WordSource
 from shuffledp.domains.intervals import Intervals
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.curve import Curve
+from shuffledp.protocols.curve import QUARTILES, Curve
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
 
-QUARTILES: Final = (0.25, 0.5, 0.75)
-"""What is read off a distribution if nothing else is asked for, and what is forecast."""
 _CONFIDENCE: Final = 0.95
 
 
@@ -92,11 +91,6 @@ class Distribution(OneMessage):
         """One per inner edge."""
         return tuple(f"below {edge}" for edge in self.grid.edge_names[1:-1])
 
-    @property
-    def quantiles(self) -> tuple[float, ...]:
-        """The quartiles."""
-        return QUARTILES
-
     def sentence(self) -> str:
         """Draw a level, respond."""
         sizes = _listed(f"{size:,}" for size in self.tree.sizes)
@@ -136,9 +130,10 @@ class Distribution(OneMessage):
         """Unless there is one level."""
         return self.tree.levels > 1
 
-    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Curve:  # noqa: ARG002
-        """Quantiles, ranges, a curve that never falls."""
-        return Curve(self, estimate)
+    @property
+    def reading(self) -> "DistributionReading":
+        """The curve."""
+        return DistributionReading(self)
 
     def range_variances(self, first: int, last: int) -> Reals:
         """What a user in each interval of the grid adds to the variance of the count in first ... last, both included.
@@ -330,6 +325,16 @@ class Distribution(OneMessage):
         noise = tree.around([np.full(size, g / (4 * size * w * (1 - g) ** 2)) for w, g, size in law], 1)
         tilt = tree.around([np.full(size, g / (2 * size * (1 - g))) for _, g, size in law], -1)
         return each, most, noise, tilt
+
+
+class DistributionReading(Reading[Distribution]):
+    """Users below each edge, quantiles and ranges."""
+
+    __slots__ = ()
+
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Curve:  # noqa: ARG002
+        """Quantiles, ranges, a curve that never falls."""
+        return Curve(self.protocol, estimate)
 
 
 def _listed(texts: Iterable[str]) -> str:

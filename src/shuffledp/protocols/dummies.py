@@ -22,6 +22,7 @@ from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting, by_share
 from shuffledp.protocols.deployable import Deployable
+from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import AmongDummies, Ranked, Ranking
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
@@ -137,22 +138,12 @@ class DummyCounts(Counting, Deployable):
             return np.stack([self.debias(row, n) for row in counts])
         often = counts[:-1]
         totals = self.randomizer.structure.totals(often)[: self.listed.size]
-        return self._unbiased(totals, n, np.asarray(often.sum() - n))
+        return self.unbiased(totals, n, np.asarray(often.sum() - n))
 
-    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:
-        """Shares and the most frequent values.
-
-        Of a value that nobody holds, each of the n true messages is one with probability p0 and each of the D dummies with s:
-        at most as often as all n + D would be with the larger of both; if p0 is 0, the dummies alone.
-        """
-        if counts is None:
-            return Ranked(estimate)
-        p0, s = self._chances()
-        n, dummies = estimate.n, int(counts.values[:-1].sum()) - estimate.n
-        return AmongDummies(
-            estimate, messages=dummies + (n if p0 else 0), chance=max(p0, s),
-            unbiased=lambda total: float(self._unbiased(np.array(total), n, np.array(dummies))),
-        )  # fmt: skip
+    @property
+    def reading(self) -> "DummiesReading":
+        """The counts."""
+        return DummiesReading(self)
 
     # How far off that is
 
@@ -166,13 +157,13 @@ class DummyCounts(Counting, Deployable):
 
     def variance(self, users: Reals, n: int) -> Reals:
         """The exact variance of each value's estimate when that many of the n users hold it."""
-        p0, s = self._chances()
+        p0, s = self.chances()
         noise = n * self.randomizer.dummies * s * (1 - s)
         return np.asarray(((n - users) * p0 * (1 - p0) + noise) / (1 - p0) ** 2)
 
     def mean_squared_error(self, n: int) -> float:
         """Summed over all values: the same for every dataset of n users."""
-        p0, s = self._chances()
+        p0, s = self.chances()
         size = self.listed.size
         noise = n * self.randomizer.dummies * s * (1 - s)
         return ((size - 1) * n * p0 * (1 - p0) + size * noise) / (1 - p0) ** 2
@@ -183,11 +174,11 @@ class DummyCounts(Counting, Deployable):
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """A liar may send the most messages, all of which belong to a value."""
-        return self.most_messages / (1 - self._chances()[0])
+        return self.most_messages / (1 - self.chances()[0])
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """Exact in law for values with messages of their own; else each count is (not their dependence through shared ones)."""
-        p0, s = self._chances()
+        p0, s = self.chances()
         held, n = np.tile(self.held(population), (runs, 1)), population.n
         dummies = generator.poisson(n * self.randomizer.dummies, (runs, 1))
         if p0 == 0:
@@ -195,7 +186,7 @@ class DummyCounts(Counting, Deployable):
             found = generator.multinomial(dummies[:, 0], np.full(messages, 1 / messages))[:, : self.listed.size]
         else:
             found = generator.binomial(dummies, s, held.shape)
-        return self._unbiased(held + generator.binomial(n - held, p0) + found, n, dummies)
+        return self.unbiased(held + generator.binomial(n - held, p0) + found, n, dummies)
 
     # As data
 
@@ -223,10 +214,33 @@ class DummyCounts(Counting, Deployable):
     def _counts(self, often: NDArray[np.int64], users: int) -> Counts:
         return Counts(np.append(often, np.int64(users)))
 
-    def _unbiased(self, totals: NDArray[np.int64], n: int, dummies: NDArray[np.int64]) -> Reals:
-        p0, s = self._chances()
+    def unbiased(self, totals: NDArray[np.int64], n: int, dummies: NDArray[np.int64]) -> Reals:
+        """How many of n users hold each value, by the messages that belong to it and the number of dummies."""
+        p0, s = self.chances()
         return np.asarray((totals - n * p0 - dummies * s) / (1 - p0))
 
-    def _chances(self) -> tuple[float, float]:
+    def chances(self) -> tuple[float, float]:
+        """That a message of another value, and that a dummy, belongs to a value: p0 and s."""
         structure = self.randomizer.structure
         return structure.shared / structure.choices, float(structure.share)
+
+
+class DummiesReading(Reading[DummyCounts]):
+    """Counts, shares and the most frequent values."""
+
+    __slots__ = ()
+
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:
+        """With counts, a threshold too.
+
+        Of a value that nobody holds, each of the n true messages is one with probability p0 and each of the D dummies with s:
+        at most as often as all n + D would be with the larger of both; if p0 is 0, the dummies alone.
+        """
+        if counts is None:
+            return Ranked(estimate)
+        p0, s = self.protocol.chances()
+        n, dummies = estimate.n, int(counts.values[:-1].sum()) - estimate.n
+        return AmongDummies(
+            estimate, messages=dummies + (n if p0 else 0), chance=max(p0, s),
+            unbiased=lambda total: float(self.protocol.unbiased(np.array(total), n, np.array(dummies))),
+        )  # fmt: skip

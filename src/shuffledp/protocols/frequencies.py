@@ -16,6 +16,7 @@ from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.membership import Membership
+from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Ranked, Ranking
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structure import Geometry
@@ -88,9 +89,10 @@ class Frequencies(CountedResponse):
         held, n = np.tile(self.held(population), (runs, 1)), population.n
         return self.law.unbiased(self.law.drawn(held, n, generator), n)
 
-    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:  # noqa: ARG002
-        """Shares and the most frequent values."""
-        return Ranked(estimate, self.law)
+    @property
+    def reading(self) -> "FrequenciesReading":
+        """The counts."""
+        return FrequenciesReading(self)
 
     @classmethod
     def from_document(cls, document: object) -> Self:
@@ -110,3 +112,13 @@ class Frequencies(CountedResponse):
                 randomizer=DesignResponse.private(AffineSpace(prime=2, dimension=3), gamma=0.3), listed=WholeNumbers(7)
             ),
         ]
+
+
+class FrequenciesReading(Reading[Frequencies]):
+    """Counts, shares and the most frequent values."""
+
+    __slots__ = ()
+
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:  # noqa: ARG002
+        """By the law of messages to values."""
+        return Ranked(estimate, self.protocol.law)

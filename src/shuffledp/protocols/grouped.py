@@ -21,6 +21,7 @@ from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
+from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.rounding import to_grid
 from shuffledp.protocols.summing import MEASURES, Total
 from shuffledp.randomizers.response import RandomizedResponse
@@ -106,16 +107,6 @@ class GroupedSummation(OneMessage):
         return (
             f"{MEASURES[self.total]} by {' and '.join(self.domain.beside)}, each from {range_.low:g} to {range_.high:g}"
         )
-
-    @property
-    def averages(self) -> bool:
-        """A mean and a query do."""
-        return self.total != "sum"
-
-    @property
-    def entries_average(self) -> bool:
-        """They count users."""
-        return False
 
     @property
     def asks(self) -> bool:
@@ -232,62 +223,10 @@ class GroupedSummation(OneMessage):
 
     # What is read off them
 
-    def read(self, estimate: Estimate) -> Estimate:
-        """The mean of each group, or no number where it has too few users; or its sum."""
-        names, range_ = self.domain.group_names, self.domain.value
-        users, sums, _ = self.sums(estimate.value)
-        variances = self.variances(estimate.value, estimate.n)
-        if self.averages:
-            return Ratios.between(
-                estimate, top=sums, bottom=users, variances=variances, names=names, start=range_.low, span=range_.span
-            )
-        above, across, below = variances
-        variance = range_.low**2 * below + 2 * range_.low * range_.span * across + range_.span**2 * above
-        return Estimate(
-            value=range_.low * users + range_.span * sums, standard_error=np.sqrt(np.maximum(variance, 0.0)), n=estimate.n,
-            guarantee=estimate.guarantee, names=names,
-        )  # fmt: skip
-
-    def read_exactly(self, answer: Reals) -> Reals:
-        """Of the exact answer; NaN for a group without users."""
-        (users, sums, _), range_ = self.sums(answer), self.domain.value
-        if not self.averages:
-            return range_.low * users + range_.span * sums
-        return np.where(users > 0, range_.low + range_.span * sums / np.where(users > 0, users, 1.0), np.nan)
-
-    def read_error(self, population: Population) -> Reals:
-        """The squared error of each mean to first order, of each sum exactly; NaN for a group without users."""
-        moments, span = self.moments_of(population), self.domain.value.span
-        if not self.averages:
-            sums = (self.domain.value.low, span)
-            return self.covariance(sums, sums, moments, population.n)
-        held = moments.users > 0
-        users = np.where(held, moments.users, 1.0)
-        weights = (-moments.sum / users, 1.0)
-        variance = self.covariance(weights, weights, moments, population.n)
-        return np.where(held, span**2 * variance / users**2, np.nan)
-
-    def read_shift(self, estimate: Estimate, *, times: int = 1) -> float:
-        """Of a mean: messages more or less among the fewest users that a group with a number has."""
-        most, span = times * self.max_shift(estimate.n), self.domain.value.span
-        if not isinstance(estimate, Ratios):
-            return most * max(abs(self.domain.value.low), abs(self.domain.value.high), span)
-        sure = ~np.isnan(estimate.value)
-        left = estimate.bottom[sure] - most
-        if not sure.any() or left.min() <= 0:
-            return span
-        off = np.maximum(1.0, np.abs((estimate.value[sure] - estimate.start) / span - 0.5) + 0.5)
-        return float((span * most * off / left).max())
-
-    def also(self, estimate: Estimate) -> dict[str, Estimate]:
-        """How many users each group has."""
-        users, _, _ = self.sums(estimate.value)
-        _, _, variance = self.variances(estimate.value, estimate.n)
-        names = self.domain.group_names
-        found = Estimate(
-            value=users, standard_error=np.sqrt(variance), n=estimate.n, guarantee=estimate.guarantee, names=names
-        )
-        return {"users": found}
+    @property
+    def reading(self) -> "GroupMeans":
+        """The mean or the sum of each group."""
+        return GroupMeans(self)
 
     def group_variance(self, share: float, n: int) -> float:
         """The largest variance of the mean of a group that a share of the n users are in, or of its sum.
@@ -295,7 +234,7 @@ class GroupedSummation(OneMessage):
         It is quadratic in the mean and symmetric about the middle of the range, so it is largest in the middle or at the ends.
         """
         users, low, span = np.array(share * n), self.domain.value.low, self.domain.value.span
-        if not self.averages:
+        if not self.reading.averages:
             ends = (self.at_worst(users, x * users, x * users) for x in (0.0, 1.0))
             weights = (low, span)
             return max(float(self.covariance(weights, weights, moments, n)) for moments in ends)
@@ -315,16 +254,16 @@ class GroupedSummation(OneMessage):
 
     def outlook(self, n: int) -> dict[str, float]:
         """How small a group may be."""
-        return {"smallest_group": self.smallest(n)} if self.averages else {}
+        return {"smallest_group": self.smallest(n)} if self.reading.averages else {}
 
     def expectations(self, n: int) -> tuple[str, ...]:
         """How far off the groups are, by how large they are."""
         lines = [
             f"standard error of the {self.total} of a group with {100 * share:g} % of the users: at most {at_most(error)}"
             for share, error in self.errors_by_share(n).items()
-            if share * n >= self.smallest(n) or not self.averages
+            if share * n >= self.smallest(n) or not self.reading.averages
         ]
-        if self.averages:
+        if self.reading.averages:
             lines.append(f"a group of fewer than about {self.smallest(n):,.0f} users gets no number")
         return tuple(lines)
 
@@ -422,3 +361,71 @@ class GroupedSummation(OneMessage):
                 domain=GroupedReals((carriers,), RealRange(0.0, 10.0)), total="sum",
             ),
         ]  # fmt: skip
+
+
+class GroupMeans(Reading[GroupedSummation]):
+    """The mean or the sum of each group, read off a histogram of pairs of a group and a point of a grid."""
+
+    __slots__ = ()
+
+    @property
+    def averages(self) -> bool:
+        """A mean and a query do."""
+        return self.protocol.total != "sum"
+
+    def of(self, estimate: Estimate) -> Estimate:
+        """The mean of each group, or no number where it has too few users; or its sum."""
+        names, range_ = self.protocol.domain.group_names, self.protocol.domain.value
+        users, sums, _ = self.protocol.sums(estimate.value)
+        variances = self.protocol.variances(estimate.value, estimate.n)
+        if self.averages:
+            return Ratios.between(
+                estimate, top=sums, bottom=users, variances=variances, names=names, start=range_.low, span=range_.span
+            )
+        above, across, below = variances
+        variance = range_.low**2 * below + 2 * range_.low * range_.span * across + range_.span**2 * above
+        return Estimate(
+            value=range_.low * users + range_.span * sums, standard_error=np.sqrt(np.maximum(variance, 0.0)), n=estimate.n,
+            guarantee=estimate.guarantee, names=names,
+        )  # fmt: skip
+
+    def exactly(self, entries: Reals) -> Reals:
+        """Of the exact answer; NaN for a group without users."""
+        (users, sums, _), range_ = self.protocol.sums(entries), self.protocol.domain.value
+        if not self.averages:
+            return range_.low * users + range_.span * sums
+        return np.where(users > 0, range_.low + range_.span * sums / np.where(users > 0, users, 1.0), np.nan)
+
+    def error(self, population: Population) -> Reals:
+        """The squared error of each mean to first order, of each sum exactly; NaN for a group without users."""
+        moments, span = self.protocol.moments_of(population), self.protocol.domain.value.span
+        if not self.averages:
+            sums = (self.protocol.domain.value.low, span)
+            return self.protocol.covariance(sums, sums, moments, population.n)
+        held = moments.users > 0
+        users = np.where(held, moments.users, 1.0)
+        weights = (-moments.sum / users, 1.0)
+        variance = self.protocol.covariance(weights, weights, moments, population.n)
+        return np.where(held, span**2 * variance / users**2, np.nan)
+
+    def shift(self, answer: Estimate, *, times: int = 1) -> float:
+        """Of a mean: messages more or less among the fewest users that a group with a number has."""
+        most, span = times * self.protocol.max_shift(answer.n), self.protocol.domain.value.span
+        if not isinstance(answer, Ratios):
+            return most * max(abs(self.protocol.domain.value.low), abs(self.protocol.domain.value.high), span)
+        sure = ~np.isnan(answer.value)
+        left = answer.bottom[sure] - most
+        if not sure.any() or left.min() <= 0:
+            return span
+        off = np.maximum(1.0, np.abs((answer.value[sure] - answer.start) / span - 0.5) + 0.5)
+        return float((span * most * off / left).max())
+
+    def beside(self, estimate: Estimate) -> dict[str, Estimate]:
+        """How many users each group has."""
+        users, _, _ = self.protocol.sums(estimate.value)
+        _, _, variance = self.protocol.variances(estimate.value, estimate.n)
+        names = self.protocol.domain.group_names
+        found = Estimate(
+            value=users, standard_error=np.sqrt(variance), n=estimate.n, guarantee=estimate.guarantee, names=names
+        )
+        return {"users": found}

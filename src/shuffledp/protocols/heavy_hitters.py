@@ -25,6 +25,7 @@ from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.prefixes import TABLES, Points, Prefixes
 from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.reach import SURELY, Reach
+from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Ranking, Selected
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.mixture import Mixture
@@ -136,10 +137,6 @@ class HeavyHitters(OneMessage):
                 )
         return replace(self, candidates=tuple(candidates))
 
-    def answered(self, estimate: Estimate) -> Self:
-        """About what was found."""
-        return replace(self, candidates=estimate.names)
-
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
         """A point for each part."""
         if values.dtype.kind != "S":
@@ -173,9 +170,10 @@ class HeavyHitters(OneMessage):
         """By plugging the estimates, clipped to what is possible, into the variance."""
         return np.sqrt(self.law.variance(np.clip(value, 0, n), n))
 
-    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:  # noqa: ARG002
-        """Shares and the most frequent ones; what was found has its own threshold."""
-        return Selected(estimate)
+    @property
+    def reading(self) -> "HeavyHittersReading":
+        """The counts."""
+        return HeavyHittersReading(self)
 
     # How far off they are
 
@@ -336,6 +334,20 @@ class HeavyHitters(OneMessage):
         one = single - TABLES * both
         (own, other), n = self.law, population.n
         return [(both, own), (one, (own + other) / TABLES), (n - both - one, other)]
+
+
+class HeavyHittersReading(Reading[HeavyHitters]):
+    """Counts of the texts that were found, or that are asked about."""
+
+    __slots__ = ()
+
+    def exactly_for(self, estimate: Estimate, truth: NDArray[Any]) -> Reals:
+        """Of the texts that were found."""
+        return replace(self.protocol, candidates=estimate.names).true_answer(truth)
+
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:  # noqa: ARG002
+        """Shares and the most frequent ones; what was found has its own threshold."""
+        return Selected(estimate)
 
 
 def _paired(points: list[Points], size: int) -> Points:

@@ -21,6 +21,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.margins import margins
 from shuffledp.protocols.membership import Membership
+from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Statistics
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
@@ -90,13 +91,10 @@ class Histogram(CountedResponse):
         q1, q0, scale = self._chances()
         return n * (q1 * (1 - q1) + (self.size - 1) * q0 * (1 - q0)) / scale
 
-    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Statistics:  # noqa: ARG002
-        """Frequencies, ranges, quantiles, ..."""
-        return Statistics(self, estimate)
-
-    def also(self, estimate: Estimate) -> dict[str, Estimate]:
-        """Of a table: its margins, and the shares within groups."""
-        return margins(self.listed, self.statistics(estimate)) if isinstance(self.listed, CrossTable) else {}
+    @property
+    def reading(self) -> "HistogramReading":
+        """The counts, and what they add up to."""
+        return HistogramReading(self)
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """1 / (1 - gamma): one message more or less."""
@@ -137,3 +135,18 @@ class Histogram(CountedResponse):
     def _chances(self) -> tuple[float, float, float]:
         g = self.gamma
         return 1 - g + g / self.size, g / self.size, (1 - g) ** 2
+
+
+class HistogramReading(Reading[Histogram]):
+    """Counts, frequencies, ranges, quantiles, ...; of a table its margins, and the shares within groups."""
+
+    __slots__ = ()
+
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Statistics:  # noqa: ARG002
+        """All of them: the errors of several bins together are known."""
+        return Statistics(self.protocol, estimate)
+
+    def beside(self, estimate: Estimate) -> dict[str, Estimate]:
+        """Of a table."""
+        table = self.protocol.listed
+        return margins(table, self.statistics(estimate)) if isinstance(table, CrossTable) else {}

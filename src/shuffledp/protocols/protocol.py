@@ -8,7 +8,7 @@ which guarantee is claimed, which words are used for whom, how many reports are 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeGuard
+from typing import Any, ClassVar, Final, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,7 @@ from shuffledp.core.wording import spoken
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from shuffledp.protocols.statistics import Ranking
+from shuffledp.protocols.reading import Reading
 
 Reals = NDArray[np.float64]
 _BYTES_PER_COUNTER: Final = 32
@@ -69,19 +67,9 @@ class ShuffleProtocol(ABC):
         return {}
 
     @property
-    def quantiles(self) -> tuple[float, ...]:
-        """Which ones are read off the answer even if nobody asks for any."""
-        return ()
-
-    @property
     def averages(self) -> bool:
-        """Whether the answer is an average over users, not a total."""
+        """Whether entries of the estimate are averages over users, not totals."""
         return False
-
-    @property
-    def entries_average(self) -> bool:
-        """Whether the entries of the estimate do, of which the answer is read."""
-        return self.averages
 
     @property
     def asks(self) -> bool:
@@ -103,10 +91,6 @@ class ShuffleProtocol(ABC):
                 f"{spoken(self.question)} is about what the plan lists, not about candidates. Leave them out."
             )
         return self
-
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of its answer should know."""
-        return ()
 
     # What a user sends
 
@@ -192,35 +176,10 @@ class ShuffleProtocol(ABC):
             value=value, standard_error=self.standard_error(value, n), n=n, guarantee=guarantee, names=self.names
         )
 
-    def answered(self, estimate: Estimate) -> Self:  # noqa: ARG002
-        """The same protocol about the entries of an estimate: those it always has, unless it finds out which there are."""
-        return self
-
-    # What is read off that, if the answer is not the entries themselves
-
-    def read(self, estimate: Estimate) -> Estimate:
-        """What is answered: the estimate, or what its entries are parts of, e.g. the means of groups. Runs may be rows."""
-        return estimate
-
-    def read_exactly(self, answer: Reals) -> Reals:
-        """The same of the exact entries; NaN where there is nothing to answer."""
-        return answer
-
-    def read_error(self, population: Population) -> Reals:
-        """The expected squared error of each number that is read, for these very data; or all of it as one number."""
-        return np.array([self.expected_error(population)])
-
-    def read_shift(self, estimate: Estimate, *, times: int = 1) -> float:
-        """By how much a number that is read moves at most if one user, or so many, send anything instead."""
-        return times * self.max_shift(estimate.n)
-
-    def also(self, estimate: Estimate) -> dict[str, Estimate]:  # noqa: ARG002
-        """What else every answer says, by name: e.g. how large the groups are."""
-        return {}
-
-    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> "Ranking | None":  # noqa: ARG002
-        """What else can be read off an estimate, and the counts that it is of, if anything."""
-        return None
+    @property
+    def reading(self) -> Reading[Any]:
+        """What is answered: the entries, unless it is read off them, e.g. the means of groups off counts."""
+        return Reading(self)
 
     # How far off that is
 

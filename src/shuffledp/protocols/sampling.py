@@ -27,6 +27,6 @@ def sampled_error(protocol: ShuffleProtocol, asked: int, n: int) -> float | None
     if not (protocol.sampled and protocol.names):
         return None
     worst = protocol.worst_sampled(n, 1 - asked / n)
-    scale = 1 if protocol.entries_average else n
+    scale = 1 if protocol.averages else n
     noise = n / asked * protocol.expected_error(worst)
     return noise + scale**2 * (1 / asked - 1 / n) * spread(protocol, worst)

@@ -21,6 +21,7 @@ from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.one_message import OneMessage, encoded
 from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.references import cite
 
@@ -53,11 +54,7 @@ class Asked:
         """
         entries = len(self.protocol.names)
         together = entries <= MANY and isinstance(self.protocol, Counting)
-        return (
-            squared
-            / (self.scale * (1 if self.protocol.entries_average else n)) ** 2
-            / (1 if together else max(1, entries))
-        )
+        return squared / (self.scale * (1 if self.protocol.averages else n)) ** 2 / (1 if together else max(1, entries))
 
 
 class Survey(Deployable):
@@ -147,16 +144,17 @@ class Survey(Deployable):
             )
         )
 
-    def notes(self) -> tuple[str, ...]:
-        """Of each question."""
-        return tuple(f"{one.name}: {note}" for one in self.questions for note in one.protocol.notes())
-
     @property
     def decoding_memory(self) -> int:
         """Questions are decoded one after the other."""
         return max(one.protocol.decoding_memory for one in self.questions)
 
     # What is read off that
+
+    @property
+    def reading(self) -> "SurveyReading":
+        """What each question reads."""
+        return SurveyReading(self)
 
     def answers_of(self, value: Reals) -> list[Reals]:
         """The entries of each question."""
@@ -174,25 +172,6 @@ class Survey(Deployable):
             )
             for one, value, error in columns
         ]
-
-    def read(self, estimate: Estimate) -> Estimate:
-        """What each question reads."""
-        found = zip(self.questions, self.estimates_of(estimate), strict=True)
-        parts = [one.protocol.read(part) for one, part in found]
-        return SideBySide.of(parts, [f"{one.name}: " for one in self.questions])
-
-    def read_exactly(self, answer: Reals) -> Reals:
-        """The same of the exact entries."""
-        parts = zip(self.questions, self.answers_of(answer), strict=True)
-        return np.concatenate([one.protocol.read_exactly(part) for one, part in parts], axis=-1)
-
-    def also(self, estimate: Estimate) -> dict[str, Estimate]:
-        """What each question says besides."""
-        return {
-            f"{one.name}: {name}": also
-            for one, part in zip(self.questions, self.estimates_of(estimate), strict=True)
-            for name, also in one.protocol.also(part).items()
-        }
 
     @property
     def errors_are_bounds(self) -> bool:
@@ -307,13 +286,69 @@ class Survey(Deployable):
         """About these questions."""
 
 
+class SurveyReading(Reading[Survey]):
+    """What each question reads of its own entries."""
+
+    __slots__ = ()
+
+    def of(self, estimate: Estimate) -> Estimate:
+        """Side by side."""
+        survey = self.protocol
+        parts = zip(survey.questions, survey.estimates_of(estimate), strict=True)
+        answers = [one.protocol.reading.of(part) for one, part in parts]
+        return SideBySide.of(answers, [f"{one.name}: " for one in survey.questions])
+
+    def exactly(self, entries: Reals) -> Reals:
+        """Side by side."""
+        parts = zip(self.protocol.questions, self.protocol.answers_of(entries), strict=True)
+        return np.concatenate([one.protocol.reading.exactly(part) for one, part in parts], axis=-1)
+
+    def beside(self, estimate: Estimate) -> dict[str, Estimate]:
+        """What each question says besides."""
+        parts = zip(self.protocol.questions, self.protocol.estimates_of(estimate), strict=True)
+        return {
+            f"{one.name}: {name}": beside
+            for one, part in parts
+            for name, beside in one.protocol.reading.beside(part).items()
+        }
+
+    def notes(self) -> tuple[str, ...]:
+        """Of each question."""
+        return tuple(f"{one.name}: {note}" for one in self.protocol.questions for note in one.protocol.reading.notes())
+
+
+class WholeSurveyReading(SurveyReading):
+    """The same where everybody is asked every question, so that the error of each is its own."""
+
+    __slots__ = ()
+
+    def error(self, population: Population) -> Reals:
+        """The expected squared error of what each question reads; groups of nobody apart."""
+        parts = zip(self.protocol.questions, self.protocol.parts_of(population), strict=True)
+        return np.array([float(np.nansum(one.protocol.reading.error(part))) for one, part in parts])
+
+    def shift(self, answer: Estimate, *, times: int = 1) -> float:
+        """A liar may use all of its messages for any one question."""
+        times *= self.protocol.most_messages
+        if not isinstance(answer, SideBySide):
+            return times * max(one.protocol.max_shift(answer.n) for one in self.protocol.questions)
+        parts = zip(self.protocol.questions, answer.parts, strict=True)
+        return max(one.protocol.reading.shift(part, times=times) for one, part in parts)
+
+
+def own_errors(survey: Survey, value: Reals, n: int) -> Reals:
+    """The standard errors that the questions' protocols state for n people."""
+    parts = zip(survey.questions, survey.answers_of(value), strict=True)
+    return np.concatenate([one.protocol.standard_error(part, n) for one, part in parts], axis=-1)
+
+
 def as_if_all(protocol: OneMessage, counts: NDArray[np.int64], n: int) -> Reals:
     """The answer of those whose messages are counted, as if they were a random sample of n people; 0 if there is none."""
     asked = counts.sum(axis=-1)
     answer = np.zeros((*asked.shape, len(protocol.names)))
     for m in np.unique(asked[asked > 0]).tolist():
         here = asked == m
-        answer[here] = protocol.debias(counts[here], m) * (1 if protocol.entries_average else n / m)
+        answer[here] = protocol.debias(counts[here], m) * (1 if protocol.averages else n / m)
     return answer
 
 

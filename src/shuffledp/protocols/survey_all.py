@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
-from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import EncodingWords, WordSource
@@ -16,7 +15,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.protocol import Reals
-from shuffledp.protocols.survey import Asked, Survey, as_if_all, offsets_of
+from shuffledp.protocols.survey import Asked, Survey, WholeSurveyReading, as_if_all, offsets_of, own_errors
 from shuffledp.protocols.survey_one import OneOfAll
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.together import Together
@@ -105,6 +104,11 @@ class AllOfThem(Survey):
         """The last counter."""
         return int(counts[-1])
 
+    @property
+    def reading(self) -> WholeSurveyReading:
+        """What each question reads."""
+        return WholeSurveyReading(self)
+
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """Of each question by itself."""
         offsets = offsets_of(self)
@@ -134,14 +138,6 @@ class AllOfThem(Survey):
         """A liar may answer one question as often as there are questions."""
         return len(self.questions) * max(one.protocol.max_shift(n) for one in self.questions)
 
-    def read_shift(self, estimate: Estimate, *, times: int = 1) -> float:
-        """Likewise."""
-        return shift_read(self, estimate, times=times * len(self.questions))
-
-    def read_error(self, population: Population) -> Reals:
-        """Of each question."""
-        return errors_read(self, population)
-
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """Of each question by itself: their coins are independent."""
         parts = zip(self.questions, self.parts_of(population), strict=True)
@@ -162,23 +158,3 @@ class AllOfThem(Survey):
 
     def _counts(self, often: NDArray[np.int64], users: int) -> Counts:
         return Counts(np.append(often, np.int64(users)))
-
-
-def own_errors(survey: Survey, value: Reals, n: int) -> Reals:
-    """The standard errors that the questions' protocols state for n people."""
-    parts = zip(survey.questions, survey.answers_of(value), strict=True)
-    return np.concatenate([one.protocol.standard_error(part, n) for one, part in parts], axis=-1)
-
-
-def shift_read(survey: Survey, estimate: Estimate, *, times: int) -> float:
-    """By how much a number of any question moves at most if so many messages are anything."""
-    if not isinstance(estimate, SideBySide):
-        return times * max(one.protocol.max_shift(estimate.n) for one in survey.questions)
-    parts = zip(survey.questions, estimate.parts, strict=True)
-    return max(one.protocol.read_shift(part, times=times) for one, part in parts)
-
-
-def errors_read(survey: Survey, population: Population) -> Reals:
-    """The expected squared error of what each question reads, if it is asked of everybody; groups of nobody apart."""
-    parts = zip(survey.questions, survey.parts_of(population), strict=True)
-    return np.array([float(np.nansum(one.protocol.read_error(part))) for one, part in parts])

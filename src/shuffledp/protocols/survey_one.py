@@ -21,7 +21,7 @@ from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.sampling import spread
 from shuffledp.protocols.summation import Summation
-from shuffledp.protocols.survey import Asked, Survey, as_if_all, offsets_of
+from shuffledp.protocols.survey import Asked, Survey, SurveyReading, as_if_all, offsets_of
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 
@@ -88,9 +88,10 @@ class OneOfAll(Survey, OneMessage):
         """How often a question is drawn."""
         return self.questions[t].weight / sum(one.weight for one in self.questions)
 
-    def also(self, estimate: Estimate) -> dict[str, Estimate]:  # noqa: ARG002
-        """Nothing: what questions say besides is about all people, not about a sample."""
-        return {}
+    @property
+    def reading(self) -> "SampledSurveyReading":
+        """What each question reads."""
+        return SampledSurveyReading(self)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """Those of the people asked, as if they were all; 0 where nobody was."""
@@ -107,7 +108,7 @@ class OneOfAll(Survey, OneMessage):
         """Of the randomizers, and of the sample at the most variance that people with such an answer can have."""
         found = []
         for t, (one, mine) in enumerate(zip(self.questions, self.answers_of(value), strict=True)):
-            sampling, scale = self._sampling(t, n), 1 if one.protocol.entries_average else n
+            sampling, scale = self._sampling(t, n), 1 if one.protocol.averages else n
             noise = sampling.inverse * n * one.protocol.standard_error(mine, n) ** 2
             sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * one.protocol.most_spread(mine, n)
             found.append(np.sqrt(noise + sample))
@@ -119,7 +120,7 @@ class OneOfAll(Survey, OneMessage):
 
     def _error(self, t: int, part: Population, n: int) -> float:
         protocol, sampling = self.questions[t].protocol, self._sampling(t, n)
-        scale = 1 if protocol.entries_average else n
+        scale = 1 if protocol.averages else n
         off = float(np.square(protocol.bias(part)).sum())  # the same for any part of the people
         noise = sampling.inverse * n * (protocol.expected_error(part) - off) + (1 - sampling.nobody) * off
         sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * spread(protocol, part)
@@ -151,7 +152,7 @@ class OneOfAll(Survey, OneMessage):
         for t, one in enumerate(self.questions):
             expected = self.share(t) * n
             fewest = max(1, math.floor(expected - 8 * math.sqrt(expected)))
-            found.append(one.protocol.max_shift(fewest) * (1 if one.protocol.entries_average else n / fewest))
+            found.append(one.protocol.max_shift(fewest) * (1 if one.protocol.averages else n / fewest))
         return max(found)
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
@@ -179,7 +180,7 @@ class OneOfAll(Survey, OneMessage):
             answers = []
             for t, one in enumerate(self.questions):
                 asked, n = Population(values=parts[t].values, users=drawn[run, :, t]), int(drawn[run, :, t].sum())
-                scale = 1 if one.protocol.entries_average else population.n / max(1, n)
+                scale = 1 if one.protocol.averages else population.n / max(1, n)
                 nothing = np.zeros((1, len(one.protocol.names)))
                 answers.append(scale * one.protocol.simulate(asked, generator, 1) if n else nothing)
             found[run] = np.concatenate(answers, axis=1)[0]
@@ -211,6 +212,16 @@ class OneOfAll(Survey, OneMessage):
 
     def _sampling(self, t: int, n: int) -> Sampling:
         return _sampling(n, self.share(t))
+
+
+class SampledSurveyReading(SurveyReading):
+    """The same of the people who drew each question."""
+
+    __slots__ = ()
+
+    def beside(self, estimate: Estimate) -> dict[str, Estimate]:  # noqa: ARG002
+        """Nothing: what questions say besides is about all people, not about a sample."""
+        return {}
 
 
 def not_sampled(one: Asked) -> InvalidInput:

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.randomizer import Thresholded
 from shuffledp.core.words import WordSource
@@ -18,8 +17,7 @@ from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.summation import Summation
-from shuffledp.protocols.survey import Asked, Survey
-from shuffledp.protocols.survey_all import errors_read, own_errors, shift_read
+from shuffledp.protocols.survey import Asked, Survey, WholeSurveyReading, own_errors
 from shuffledp.randomizers.response import RandomizedResponse
 
 MOST_CELLS = 1 << 20
@@ -84,6 +82,11 @@ class JointTable(Survey, OneMessage):
             for cell in product(*each)
         ]
 
+    @property
+    def reading(self) -> WholeSurveyReading:
+        """What each question reads."""
+        return WholeSurveyReading(self)
+
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """Of each question by itself."""
         first = counts.ndim - 1
@@ -107,14 +110,6 @@ class JointTable(Survey, OneMessage):
     def max_shift(self, n: int) -> float:
         """Of any question."""
         return max(one.protocol.max_shift(n) for one in self.questions)
-
-    def read_shift(self, estimate: Estimate, *, times: int = 1) -> float:
-        """Of any question."""
-        return shift_read(self, estimate, times=times)
-
-    def read_error(self, population: Population) -> Reals:
-        """Of each question."""
-        return errors_read(self, population)
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """From the law of a person's message."""

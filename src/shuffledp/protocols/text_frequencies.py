@@ -19,6 +19,7 @@ from shuffledp.protocols.counting import by_share, lines_by_share
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Ranking, Selected
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
@@ -100,18 +101,6 @@ class TextFrequencies(OneMessage):
             )
         return self
 
-    def notes(self) -> tuple[str, ...]:
-        """Which of the candidates cannot be told apart."""
-        found = self.candidates.sharing(self.points)
-        if not found:
-            return ()
-        shown = ", ".join(repr(text) for text in found[:_SHOWN])
-        more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
-        return (
-            f"{len(found):,} of the {len(self.names):,} candidates share a point with another one, and each of their estimates "
-            f"counts the users of both: {shown}{more}.",
-        )
-
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
         """The points of hashes."""
         if values.dtype != np.uint64:
@@ -129,18 +118,16 @@ class TextFrequencies(OneMessage):
         """Of the candidates."""
         if counts.ndim > 1:
             return np.stack([self.debias(row, n) for row in counts])
-        return self.law.unbiased(self.randomizer.structure.totals_of(counts, self._places()), n)
+        return self.law.unbiased(self.randomizer.structure.totals_of(counts, self.places()), n)
 
     def standard_error(self, value: Reals, n: int) -> Reals:
         """By plugging the estimates, clipped to what is possible, into the variance."""
         return np.sqrt(self.law.variance(np.clip(value, 0, n), n))
 
-    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:
-        """Shares and the most frequent ones, beside what is at points that nobody asked about."""
-        if counts is None:
-            return Selected(estimate, self.law)
-        points = self.law.unbiased(self.randomizer.structure.totals(counts.values), estimate.n)
-        return Selected(estimate, self.law, elsewhere=np.sort(np.delete(points, np.unique(self._places()))))
+    @property
+    def reading(self) -> "TextsReading":
+        """The counts."""
+        return TextsReading(self)
 
     # How far off they are
 
@@ -192,7 +179,7 @@ class TextFrequencies(OneMessage):
 
     def _nobodys(self) -> np.uint64:
         """A hash that is at no candidate's point, if there is one."""
-        taken = set(self._places().tolist())
+        taken = set(self.places().tolist())
         return np.uint64(next((point for point in range(self.points) if point not in taken), 0))
 
     def expected_error(self, population: Population) -> float:
@@ -254,11 +241,39 @@ class TextFrequencies(OneMessage):
         randomizer = DesignResponse.private(AffineSpace(prime=5), gamma=0.9)
         return [cls(randomizer=randomizer, texts=Texts("5e" * 16)).about(["apple"])]
 
-    def _places(self) -> NDArray[np.int64]:
+    def places(self) -> NDArray[np.int64]:
         """The points of the candidates."""
         return (self.candidates.hashes % np.uint64(self.points)).astype(np.int64)
 
     def _beside(self, population: Population) -> NDArray[np.int64]:
         """How many users are on each candidate's point, whatever they hold."""
         points = (population.values % np.uint64(self.points)).astype(np.int64)
-        return users_at(self._places(), points, population.users)
+        return users_at(self.places(), points, population.users)
+
+
+class TextsReading(Reading[TextFrequencies]):
+    """Counts of the texts that are asked about."""
+
+    __slots__ = ()
+
+    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:
+        """Shares and the most frequent ones, beside what is at points that nobody asked about."""
+        if counts is None:
+            return Selected(estimate, self.protocol.law)
+        points = self.protocol.law.unbiased(self.protocol.randomizer.structure.totals(counts.values), estimate.n)
+        return Selected(
+            estimate, self.protocol.law, elsewhere=np.sort(np.delete(points, np.unique(self.protocol.places())))
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """Which of the candidates cannot be told apart."""
+        protocol = self.protocol
+        sharing = protocol.candidates.sharing(protocol.points)
+        if not sharing:
+            return ()
+        shown = ", ".join(repr(text) for text in sharing[:_SHOWN])
+        more = f" and {len(sharing) - _SHOWN:,} more" if len(sharing) > _SHOWN else ""
+        return (
+            f"{len(sharing):,} of the {len(protocol.names):,} candidates share a point with another one, and each of their "
+            f"estimates counts the users of both: {shown}{more}.",
+        )

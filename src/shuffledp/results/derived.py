@@ -35,7 +35,7 @@ def derived(
         project or frequencies or cdf or quantiles or top is not None or ranges or false_positives is not None
     )
     counts = None if false_positives is None else result.counts  # all of them are decoded for a threshold
-    statistics = result.plan.protocol.statistics(result.estimate, counts)
+    statistics = result.plan.protocol.reading.statistics(result.estimate, counts)
     if statistics is None:
         if wanted:
             raise InvalidInput(
@@ -59,7 +59,7 @@ def derived(
         cumulative = result.estimate if ordered is None else ordered.cumulative()
         found["cumulative"] = _entries(cumulative, confidence, simultaneous)
     if curve is not None:
-        shares = quantiles or result.plan.protocol.quantiles
+        shares = quantiles or curve.usual_quantiles
         found["quantiles"] = quantiles_of(curve, shares, result.truth, confidence, simultaneous)
     elif quantiles and ordered is not None:
         found["quantiles"] = [

@@ -72,7 +72,7 @@ def rehearse(
         estimate = protocol.estimate(counts)
         if estimate.threshold is None:
             raise InvalidInput("whole runs show what is found, and this plan lists what it estimates. Leave them out.")
-        held = protocol.answered(estimate).true_answer(truth)
+        held = protocol.reading.exactly_for(estimate, truth)
         hits, false = hits + int((held >= least).sum()), false + int((held == 0).sum())
         stated += estimate.threshold.false_positives
         if progress is not None:

@@ -99,11 +99,12 @@ class Result(Reading):
     def about(self, candidates: Sequence[str]) -> Self:
         """What the same reports say about other texts. It costs no privacy: only the counts of messages are looked at."""
         plan = self.plan.about(candidates)
+        before, reading = self.plan.protocol.reading, plan.protocol.reading
         estimate = plan.protocol.estimate(self.counts, guarantee=self.guarantee)
-        before = self.plan.protocol.notes()
+        notes = (note for note in self.notes if note not in before.notes())
         return replace(
-            self, plan=plan, estimate=plan.protocol.read(estimate), also=plan.protocol.also(estimate), truth=None,
-            notes=(*(note for note in self.notes if note not in before), *plan.protocol.notes()),
+            self, plan=plan, estimate=reading.of(estimate), also=reading.beside(estimate), truth=None,
+            notes=(*notes, *reading.notes()),
         )  # fmt: skip
 
     @property
@@ -126,12 +127,12 @@ class Result(Reading):
     @property
     def statistics(self) -> Ranking | None:
         """What else can be read off the estimate at no cost in privacy: shares, quantiles, ranges; None if nothing."""
-        return self.plan.protocol.statistics(self.estimate)
+        return self.plan.protocol.reading.statistics(self.estimate)
 
     @property
     def max_shift(self) -> float:
         """By how much one false report moves an entry at most."""
-        return self.plan.protocol.read_shift(self.estimate)
+        return self.plan.protocol.reading.shift(self.estimate)
 
     @property
     def misfits(self) -> str | None:

@@ -73,14 +73,14 @@ def simulate(
 ) -> Simulation:
     """Run the plan on such users `trials` times: exact in law, in time that does not depend on the number of users."""
     protocol, n = plan.protocol, population.n
-    truth = protocol.read_exactly(protocol.expected(population))
+    truth = protocol.reading.exactly(protocol.expected(population))
     squared, inside, answered = np.zeros(len(truth)), 0, np.zeros(len(truth), dtype=np.int64)
     total = np.zeros(len(truth))
     batch = max(1, min(trials, _AT_ONCE // max(protocol.cells_per_run, len(population.values))))
     for start in range(0, trials, batch):
         runs = min(batch, trials - start)
         found = protocol.simulate(population, generator, runs)
-        said = protocol.read(Estimate(value=found, standard_error=protocol.standard_error(found, n), n=n))
+        said = protocol.reading.of(Estimate(value=found, standard_error=protocol.standard_error(found, n), n=n))
         low, high = said.interval(0.95)
         error = said.value - truth
         squared += np.nansum(np.square(error), axis=0)
@@ -90,7 +90,7 @@ def simulate(
         if progress is not None:
             progress(runs)
     often = np.maximum(answered, 1)
-    expected = protocol.read_error(population)
+    expected = protocol.reading.error(population)
     if len(expected) == len(answered):
         expected = expected[answered > 0]
     return Simulation(

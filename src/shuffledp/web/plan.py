@@ -227,8 +227,8 @@ def _margins(made: Plan, asked: Asked) -> list[Number]:
         asked.name, n=made.min_batch, epsilon=guarantee.epsilon, delta=guarantee.delta, options=asked.options
     )
     error = _NORMAL * math.sqrt(question.cost(made.protocol))
-    value = near(error) if made.protocol.averages else near(100 * error / made.min_batch, 6)
-    unit = "" if made.protocol.averages else " point" if value.number == "1" else " points"
+    value = near(error) if made.protocol.reading.averages else near(100 * error / made.min_batch, 6)
+    unit = "" if made.protocol.reading.averages else " point" if value.number == "1" else " points"
     return [
         Number(label="margin of error, 95 %", value=["± ", value, unit], note=f"1.96 times the {question.objective}")
     ]

@@ -14,8 +14,9 @@ from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import PlannedFamily, says_nothing, too_small
 from shuffledp.planning.options import HIGH, LOW, RESOLUTION, Option
 from shuffledp.planning.question import Given, Question
+from shuffledp.protocols.curve import QUARTILES
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.distribution import QUARTILES, Distribution
+from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse, ResponseBlanket

@@ -108,13 +108,13 @@ def result_of(opened: OpenedBatch, task: Task, *, digest: str, balance: Balance 
     if n < plan.guarantee.n:
         raise InvalidInput(_too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
     honest = min(n, plan.honest_of(opened.received - opened.before))
-    counts = plan.protocol.tallied(opened.counts.values, n)
+    counts, reading = plan.protocol.tallied(opened.counts.values, n), plan.protocol.reading
     estimate = plan.protocol.estimate(counts, guarantee=plan.guarantee)
     return Result(
-        plan=plan, counts=counts, estimate=plan.protocol.read(estimate), also=plan.protocol.also(estimate),
+        plan=plan, counts=counts, estimate=reading.of(estimate), also=reading.beside(estimate),
         guarantee=plan.guarantee, realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
         unit=CLIENT if task.hops == 1 else REPORT, received=opened.received, rejected=opened.rejected,
-        notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,)), *plan.protocol.notes()),
+        notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,)), *reading.notes()),
         provenance=Provenance(task=task.id, batch=digest, trust=task.trust, ledger=balance),
     )  # fmt: skip
 
