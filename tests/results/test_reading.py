@@ -162,6 +162,7 @@ def test_what_is_printed_is_what_the_command_line_shows(tmp_path: Path) -> None:
     assert verified == f"{tmp_path / 'plan.json'}: {verify(made)}\n"
     assert verify(tmp_path / "plan.json") == verify(str(tmp_path / "plan.json")) == verify(made)
     assert verify(tmp_path / "nowhere.json").verdict == "refused"
+    assert verify(made.certificate).reason == "this is a method, not what it returns. Call it: certificate()."
     assert verify(place, beside=[tmp_path / "plan.json"]).confirmed
 
 

@@ -165,6 +165,18 @@ def test_what_is_no_column_is_refused_unseen(histogram: Plan, data: Any, argumen
     assert raised.value.__context__ is None
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+@pytest.mark.parametrize(
+    ("column", "what"), [("colour", "none of the plan's bins"), ("far", r"outside \[0, 10\]"), ("gap", "missing")]
+)
+def test_a_row_that_does_not_fit_is_named(kind: Any, column: str, what: str, histogram: Plan, mean: Plan) -> None:
+    """From 1, as in a list or a file, in whatever part of the rows it is."""
+    colours = ["red"] * 2999
+    table = {"colour": [*colours, "mauve"], "far": [1.0] * 2999 + [99.0], "gap": [*colours, None]}
+    with pytest.raises(InvalidInput, match=f"in data row 3,000 the value is {what}"):
+        run(mean if column == "far" else histogram, kind(table), column=column)
+
+
 @pytest.mark.parametrize("kind", ["<f8", ">f8"])
 def test_numbers_in_either_order_of_bytes_are_the_same_numbers(kind: str) -> None:
     few, numbers = plan("mean", n=ROWS, epsilon=1.0, delta=1e-6, high=10.0), NUMBERS.astype(kind)

@@ -94,6 +94,8 @@ class FrameSource(TableSource):
         columns: as for any table.
     """
 
+    in_file = True
+
     def __init__(self, data: Any, **columns: Any) -> None:
         super().__init__(**columns)
         self._frame = Frame(data)

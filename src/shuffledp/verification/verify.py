@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MethodType
 from typing import Any, Final, Literal
 
 from shuffledp.certificates.certificate import KIND, Certificate
@@ -141,6 +142,8 @@ def _promise(document: object, beside: Iterable[object]) -> Promise:
 
 def _documented(thing: Any) -> Any:
     """What is in a file of this name; a plan, a result and a certificate say themselves what their document is."""
+    if isinstance(thing, MethodType):
+        raise InvalidInput(f"this is a method, not what it returns. Call it: {thing.__name__}().")
     if isinstance(thing, str | os.PathLike):
         return read_json(Path(thing), "a certificate, plan, task or result", "Give one of these.")
     document = None if isinstance(thing, type) else getattr(thing, "document", None)
