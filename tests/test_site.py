@@ -84,5 +84,5 @@ def test_every_randomizer_has_a_page() -> None:
     assert {page.stem for page in folder.glob("*.md")} == names | {"README"}
     for name in names:
         text = (folder / f"{name}.md").read_text(encoding="utf-8")
-        assert all(word in text for word in ("**When**", "**Law.**", "**Blanket.**", f"randomizer-{name}.png"))
+        assert all(word in text for word in ("## When to use it", "## Law", "## Blanket", f"randomizer-{name}.png"))
         assert re.search(r"shuffledp account|account\(", text)
