@@ -215,9 +215,9 @@ def local_parameter(randomizer: str, given: Container[str], solve_for: str | Non
 
 def refuse_strays(randomizer: str, given: Container[str], matrix: object | None) -> None:
     """An option of another randomizer is a mistake, not something to ignore."""
-    kind = kind_named(randomizer)
-    for name in SHAPES:
-        if name in given and name not in (*kind.needs, *kind.takes):
+    for name in (shape for shape in SHAPES if shape in given):
+        kind = kind_named(randomizer)
+        if name not in (*kind.needs, *kind.takes):
             raise InvalidInput(f"`{name}` belongs to {takers(name)}, not to {randomizer}. Leave it out.")
     if matrix is not None and randomizer != "channel":
         raise InvalidInput(f"`matrix` belongs to channel, not to {randomizer}. Leave it out.")
