@@ -61,6 +61,16 @@ def unknown(what: str, name: str, known: Iterable[str]) -> InvalidInput:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """A question, if a name is nearly another; a space after it."""
-    near = get_close_matches(name, list(known), n=1)
-    return f"Did you mean {near[0]!r}? " if near else ""
+    """A question, if a name is nearly another; a space after it. Case, hyphens and underscores make no difference.
+
+    >>> hint("Labels", ["labels", "size"])
+    "Did you mean 'labels'? "
+    """
+    names = {folded(one): one for one in known}
+    near = [folded(name)] if folded(name) in names else get_close_matches(folded(name), names, n=1)
+    return f"Did you mean {names[near[0]]!r}? " if near else ""
+
+
+def folded(name: str) -> str:
+    """A name without what Python and the command line write differently."""
+    return name.lower().strip("-").replace("_", "-")

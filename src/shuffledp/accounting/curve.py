@@ -7,6 +7,7 @@ import numpy as np
 
 from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.solve import Problem, solve
+from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket
 from shuffledp.errors import InvalidInput
 
@@ -40,6 +41,8 @@ def privacy_curve(
     """
     if not 2 <= points <= MOST_POINTS:
         raise InvalidInput(f"points must be from 2 to {MOST_POINTS}; got {points}. Usual is 41.")
+    if epsilon_max is not None and checks.epsilon(epsilon_max, "epsilon_max") == 0:
+        raise InvalidInput("`epsilon_max` is 0, where the curve begins. Give a larger one, or leave it out.")
     if epsilon_max is None:
         solution = solve(bounds[0], Problem(randomizer=blanket, n=n, delta=delta_min))
         epsilon_max = float(solution.value or solution.lower or 1.0)

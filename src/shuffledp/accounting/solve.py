@@ -47,8 +47,13 @@ class Problem:
         if isinstance(self.randomizer, RandomizerFamily):
             missing.append(self.randomizer.parameter)
         if len(missing) != 1:
-            what = f"{', '.join(missing)} are" if missing else "none is"
-            raise InvalidInput(f"exactly one quantity must be left out, but {what}. Give all the others.")
+            if missing:
+                *most, last = (f"`{name}`" for name in missing)
+                what = f"{', '.join(most)} and {last} are left out"
+                raise InvalidInput(f"exactly one quantity is solved for, and {what}. Give all but one of them.")
+            raise InvalidInput(
+                "exactly one quantity is solved for, and none of `n`, `epsilon` and `delta` is left out. Leave out one."
+            )
         if self.n is not None:
             object.__setattr__(self, "n", checks.users(self.n))
         if self.epsilon is not None:
@@ -212,12 +217,25 @@ def solve(bound: Bound, problem: Problem, *, safe_end_only: bool = False) -> Sol
         value=value,
         lower=lower,
         upper=upper,
-        regime=regime,
+        regime=_why(problem, regime),
         bound=bound.name,
         reference=bound.reference,
         note=_note(problem, value),
         caveat=_caveat(problem),
         claim=claim,
+    )
+
+
+def _why(problem: Problem, regime: str | None) -> str | None:
+    """Why there is no value; without a blanket, no number of users would help."""
+    blanket = problem.randomizer
+    if regime is None or isinstance(blanket, RandomizerFamily) or not isinstance(blanket.summands(1), int):
+        return regime
+    if blanket.gamma() != 0:
+        return regime
+    return (
+        "no message can be sent whatever the value is (gamma = 0), so other users' messages hide nobody, however many they are. "
+        "Let every value send some message with a probability above 0."
     )
 
 
@@ -256,7 +274,7 @@ def _solve_delta(bound: Bound, problem: Problem) -> Solution:
         value=value,
         lower=low,
         upper=value,
-        regime=claim.regime,
+        regime=_why(problem, claim.regime),
         bound=bound.name,
         reference=bound.reference,
         caveat=blanket.caveat,

@@ -78,14 +78,6 @@ _TOPICS: Final = {
 """Every command, by what it is for."""
 
 
-_BUDGET = (
-    "A budget is kept by `shuffledp analyzer run`, and in Python by a Session; `shuffledp run` remembers what it answered about "
-    "a file and warns, and `shuffledp compose` adds up."
-)
-_ELSEWHERE = {"--ledger": _BUDGET, "--budget-epsilon": _BUDGET, "--budget-delta": _BUDGET}
-"""Options that people look for in commands which do not have them."""
-
-
 class _Commands(click.Group):
     """Loads a command only when it is asked for: numbers and ciphers take a while to import."""
 
@@ -103,7 +95,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """A name that is nearly one of the commands gets a hint; one that holds keys is guarded before it is loaded."""
         if args[0] not in _COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx)
+            raise _no_command(args[0], ctx)
         if args[0] in _WITH_KEYS:
             forbid_core_dumps()
         return super().resolve_command(ctx, args)
@@ -114,11 +106,6 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except click.MissingParameter:
             raise
-        except click.NoSuchOption as refusal:
-            elsewhere = _ELSEWHERE.get(refusal.option_name)
-            if elsewhere is None:
-                raise
-            raise click.UsageError(f"no such option: {refusal.option_name}. {elsewhere}", ctx=refusal.ctx) from None
         except click.BadParameter as refusal:
             raise click.UsageError(visible(refusal.format_message()), ctx=refusal.ctx) from None
 
@@ -127,6 +114,15 @@ class _Commands(click.Group):
         for topic, commands in _TOPICS.items():
             with formatter.section(topic):
                 formatter.write_dl(list(commands.items()))
+
+
+def _no_command(name: str, ctx: click.Context) -> click.UsageError:
+    """There is no such command; the name of a question is one of what `plan` takes."""
+    from shuffledp.planning import registry
+
+    if name in registry.questions():
+        return click.UsageError(f"No such command {name!r}. It is a question: shuffledp plan {name}.", ctx=ctx)
+    return NoSuchCommand(name, possibilities=_COMMANDS, ctx=ctx)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

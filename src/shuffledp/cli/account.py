@@ -16,6 +16,7 @@ from shuffledp.accounting.solve import Problem, Quantity, Solution, claimed, rem
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.cli.bounds import bound_option, chosen_bounds
 from shuffledp.cli.choice import Choice
+from shuffledp.cli.command import Command
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.files import check_place, write_text
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given
@@ -73,7 +74,9 @@ class Request:
         )
 
 
-@click.command(epilog="Exit code: 0 if a bound gives a value, 3 with the reasons if none does, 2 for bad input.")
+@click.command(
+    cls=Command, epilog="Exit code: 0 if a bound gives a value, 3 with the reasons if none does, 2 for bad input."
+)
 @randomizer_options(sweep=True)
 @click.option("--n", type=Wholes(), help="Number of users.")
 @click.option("--epsilon", type=Reals(), help="Central privacy parameter.")

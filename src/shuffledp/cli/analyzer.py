@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
+from shuffledp.cli.command import Group
 from shuffledp.cli.download import max_batch_option
-from shuffledp.cli.files import write_bytes, write_text
-from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.files import check_place, write_bytes, write_text
+from shuffledp.cli.numbers import Real, WholeRange
 from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.secrets import read_secret
-from shuffledp.cli.spark import check_place, spark_options
+from shuffledp.cli.spark import check_engine, spark_options
 from shuffledp.cli.state import state_folder
 from shuffledp.cli.task import read_task
 from shuffledp.cli.unsealing import chosen_tallier, unsealing_option
@@ -23,7 +24,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.results.derived import derived
 from shuffledp.results.text import in_words
-from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.analyzer import analyze, check_role
 from shuffledp.service.analyzer.collector import Collector
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.analyzer.opened_reports import OpenedReports
@@ -33,7 +34,7 @@ from shuffledp.sources.candidates_file import read_candidates
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.group("analyzer")
+@click.group("analyzer", cls=Group)
 def analyzer_group() -> None:
     """The analyzer: opens released batches and estimates."""
 
@@ -43,7 +44,7 @@ def analyzer_group() -> None:
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--token", type=_FILE, required=True, help="File with the analyzer's token.")
 @click.option("--keys", type=_FILE, required=True, help="The analyzer's key file.")
-@click.option("--batch", type=Whole(), help="Which batch [default: the latest released one].")
+@click.option("--batch", type=WholeRange(1), help="Which batch [default: the latest released one].")
 @max_batch_option
 @candidates_option
 @top_option
@@ -59,7 +60,7 @@ def analyzer_group() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that remembers which reports were opened [default: opened in shuffledp's state folder].",
 )
-@click.option("--processes", type=Whole(), help="Processes that open records [default: all cores].")
+@click.option("--processes", type=WholeRange(1), help="Processes that open records [default: all cores].")
 @unsealing_option
 @spark_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -77,13 +78,16 @@ def run_analyzer(
     """Fetch a released batch of TASK, open it, and print the estimate with its guarantee."""
     for path in reports:
         check_report(path)
+    for path in (*reports, *([] if out is None else [out])):
+        check_place(path)
     found, ring = read_task(task), KeyRing.load(keys)
+    check_role(ring)
     asked = None if candidates is None else read_candidates(candidates)
     found.plan.about(asked)  # refused before anything is fetched
     book = _ledger(ledger, budget_epsilon, budget_delta, expect_head)
     if book is not None:
         book.check()
-    check_place(engine, master, remote)
+    check_engine(engine, master, remote)
     released = Collector(url=url, token=read_secret(token), max_batch_bytes=max_batch_bytes).fetch(found, batch)
     with chosen_tallier(engine, master, remote) as tallier, progress(1000, "Opening") as bar:
         answer = analyze(
@@ -131,7 +135,7 @@ def read_table(
     print_lines(json.dumps(document, indent=2, allow_nan=False) if as_json else words)
 
 
-@click.group("ledger")
+@click.group("ledger", cls=Group)
 def ledger_group() -> None:
     """Budgets of populations, which `shuffledp analyzer run --ledger FILE` keeps."""
 

@@ -13,6 +13,7 @@ from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.subject import View
 from shuffledp.baselines.registry import from_document
 from shuffledp.cli.choice import Choice
+from shuffledp.cli.command import Command
 from shuffledp.cli.exits import VIOLATED
 from shuffledp.cli.files import check_place, read_plan, write_bytes
 from shuffledp.cli.numbers import Real, Whole
@@ -37,6 +38,7 @@ _STEPS = 1000
 
 @click.command(
     "audit",
+    cls=Command,
     epilog="Exit code: 0 if the audit is consistent or under-powered, 4 if the claim is violated, 2 for bad input, "
     "3 if nothing is claimed.",
 )

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.numbers import Real, WholeRange
 
 candidates_option: Final = click.option(
     "--candidates",
@@ -13,7 +13,7 @@ candidates_option: Final = click.option(
     help="File with the texts to ask about, one per line, for a plan that takes any text.",
 )
 top_option: Final = click.option(
-    "--top", type=Whole(), help="Show this many of the largest bins or texts instead of all."
+    "--top", type=WholeRange(1), help="Show this many of the largest bins or texts instead of all."
 )
 false_positives_option: Final = click.option(
     "--false-positives",

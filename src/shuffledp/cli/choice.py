@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from shuffledp.errors import hint
+from shuffledp.core.misnamed import misnamed
 
 
 class Choice(click.Choice):  # type: ignore[type-arg]
@@ -16,7 +16,7 @@ class Choice(click.Choice):  # type: ignore[type-arg]
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as refusal:
-            self.fail(f"{refusal.message} {hint(str(value), map(str, self.choices))}".rstrip(), param, ctx)
+            self.fail(f"{refusal.message} {misnamed(str(value), map(str, self.choices))}".rstrip(), param, ctx)
 
 
 class Registered(click.ParamType):  # type: ignore[type-arg]

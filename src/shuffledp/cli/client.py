@@ -1,5 +1,6 @@
 """`shuffledp client` and `shuffledp simulate-clients`: reports from the command line."""
 
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any, Literal
 
 import click
 
+from shuffledp.cli.command import Command, Group
 from shuffledp.cli.output import print_lines, show
 from shuffledp.cli.progress import progress
 from shuffledp.cli.rows import policy_options
@@ -17,7 +19,7 @@ from shuffledp.core.outcome import Outcome
 from shuffledp.core.words import KeyedWords
 from shuffledp.domains.domain import Policy
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.randomized import randomized
+from shuffledp.protocols.randomized import fits, randomized
 from shuffledp.service.client.client import Announcement, Client
 from shuffledp.service.client.sender import NotDelivered, Sender, submit
 from shuffledp.service.sealing.keys import KeyList
@@ -29,12 +31,12 @@ _INNER = "Public keys of an inner shuffler; repeat for each, starting next to th
 _EARLIER = "an earlier report for this window has arrived and stands; the value given now was not used"
 
 
-@click.group("client")
+@click.group("client", cls=Group)
 def client_group() -> None:
     """A user's side of a collection."""
 
 
-@client_group.command("submit")
+@client_group.command("submit", context_settings={"allow_extra_args": True})
 @click.argument("task", type=_FILE)
 @click.option("--url", required=True, help="Address of the shuffler.")
 @click.option("--analyzer-keys", type=_FILE, help="The analyzer's public list of keys, from the analyzer.")
@@ -51,14 +53,17 @@ def client_group() -> None:
     help="Folder for reports that have not arrived yet.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
 def submit_command(
-    task: Path, url: str, analyzer_keys: Path | None, fingerprint: str | None, shuffler_keys: tuple[Path, ...],
-    token: Path | None, value_file: Any, state: Path, as_json: bool,
+    context: click.Context, task: Path, url: str, analyzer_keys: Path | None, fingerprint: str | None,
+    shuffler_keys: tuple[Path, ...], token: Path | None, value_file: Any, state: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """Report one value for TASK in the current window.
 
     The value is read from standard input, because other users can see command-line arguments.
     """
+    if context.args:  # perhaps the value: it is not shown
+        raise InvalidInput("the value is read from standard input, not given as an argument. Give nothing after TASK.")
     found, sender = read_task(task), Sender(url=url)
     tokens = read_tokens(token) if token is not None else [b""]
     if len(tokens) != 1:
@@ -69,6 +74,8 @@ def submit_command(
         raise InvalidInput("the value is not text in UTF-8. Save it in that encoding.") from None
     analyzer, announced = _analyzer(analyzer_keys, fingerprint, found, sender)
     client = Client(task=found, analyzer=analyzer, inner_shufflers=[*map(KeyList.load, shuffler_keys)], folder=state)
+    if not client.reports:
+        _check_value(found, text)
     done = submit(client, text, sender=sender, credential=tokens[0], announced=announced)
     if not done.outcome.arrived:
         raise InvalidInput(
@@ -82,7 +89,7 @@ def submit_command(
     print_lines(fingerprints(analyzer), err=True)
 
 
-@click.command("simulate-clients")
+@click.command("simulate-clients", cls=Command)
 @click.argument("task", type=_FILE)
 @click.argument("data", type=_FILE)
 @click.option("--column", help="Column with the values, unless the plan names its columns; one client per row.")
@@ -101,13 +108,14 @@ def simulate_clients(
     """Report every row of DATA as a client of TASK would: randomize, seal and send for real, from one machine."""
     policy = Policy(missing=missing, missing_as=missing_as, outside=outside, match=match, other=other)
     found, sender = read_task(task), Sender(url=url)
-    lists, announced = [KeyList.load(analyzer_keys), *map(KeyList.load, shuffler_keys)], sender.described(found)
+    lists = [_of_analyzer(KeyList.load(analyzer_keys)), *map(KeyList.load, shuffler_keys)]
     if len(lists) != found.hops:
         raise InvalidInput(f"this task has {found.hops} shufflers. Give the keys of all but the outermost.")
     credentials = read_tokens(tokens) if tokens is not None else None
     protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
     rejected, adjusted = Counter[str](), Counter[str]()
     source = FileSource(data, column=column, separator=separator, decimal=decimal)
+    announced = sender.described(found)
     with progress(1000, "Reporting") as bar:
         for chunk in source.checked_chunks(protocol.domain):
             row = chunk.first_row
@@ -147,14 +155,33 @@ def _analyzer(
             "the analyzer's keys must come from the analyzer. Give --analyzer-keys or --analyzer-fingerprint."
         )
     if keys is not None:
-        return KeyList.load(keys), None
+        return _of_analyzer(KeyList.load(keys)), None
+    wanted = str(fingerprint).strip().lower()
+    if not re.fullmatch("[0-9a-f]{64}", wanted):
+        raise InvalidInput("a fingerprint is 64 hexadecimal digits. Copy all of them, as keygen shows them.")
     if task.hops > 1:
         raise InvalidInput(
             "with several shufflers the shuffler does not know the analyzer's keys. Give --analyzer-keys."
         )
     announced = sender.described(task)
     listed = announced.next_keys
-    found = [key for key in listed.keys if listed.fingerprint(key) == str(fingerprint).strip().lower()]
+    found = [key for key in listed.keys if listed.fingerprint(key) == wanted]
     if not found:
         raise InvalidInput("the shuffler announces no key with this fingerprint. Ask the analyzer for the current one.")
     return KeyList(role=listed.role, keys=tuple(found)), announced
+
+
+def _check_value(task: Task, text: str) -> None:
+    """Refuse a value that does not fit, before anybody is asked for anything."""
+    protocol = task.plan.protocol
+    if not fits(protocol, text):
+        few = " or ".join(str(sample) for sample in protocol.domain.samples()[:2])
+        raise InvalidInput(
+            f"the value is not one that this task takes. Write e.g. {few} to standard input, or use --value-file."
+        )
+
+
+def _of_analyzer(keys: KeyList) -> KeyList:
+    if keys.role != "analyzer":
+        raise InvalidInput(f"these are keys of the {keys.role}. Give the analyzer's published list.")
+    return keys

@@ -9,6 +9,7 @@ import click
 
 from shuffledp.baselines.compare import RUNS, compare
 from shuffledp.baselines.registry import families
+from shuffledp.cli.files import check_place
 from shuffledp.cli.flags import as_flags
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_lines
@@ -18,7 +19,7 @@ from shuffledp.figures.style import check_picture
 
 
 @click.command("compare", cls=QuestionCommand)
-@click.argument("question", type=QUESTION)
+@QUESTION
 @click.option("--n", type=Whole(), required=True, help="Number of users.")
 @click.option("--epsilon", type=Real(), required=True, help="Central privacy parameter.")
 @click.option("--delta", type=Real(), required=True, help="Central failure probability.")
@@ -32,11 +33,12 @@ from shuffledp.figures.style import check_picture
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare_command(question: str, simulate: bool, plot: Path | None, as_json: bool, **arguments: Any) -> None:
     """All protocols for a QUESTION at one (epsilon, delta): whom users must trust, what they send, how far off the answer is."""
-    given = given_options(arguments)
     if plot is not None:
         from shuffledp.figures.comparison import SIZES, draw
 
         check_picture(plot)
+        check_place(plot)
+    given = given_options(question, arguments)
     with progress(len(families(question)), "Comparing") as bar:
         rows = compare(question, runs=RUNS if simulate else 0, progress=lambda _: bar.update(1), **given)
     if plot is not None:

@@ -9,6 +9,7 @@ import click
 
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.accounting.composition import Collection, compose
+from shuffledp.cli.command import Command
 from shuffledp.cli.numbers import Real
 from shuffledp.cli.numbers import given as said
 from shuffledp.cli.output import print_lines
@@ -25,7 +26,7 @@ from shuffledp.planning.spend import Spend
 from shuffledp.randomizers.named import PARAMETERS, SHAPES, RandomizerChoice, local_parameter
 
 
-@click.command("compose", epilog="Exit code: 0 with a value, 3 if none can be given, 2 for bad input.")
+@click.command("compose", cls=Command, epilog="Exit code: 0 with a value, 3 if none can be given, 2 for bad input.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--delta", type=Real(), help="Solve for the total epsilon at this delta [default: the largest in the files]."

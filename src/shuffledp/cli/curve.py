@@ -10,7 +10,9 @@ import click
 
 from shuffledp.accounting.curve import privacy_curve
 from shuffledp.cli.bounds import bound_option, chosen_bounds
+from shuffledp.cli.command import Command
 from shuffledp.cli.exits import NO_CLAIM
+from shuffledp.cli.files import check_place
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
@@ -23,7 +25,7 @@ from shuffledp.figures.style import check_picture
 from shuffledp.randomizers.named import RandomizerChoice, local_parameter, refuse_strays
 
 
-@click.command("curve", epilog="Exit code: 0 if a bound gives a value, 3 if none does, 2 for bad input.")
+@click.command("curve", cls=Command, epilog="Exit code: 0 if a bound gives a value, 3 if none does, 2 for bad input.")
 @randomizer_options()
 @click.option("--n", type=Whole(), required=True, help="Number of users.")
 @bound_option
@@ -43,6 +45,7 @@ def curve_command(
     refuse_strays(randomizer, values, matrix)
     if plot is not None:
         check_picture(plot)
+        check_place(plot)
     kind = RandomizerChoice(name=randomizer, matrix=None if matrix is None else read_channel(matrix))
     blanket = kind.at(values, local_parameter(randomizer, values, None))
     if isinstance(blanket, RandomizerFamily):

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from shuffledp.cli.command import Command
 from shuffledp.cli.exits import BAD_INPUT
 from shuffledp.cli.output import json_option, show
 from shuffledp.core.installed import extras, install_command, installed_version
@@ -24,7 +25,7 @@ _GIVES: Final = {
 }
 
 
-@click.command("doctor")
+@click.command("doctor", cls=Command)
 @json_option
 def doctor_command(as_json: bool) -> None:
     """What of shuffledp is installed here, and what each missing part would give.

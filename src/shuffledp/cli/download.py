@@ -2,11 +2,12 @@
 
 import click
 
+from shuffledp.cli.numbers import WholeRange
 from shuffledp.service.analyzer.collector import MAX_BATCH_BYTES
 
 max_batch_option = click.option(
     "--max-batch-bytes",
-    type=click.IntRange(1),
+    type=WholeRange(1),
     default=MAX_BATCH_BYTES,
     show_default=True,
     help="Refuse a batch with more bytes: 71 for each message.",

@@ -6,6 +6,7 @@ from typing import Literal
 
 import click
 
+from shuffledp.cli.command import Command
 from shuffledp.cli.files import check_place, read_plan
 from shuffledp.cli.output import json_option, print_error, show
 from shuffledp.cli.progress import progress
@@ -18,7 +19,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.results.history import NOT_REMEMBERED, History
 
 
-@click.command("export")
+@click.command("export", cls=Command)
 @row_options
 @click.option(
     "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The table to write (.parquet)."

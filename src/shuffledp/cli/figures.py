@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from shuffledp.cli.choice import Choice
+from shuffledp.cli.command import Command
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
 from shuffledp.errors import InvalidInput
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),

@@ -1,11 +1,15 @@
 """Files on the command line: plans in, results out, whole or not at all."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+
+import click
 
 from shuffledp.core.files import write_whole
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
+from shuffledp.sources.table_files import files_like
 
 
 def read_plan(path: Path) -> Plan:
@@ -19,6 +23,17 @@ def check_place(path: Path) -> None:
         raise InvalidInput(f"cannot write {path}: there is no folder {path.parent}. Choose another place.")
     if not os.access(path.parent, os.W_OK):
         raise InvalidInput(f"cannot write {path}: you may not write in that folder. Choose another place.")
+    if [other.resolve() for other in _named()].count(path.resolve()) > 1:
+        raise InvalidInput(f"cannot write {path}: the same command reads it or writes it twice. Choose another place.")
+
+
+def _named() -> Iterator[Path]:
+    """The files that were named on the command line, each as often as it was."""
+    context = click.get_current_context(silent=True)
+    for name, value in () if context is None else context.params.items():
+        if name == "files" and isinstance(value, str):
+            yield from files_like(value)
+        yield from (one for one in (value if isinstance(value, tuple) else [value]) if isinstance(one, Path))
 
 
 def write_new(path: Path, text: str, *, replace: bool) -> None:

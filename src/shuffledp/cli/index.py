@@ -8,6 +8,7 @@ import click
 
 from shuffledp.accounting.index import ShuffleIndex, index_of, indices_table
 from shuffledp.cli.account import Request
+from shuffledp.cli.command import Command
 from shuffledp.cli.numbers import given
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
@@ -17,7 +18,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.named import RandomizerChoice, local_parameter, refuse_strays
 
 
-@click.command("index", epilog="Exit code: 0, or 2 for bad input.")
+@click.command("index", cls=Command, epilog="Exit code: 0, or 2 for bad input.")
 @randomizer_options(sweep=True)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def index_command(randomizer: str, matrix: Path | None, as_json: bool, **options: Any) -> None:

@@ -34,6 +34,26 @@ class Whole(click.ParamType):  # type: ignore[type-arg]
         return _read(self, written.whole, value, param, ctx)
 
 
+class WholeRange(click.IntRange):
+    """A whole number within limits."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """As `Whole` does."""
+        return _within(self, Whole().convert(value, param, ctx), param, ctx)
+
+
+class RealRange(click.FloatRange):
+    """A real number within limits."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """As `Real` does."""
+        return _within(self, Real().convert(value, param, ctx), param, ctx)
+
+
 class Reals(click.ParamType):  # type: ignore[type-arg]
     """One real number, or several separated by commas."""
 
@@ -50,7 +70,13 @@ class Wholes(click.ParamType):  # type: ignore[type-arg]
     name = "number[,number...]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """Each as `Whole` does."""
+        """Each as `Whole` does; 1,000 is one and none, and was not meant."""
+        if re.fullmatch(r"\s*\d{1,3}(,\d{3})+\s*", str(value)) and re.search(",0", str(value)):
+            self.fail(
+                f"a comma stands between several values, and {str(value)!r} would be "
+                f"{' and '.join(str(value).split(','))}. Write {str(value).replace(',', '').strip()}, or blanks after commas.",
+                param, ctx,
+            )  # fmt: skip
         return tuple(Whole().convert(text.strip(), param, ctx) for text in str(value).split(","))
 
 
@@ -65,6 +91,17 @@ def _read(
         return read(str(value))
     except InvalidInput as refusal:
         kind.fail(as_flags(str(refusal)), param, ctx)
+
+
+def _within(
+    kind: WholeRange | RealRange, number: _Number, param: click.Parameter | None, ctx: click.Context | None
+) -> _Number:
+    low, high = kind.min, kind.max
+    if low is not None and (number < low or (kind.min_open and number == low)):
+        kind.fail(f"{number} is too small. Give {'more than' if kind.min_open else 'at least'} {low}.", param, ctx)
+    if high is not None and number > high:
+        kind.fail(f"{number} is too large. Give at most {high}.", param, ctx)
+    return number
 
 
 def given(value: object) -> str:

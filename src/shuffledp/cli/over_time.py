@@ -26,10 +26,11 @@ def plan_over_time(
 ) -> None:  # fmt: skip
     """Plan, write and show."""
     error = {"rmse", "rmse_share"} & given.keys()
+    if "rounds" not in given:
+        raise InvalidInput("--rounds-per-person is for a plan of several rounds. Add --rounds, or leave it out.")
     if paper or not {"n", "rounds"} <= given.keys() or len(error | {"epsilon"} & given.keys()) != 1:
         raise InvalidInput(
-            "rounds are planned for --n and --epsilon, or for the error of one of them. "
-            "Give --rounds, --n and one of --epsilon, --rmse and --rmse-share."
+            "rounds are planned for --n and one of --epsilon, --rmse and --rmse-share, and without --paper. Give these two."
         )
     if error and "rounds_per_person" in given:
         raise InvalidInput(

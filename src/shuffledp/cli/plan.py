@@ -29,7 +29,7 @@ _SEVERAL: Final = QUESTIONS.name
 
 
 @click.command("plan", cls=QuestionCommand)
-@click.argument("question", type=QUESTION)
+@QUESTION
 @click.option(
     "--n",
     type=Whole(),
@@ -88,7 +88,7 @@ def plan_command(
         check_place(plot)
     if plot is not None and given["rounds"] is None:
         raise InvalidInput("--plot draws what rounds cost, and none are planned. Add --rounds, or leave out --plot.")
-    asked = given_options(given)
+    asked = given_options(question, given)
     wording = Wording().changed(title=title, question=worded_question, unit=unit)
     if "rounds" in asked or "rounds_per_person" in asked or plot is not None:
         plan_over_time(question, asked, paper=paper, wording=wording, out=out, force=force, as_json=as_json, plot=plot)

@@ -6,8 +6,10 @@ from typing import Any, Final
 import click
 
 from shuffledp.cli.choice import Choice
+from shuffledp.cli.command import Command
 from shuffledp.cli.flags import as_flags
 from shuffledp.cli.numbers import Real, Whole
+from shuffledp.core.wording import spoken
 from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry
 from shuffledp.planning.option_text import groups, several
@@ -33,6 +35,10 @@ class _Question(click.ParamType):  # type: ignore[type-arg]
             self.fail(as_flags(str(no_question(str(value), registry.questions()))), param, ctx)
         return str(value)
 
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:  # noqa: ARG002
+        """What there is to choose from."""
+        return f"Use one of {', '.join(registry.questions())}."
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002
         """Names with this beginning."""
         from click.shell_completion import CompletionItem
@@ -40,10 +46,18 @@ class _Question(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(name) for name in registry.questions() if name.startswith(incomplete)]
 
 
-QUESTION: Final = _Question()
+class _Named(click.Argument):
+    """Called QUESTION where something is wrong with it, and all that it can be where it is explained."""
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:  # noqa: ARG002
+        """Its short name."""
+        return "'QUESTION'"
 
 
-class QuestionCommand(click.Command):
+QUESTION: Final = click.argument("question", type=_Question(), cls=_Named)
+
+
+class QuestionCommand(Command):
     """A command that also has the options of all questions, before its own that concern the output."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -74,9 +88,16 @@ def _options() -> list[click.Parameter]:
     return found
 
 
-def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
+def given_options(question: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """What was given, with texts read and split."""
     given = {name: value for name, value in arguments.items() if value not in (None, ())}
+    own = {option.name for option in registry.options_of(question)}
+    for option in registry.options():  # first: what stands there is often a part of something else
+        if option.values == "questions" and option.name in given and option.name not in own:
+            raise InvalidInput(
+                f"{spoken(question)} takes no file of questions, and got {str(given[option.name])!r}. Leave it out. Perhaps "
+                "there is a blank after a comma, or a text of several words without quotation marks."
+            )
     for option in registry.options():
         if option.values == "lines" and option.name in given:
             given[option.name] = read_candidates(given[option.name])
@@ -98,6 +119,11 @@ def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _lines(file: Path, what: str) -> list[str]:
     try:
-        return file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
         raise InvalidInput(f"cannot read {what} from {file}. Give a text file with one per line.") from None
+    if not all(lines):
+        raise InvalidInput(f"line {lines.index('') + 1:,} of {file} is empty. Remove it, or write a text there.")
+    if not lines:
+        raise InvalidInput(f"{file} is empty. Give a text file with one of the {what} per line.")
+    return lines

@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
+from shuffledp.cli.command import Command
 from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals
 from shuffledp.cli.output import print_error, print_lines
@@ -15,10 +16,9 @@ from shuffledp.cli.rows import chosen_rows, row_options
 from shuffledp.cli.state import state_folder
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.run import run_source
-from shuffledp.errors import InvalidInput
 from shuffledp.figures.report import check_report, rendered
 from shuffledp.figures.style import check_picture
-from shuffledp.results.derived import derived
+from shuffledp.results.derived import check_asked, derived
 from shuffledp.results.history import NOT_REMEMBERED, History
 from shuffledp.results.text import in_words
 from shuffledp.sources.candidates_file import read_candidates
@@ -26,7 +26,7 @@ from shuffledp.sources.candidates_file import read_candidates
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("run")
+@click.command("run", cls=Command)
 @row_options
 @candidates_option
 @click.option("--confidence", type=Real(), default="0.95", show_default=True, help="Confidence of the intervals.")
@@ -72,8 +72,6 @@ def run_command(
     as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Carry out PLAN on DATA (or --files: CSV, Parquet or Arrow, one report per row): randomize, shuffle, estimate."""
-    if top is not None and top < 1:
-        raise InvalidInput(f"--top says how many of the largest to show; got {top}. Give at least 1.")
     if plot is not None:
         check_picture(plot)
     for path in reports:
@@ -81,6 +79,11 @@ def run_command(
     for path in (*reports, *(one for one in (plot, out) if one is not None)):
         check_place(path)
     chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
+    check_asked(
+        chosen, confidence=confidence, quantiles=quantile or (), others=bool(
+            project or frequencies or cdf or top is not None or ranges or false_positives is not None
+        ),
+    )  # fmt: skip
     rows = chosen_rows(
         data, files, table, engine=engine, master=master, remote=remote, column=column, query=query, user=user,
         max_rows_per_user=max_rows_per_user, row_id=row_id, multiline=multiline, separator=separator, decimal=decimal,

@@ -16,8 +16,10 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.command import Group
 from shuffledp.cli.config import STORE, config_option
 from shuffledp.cli.download import max_batch_option
+from shuffledp.cli.numbers import RealRange, WholeRange
 from shuffledp.cli.output import OneLine, json_option, print_error, print_lines, show
 from shuffledp.cli.secrets import read_secret
 from shuffledp.cli.spark import spark_options
@@ -40,7 +42,7 @@ from shuffledp.service.stores.witness import Witness
 from shuffledp.service.wire.address import is_loopback
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_POSITIVE = RealRange(min=0, min_open=True)
 _OWN_FILES = 150
 """Files that a shuffler opens besides its connections, and connections that are only told that there are too many."""
 
@@ -58,7 +60,7 @@ def _limit_options(command: Any) -> Any:
     """An option for each limit."""
     for limit in reversed(fields(Limits)):
         whole = isinstance(limit.default, int)
-        kind = click.IntRange(min=0 if limit.name == "ready_free_bytes" else 1) if whole else _POSITIVE
+        kind = WholeRange(min=0 if limit.name == "ready_free_bytes" else 1) if whole else _POSITIVE
         command = click.option(
             f"--{limit.name.replace('_', '-')}", type=kind, default=limit.default, show_default=limit.default is not None,
             help=limit.metadata["meaning"],
@@ -66,7 +68,7 @@ def _limit_options(command: Any) -> Any:
     return command
 
 
-@click.group("shuffler")
+@click.group("shuffler", cls=Group)
 def shuffler_group() -> None:
     """The shuffler: takes sealed reports, releases whole permuted batches, knows no sender."""
 
@@ -93,20 +95,18 @@ def shuffler_group() -> None:
 @click.option("--operator-token", type=_FILE, required=True, help="File with the token that allows closing batches.")
 @click.option("--analyzer-token", type=_FILE, required=True, help="File with the token that allows fetching batches.")
 @click.option("--admission-key", type=_FILE, help="Only tokens issued with this key may report.")
-@click.option(
-    "--hop", type=click.IntRange(1), help="Which hop this is, from the analyzer out [default: the outermost]."
-)
+@click.option("--hop", type=WholeRange(1), help="Which hop this is, from the analyzer out [default: the outermost].")
 @click.option(
     "--forward-token", type=_FILE, help="For inner hops: file with the token of the shuffler that sends to this one."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0 for any free one.")
+@click.option("--port", type=WholeRange(0, 65535), default=8470, show_default=True, help="0 for any free one.")
 @click.option("--tls-cert", type=_FILE, help="Certificate chain (PEM).")
 @click.option("--tls-key", type=_FILE, help="Its private key (PEM).")
 @click.option("--insecure-http", is_flag=True, help="Allow plain HTTP off loopback, behind a TLS proxy.")
-@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve metrics on this port; 0 for any free one.")
+@click.option("--metrics-port", type=WholeRange(0, 65535), help="Serve metrics on this port; 0 for any free one.")
 @click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for metrics.")
-@click.option("--processes", type=click.IntRange(1), help="Processes that open reports [default: all cores].")
+@click.option("--processes", type=WholeRange(1), help="Processes that open reports [default: all cores].")
 @unsealing_option
 @spark_options
 @click.option(
@@ -218,7 +218,7 @@ def close(task: Path, url: str, token: Path, as_json: bool) -> None:
 @click.option("--token", type=_FILE, required=True, help="File with the token that allows fetching there.")
 @click.option("--to", "target", required=True, help="Address of the next shuffler.")
 @click.option("--to-token", type=_FILE, required=True, help="File with the token that allows sending there.")
-@click.option("--batch", type=click.IntRange(1), help="Which batch [default: the latest released one].")
+@click.option("--batch", type=WholeRange(1), help="Which batch [default: the latest released one].")
 @max_batch_option
 @json_option
 def forward(
@@ -289,7 +289,7 @@ def restore(copy: Path, store: str, nothing_released_since: bool, witness: Path 
 @shuffler_group.command("purge")
 @click.argument("store", type=STORE)
 @click.option(
-    "--batch", "numbers", type=click.IntRange(1), multiple=True, required=True, help="Which batch; may be repeated."
+    "--batch", "numbers", type=WholeRange(1), multiple=True, required=True, help="Which batch; may be repeated."
 )
 @json_option
 def purge(store: str, numbers: tuple[int, ...], as_json: bool) -> None:

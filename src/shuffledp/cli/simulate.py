@@ -7,12 +7,13 @@ import click
 import numpy as np
 
 from shuffledp.cli.candidates import candidates_option
+from shuffledp.cli.command import Command
 from shuffledp.cli.files import read_plan
-from shuffledp.cli.numbers import Whole
-from shuffledp.cli.output import print_lines
+from shuffledp.cli.numbers import WholeRange
+from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.separators import separator_options
-from shuffledp.errors import InvalidInput
+from shuffledp.core.digits import counted
 from shuffledp.results.rehearsal import rehearse
 from shuffledp.results.simulation import simulate
 from shuffledp.sources.candidates_file import read_candidates
@@ -22,7 +23,7 @@ from shuffledp.sources.population_file import read_population
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("simulate")
+@click.command("simulate", cls=Command)
 @click.argument("plan", type=_FILE)
 @click.option(
     "--truth",
@@ -32,9 +33,16 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @separator_options
 @candidates_option
-@click.option("--trials", type=Whole(), default="1000", show_default=True, help="Number of simulated runs.")
-@click.option("--whole-runs", type=Whole(), default="0", help="Also so many whole runs: what is found (heavy-hitters).")
-@click.option("--seed", type=Whole(), help="Seed, to repeat a simulation [default: a new one each time].")
+@click.option(
+    "--trials", type=WholeRange(1, 10**7), default="1000", show_default=True, help="Number of simulated runs."
+)
+@click.option(
+    "--whole-runs",
+    type=WholeRange(0, 10**6),
+    default="0",
+    help="Also so many whole runs: what is found (heavy-hitters).",
+)
+@click.option("--seed", type=WholeRange(0), help="Seed, to repeat a simulation [default: a new one each time].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate_command(
     plan: Path, truth: Path, separator: str, decimal: str, candidates: Path | None, trials: int, whole_runs: int,
@@ -44,10 +52,13 @@ def simulate_command(
 
     Simulated answers carry no guarantee.
     """
-    if trials < 1 or whole_runs < 0 or (seed is not None and seed < 0):
-        raise InvalidInput("trials must be at least 1, whole runs and seed at least 0. Give e.g. --trials 1000.")
     chosen = read_plan(plan).about(None if candidates is None else read_candidates(candidates))
     population = read_population(truth, chosen.protocol.domain, Dialect(separator=separator, decimal=decimal))
+    if population.n < chosen.min_batch:
+        print_error(
+            f"warning: these are {counted(population.n, 'user')}, and of fewer than {chosen.min_batch:,} nothing would be "
+            "released."
+        )
     with progress(trials, "Simulating") as bar:
         found = simulate(chosen, population, trials=trials, generator=np.random.default_rng(seed), progress=bar.update)
     whole = None

@@ -22,7 +22,7 @@ SPARK_OPTIONS: Final = [
 ]
 
 
-def check_place(engine: str, master: str | None, remote: str | None) -> None:
+def check_engine(engine: str, master: str | None, remote: str | None) -> None:
     """Refuse an address of Spark for what does not run there."""
     if engine != Spark.name and (master is not None or remote is not None):
         raise InvalidInput("--master and --remote say where Spark is. Use --engine spark.")
@@ -38,7 +38,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def chosen_engine(engine: str, master: str | None, remote: str | None) -> Iterator[Engine]:
     """The engine of that name; with a session of Spark while this lasts if it needs one."""
-    check_place(engine, master, remote)
+    check_engine(engine, master, remote)
     if engine != Spark.name:
         yield engine_named(engine)
         return

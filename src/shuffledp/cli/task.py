@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from shuffledp.cli.choice import Choice
-from shuffledp.cli.files import read_plan, write_text
-from shuffledp.cli.numbers import Whole
+from shuffledp.cli.command import Command, Group
+from shuffledp.cli.files import check_place, read_plan, write_text
+from shuffledp.cli.numbers import RealRange, Whole, WholeRange
 from shuffledp.cli.output import json_option, one_line_each, print_lines, show
 from shuffledp.core.files import read_json
 from shuffledp.errors import InvalidInput
@@ -18,7 +19,7 @@ from shuffledp.service.task import Expiry, Task
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("keygen")
+@click.command("keygen", cls=Command)
 @click.argument("role", type=Choice(ROLES))
 @click.option(
     "-o",
@@ -38,6 +39,7 @@ def keygen(role: Role, out: Path, introduce: bool, rotate: bool, destroy: int | 
     """
     if sum((introduce, rotate, destroy is not None)) > 1:
         raise InvalidInput("keys are introduced, rotated or destroyed one at a time. Give one of these options.")
+    check_place(out)
     if introduce or rotate or destroy is not None:
         ring = KeyRing.load(out)
         if ring.role != role:
@@ -66,7 +68,7 @@ def fingerprints(keys: KeyList) -> str:
     return "\n".join(f"{keys.role} key {key.key_id} {key.state} {keys.fingerprint(key)}" for key in keys.keys)
 
 
-@click.group("task")
+@click.group("task", cls=Group)
 def task_group() -> None:
     """Tasks: a plan and the terms of one collection."""
 
@@ -87,7 +89,7 @@ def task_group() -> None:
 @click.option("--analyzer", required=True, help="Who runs the analyzer.")
 @click.option(
     "--honest-fraction",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=RealRange(0, 1, min_open=True),
     required=True,
     help="Share of the reports assumed to come from users who follow the protocol; 1 if you trust all of them.",
 )
@@ -100,7 +102,7 @@ def task_group() -> None:
 )
 @click.option(
     "--release-margin",
-    type=click.IntRange(0),
+    type=WholeRange(0),
     help="Reports above the plan's minimum that a batch needs, to make up for garbage [default: 1 % of it].",
 )
 @click.option(
@@ -124,6 +126,7 @@ def new(
     as_json: bool,
 ) -> None:
     """Make a task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
+    check_place(out)
     agreed = read_plan(plan)
     if agreed.guarantee.n == agreed.min_batch:
         print_lines(

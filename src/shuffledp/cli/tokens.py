@@ -5,7 +5,9 @@ from pathlib import Path
 
 import click
 
-from shuffledp.cli.numbers import Whole
+from shuffledp.cli.command import Group
+from shuffledp.cli.files import check_place
+from shuffledp.cli.numbers import WholeRange
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.secrets import read_secret, write_secret
 from shuffledp.cli.task import read_task
@@ -17,7 +19,7 @@ from shuffledp.service.shuffler.admission import OneTimeTokens
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.group("tokens")
+@click.group("tokens", cls=Group)
 def tokens_group() -> None:
     """One-time tokens: each admits one report to a shuffler that was started with their key."""
 
@@ -27,6 +29,7 @@ def tokens_group() -> None:
 @json_option
 def key(out: Path, as_json: bool) -> None:
     """Make a new secret: for issuing tokens, and for operators and analyzers too."""
+    check_place(out)
     write_secret(out)
     show({"file": str(out)}, f"wrote {out}", as_json=as_json)
 
@@ -34,13 +37,12 @@ def key(out: Path, as_json: bool) -> None:
 @tokens_group.command("issue")
 @click.argument("task", type=_FILE)
 @click.option("--key", "secret", type=_FILE, required=True, help="Key file; the shuffler has the same.")
-@click.option("--count", type=Whole(), required=True, help="How many.")
+@click.option("--count", type=WholeRange(1, 10**8), required=True, help="How many.")
 @click.option("-o", "--out", type=_FILE, required=True, help="Write the tokens to this file, one per line.")
 @json_option
 def issue(task: Path, secret: Path, count: int, out: Path, as_json: bool) -> None:
     """Issue tokens for TASK: one token per report."""
-    if not 1 <= count <= 10**8:
-        raise InvalidInput(f"count must be from 1 to 1e8; got {count}. Issue fewer at a time.")
+    check_place(out)
     issuer, found = OneTimeTokens(read_secret(secret).encode()), read_task(task)
     try:
         create_private(out, (_text(issuer.issue(found.id)) for _ in range(count)))

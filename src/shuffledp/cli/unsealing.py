@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from shuffledp.cli.choice import Choice
-from shuffledp.cli.spark import check_place
+from shuffledp.cli.spark import check_engine
 from shuffledp.cluster.session import session
 from shuffledp.engines.spark import Spark
 from shuffledp.service.sealing.spark_unsealing import SparkFirst, SparkUnsealers
@@ -38,7 +38,7 @@ def chosen_unsealers(
     engine: str, master: str | None, remote: str | None, *, processes: int, limits: Limits
 ) -> Iterator[Unsealers]:
     """What opens the reports of a service while this lasts."""
-    check_place(engine, master, remote)
+    check_engine(engine, master, remote)
     if engine != Spark.name:
         yield Unsealers(processes, timeout=limits.helper_timeout)
         return

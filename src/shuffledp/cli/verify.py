@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from shuffledp.cli.command import Command
 from shuffledp.cli.exits import NO_CLAIM
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.progress import working
@@ -17,7 +18,9 @@ from shuffledp.verification.verify import verify
 
 
 @click.command(
-    "verify", epilog="Exit code: 0 if every promise is confirmed, 3 if one is not, 2 for a file that is not JSON."
+    "verify",
+    cls=Command,
+    epilog="Exit code: 0 if every promise is confirmed, 3 if one is not, 2 for a file that is not JSON.",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @json_option

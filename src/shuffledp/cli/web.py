@@ -6,6 +6,7 @@ import webbrowser
 
 import click
 
+from shuffledp.cli.command import Command
 from shuffledp.cli.numbers import Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.core.installed import not_installed
@@ -13,7 +14,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.service.wire.address import is_loopback
 
 
-@click.command("web")
+@click.command("web", cls=Command)
 @click.option("--port", type=Whole(), default=8017, show_default=True, help="Port; 0 takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option(

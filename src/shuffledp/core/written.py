@@ -1,5 +1,6 @@
 """Numbers that somebody typed, on the command line or in a page: 1e6 is a whole number."""
 
+import re
 from decimal import Decimal, InvalidOperation
 
 from shuffledp.errors import InvalidInput
@@ -27,8 +28,15 @@ def whole(text: str) -> int:
 
 
 def _decimal(text: str) -> Decimal:
+    if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", text):
+        raise InvalidInput(f"{text!r} is not a single number. Write it without commas: {text.replace(',', '')}.")
+    if re.fullmatch(r"[+-]?\d*,\d+", text):
+        raise InvalidInput(f"{text!r} is not a single number. Write {text.replace(',', '.')} if decimals are meant.")
     if "," in text:
         raise InvalidInput(f"{text!r} is not a single number. Give one number, with a decimal point: 0.5, 1e6.")
+    percent = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*%", text)
+    if percent:
+        raise InvalidInput(f"{text!r} is a percentage. Write it as {Decimal(percent[1]).scaleb(-2).normalize():f}.")
     try:
         number = Decimal(text)
     except InvalidOperation:

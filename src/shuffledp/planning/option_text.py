@@ -1,6 +1,7 @@
 """Options of questions as somebody typed them."""
 
 import csv
+import re
 from collections.abc import Sequence
 
 from shuffledp.errors import InvalidInput
@@ -16,7 +17,7 @@ def groups(texts: Sequence[str], what: str) -> dict[str, list[str]]:
     for given in texts:
         column, equals, labels = given.partition("=")
         if not (equals and column.strip()):
-            raise InvalidInput(f"--{what} is not a column and its labels. Write e.g. --{what} carrier=AA,DL.")
+            raise InvalidInput(f"--{what} takes a column and its labels. Write e.g. --{what} carrier=AA,DL.")
         if column.strip() in found:
             raise InvalidInput(f"--{what} has the column {column.strip()!r} twice. Say all of its labels at once.")
         found[column.strip()] = several(labels, what)
@@ -25,6 +26,9 @@ def groups(texts: Sequence[str], what: str) -> dict[str, list[str]]:
 
 def several(text: str, what: str) -> list[str]:
     """Texts between commas; one that contains a comma is in quotation marks, as in a CSV file."""
+    bracketed = re.fullmatch(r"\s*[\[(]([^][()]*,[^][()]*)[])]\s*", text)
+    if bracketed:
+        raise InvalidInput(f"--{what} is a list in brackets. Write it without them: {bracketed[1]}.")
     try:
         (found,) = csv.reader([text], skipinitialspace=True, strict=True)
     except (ValueError, csv.Error):

@@ -44,6 +44,14 @@ def _cleaned(protocol: ShuffleProtocol, raw: Any, policy: Policy, first_row: int
     raise InvalidInput(NO_ANSWER)
 
 
+def fits(protocol: ShuffleProtocol, value: Any) -> bool:
+    """Whether this is a value that a user may report."""
+    with contextlib.suppress(InvalidInput):
+        protocol.domain.clean([value])
+        return True
+    return False
+
+
 def clean_samples(protocol: ShuffleProtocol) -> tuple[NDArray[Any], list[str]]:
     """A few clean values of a protocol's domain, and what they are called: nobody's."""
     samples = protocol.domain.samples()

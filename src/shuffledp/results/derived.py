@@ -5,12 +5,31 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp.core import checks
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.wording import spoken
 from shuffledp.errors import InvalidInput
+from shuffledp.planning.plan import Plan
+from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Statistics, like
 from shuffledp.results.curve import axis, in_ranges, quantiles_of
 from shuffledp.results.result import Result, listed
+
+
+def check_asked(plan: Plan, *, confidence: float, quantiles: Sequence[float], others: bool) -> None:
+    """Refuse what the plan's answer cannot be asked, before anything is read."""
+    checks.probability(confidence, "confidence", "0.95")
+    for share in quantiles:
+        checks.probability(share, "the share of a quantile", "0.5")
+    if (quantiles or others) and type(plan.protocol.reading).statistics is Reading.statistics:
+        raise _nothing_derived(plan)
+
+
+def _nothing_derived(plan: Plan) -> InvalidInput:
+    return InvalidInput(
+        f"nothing is derived from {spoken(plan.question)}, whose answer is not one histogram. Plan a histogram, or a "
+        "distribution for quantiles."
+    )
 
 
 def derived(
@@ -38,10 +57,7 @@ def derived(
     statistics = result.plan.protocol.reading.statistics(result.estimate, counts)
     if statistics is None:
         if wanted:
-            raise InvalidInput(
-                f"nothing is derived from {spoken(result.plan.question)}, whose answer is not one histogram. Plan a histogram, "
-                "or a distribution for quantiles."
-            )
+            raise _nothing_derived(result.plan)
         return {}
     names = result.names
     ordered, curve = statistics.ordered, statistics.curve

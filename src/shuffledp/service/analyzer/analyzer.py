@@ -122,9 +122,14 @@ def result_of(opened: OpenedBatch, task: Task, *, digest: str, balance: Balance 
 # Before anything is opened
 
 
-def _reports(batch: ReleasedBatch, task: Task, ring: KeyRing) -> Reports:
+def check_role(ring: KeyRing) -> None:
+    """Refuse keys of a shuffler."""
     if ring.role != "analyzer":
         raise InvalidInput(f"these are keys of the {ring.role}. Give the analyzer's.")
+
+
+def _reports(batch: ReleasedBatch, task: Task, ring: KeyRing) -> Reports:
+    check_role(ring)
     return batch.reports(task.plan.protocol.most_messages)
 
 

@@ -15,11 +15,14 @@ def checked(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        host = parts.hostname or ""
+        host, port = parts.hostname or "", parts.port
     except ValueError:
-        host = ""
-    if not host or parts.scheme not in ("http", "https"):
-        raise InvalidInput("an address begins with https:// and names a host. Check the address.")
+        host, port = "", None
+    if not host or port == 0 or parts.scheme not in ("http", "https"):
+        raise InvalidInput(
+            "an address begins with https:// and names a host. Write e.g. https://shuffler.example:8470, or "
+            "http://127.0.0.1:8470 on this machine."
+        )
     if parts.scheme == "http" and not is_loopback(host):
         raise InvalidInput(f"plain HTTP to {host} could be read on the way. Use an https:// address.")
     return url.rstrip("/")
