@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from goals import against
 from shuffledp import KeyedWords, plan
-from shuffledp.core.memory import settle_allocator
+from shuffledp.core.free_memory import settle_allocator
 from shuffledp.domains.texts import Texts
 from shuffledp.engines.arrow import Arrow
 from shuffledp.protocols.frequencies import Frequencies

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from goals import against
 from shuffledp import Histogram, KeyedWords, RandomizedResponse, plan, run_file
 from shuffledp.core.counts import Counts
-from shuffledp.core.memory import settle_allocator
+from shuffledp.core.free_memory import settle_allocator
 from shuffledp.core.population import Population
 
 CHUNK = 1 << 20

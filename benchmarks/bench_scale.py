@@ -28,7 +28,7 @@ from pyarrow import parquet
 from goals import against
 from measured import measured, most_memory
 from shuffledp import KeyedWords, Plan, plan, run_file
-from shuffledp.cluster.session import session
+from shuffledp.cluster.spark_session import session
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
 from shuffledp.engines.spark import Spark

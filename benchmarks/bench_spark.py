@@ -27,7 +27,7 @@ from measured import measured
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from oracles.spark import Cluster
 from shuffledp import KeyedWords, Plan, plan
-from shuffledp.cluster.session import session
+from shuffledp.cluster.spark_session import session
 from shuffledp.engines.run import tally_source
 from shuffledp.engines.spark import Spark
 from shuffledp.service.sealing.hpke import seal_inner

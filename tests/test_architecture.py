@@ -299,3 +299,60 @@ def test_no_string_names_a_module_of_another_package() -> None:
 def test_a_module_in_a_string_is_noticed() -> None:
     tree = ast.parse('load("shuffledp.figures.plot", "shuffledp.core", "shuffledp.shuffler", "see shuffledp.figures")')
     assert list(named_elsewhere(tree, "shuffledp.core")) == ["shuffledp.figures.plot"]
+
+
+SAME = {
+    "account": "one quantity of a claim from the others: the accountant, its command, its tab",
+    "address": "where something is, what of it may be shown, and whether the way there is private",
+    "analyzer": "the party that opens batches, and its command",
+    "audit": "what an attacker can show: audits, their command, their picture and page",
+    "blanket": "the privacy blanket: what a bound sees, what is planned by it, its tab",
+    "client": "the user's side, and its command",
+    "compare": "all protocols side by side: comparing, its command, its tab",
+    "compose": "what several collections guarantee together, in Python and as a command",
+    "composition": "several releases about the same users: found, and proved again",
+    "crowd": "users whose messages are shuffled: made for audits, and drawn",
+    "curve": "the privacy curve, delta against epsilon: found, proved again, its command",
+    "cushion": "the bound for mixed crowds of few inputs: found, and proved again",
+    "database": "how a store is kept in a database of one kind",
+    "design": "design response: the randomizer, and planning it",
+    "distribution": "how many users are below each number: the protocol, planning it, its picture",
+    "dummies": "counts with dummies: the randomizer, the protocol, planning it",
+    "export": "a table of messages in a secret order, and its command",
+    "frequencies": "how often very many values occur: the protocol, and planning it",
+    "group": "several rows of one person: claimed, and proved again",
+    "grouped": "means, sums and queries by group: the protocol, and planning it",
+    "heavy_hitters": "texts that nobody listed: the protocol, and planning it",
+    "histogram": "counts of listed values: the protocol, and planning it",
+    "index": "the shuffle index, and its command",
+    "loss": "laws of a privacy loss: as whole numbers, and as a checker makes one",
+    "noise": "noise that is added to values: drawn, and as a checker sees it",
+    "one_bit_mean": "one-bit means: the protocol, and comparing it",
+    "over_time": "rounds: what all of them guarantee, their command, their picture",
+    "plan": "the plan, its command, its tab",
+    "questions": "the questions and options of registered families: as options, as fields",
+    "quantiles": "what is read off a distribution: from its counts, and as JSON data",
+    "records": "sealed records in a store of one kind",
+    "registry": "everything of a package by its name",
+    "rounds": "one round of many: accounted for, and planned",
+    "run": "a plan carried out on data, and its command",
+    "schema": "the tables of a store of one kind",
+    "shuffler": "the party that shuffles, and its command",
+    "store": "where a shuffler keeps reports: the interface, and each kind",
+    "summation": "sums and means: the protocol, and planning it",
+    "survey": "several questions: the protocols, and planning them",
+    "survey_all": "every user answers all: the protocol, and planning it",
+    "survey_one": "every user answers one: the protocol, and planning it",
+    "survey_table": "a table of all answers: the protocol, and planning it",
+    "task": "what all parties agree on, and its command",
+    "texts": "texts that nobody lists beforehand: the domain, and planning for it",
+    "verify": "proving a document's promise again, and its command",
+}
+"""Names of modules that several packages have, and the one meaning that each has in all of them."""
+
+
+def test_modules_of_one_name_are_about_the_same_thing() -> None:
+    names = [path.stem for path in SOURCES.rglob("*.py") if not path.stem.startswith("__")]
+    several = {name for name in names if names.count(name) > 1}
+    assert several - SAME.keys() == set(), "name a module for its role, or say here what the name means everywhere"
+    assert SAME.keys() - several == set()

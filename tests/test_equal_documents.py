@@ -15,7 +15,7 @@ from oracles.process import called
 from shuffledp import Certificate, Guarantee, Plan, account, plan, run, verify
 from shuffledp.baselines.registry import from_document as protocol_of
 from shuffledp.baselines.registry import protocols
-from shuffledp.cli.files import read_plan
+from shuffledp.cli.documents import read_plan
 from shuffledp.cli.task import read_task
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.engines.export import message_table, read_export

@@ -13,8 +13,8 @@ from oracles.parties import PARTIES
 from oracles.process import called
 from shuffledp import InvalidInput, KeyedWords, Plan, plan, run
 from shuffledp.core.canonical import digest
-from shuffledp.figures.picture import picture
-from shuffledp.figures.report import page
+from shuffledp.figures.result_page import page
+from shuffledp.figures.result_picture import picture
 from shuffledp.service.task import Task
 
 TITLE, QUESTION, UNIT = "Getting to work", "How long did you travel today, & why <so>?", "minutes"

@@ -18,9 +18,10 @@ PLACE: Final = ROOT / ".versions"
 TESTS: Final = (
     "tests/core", "tests/domains", "tests/frozen", "tests/accounting/test_golden.py", "tests/arithmetic/test_exact.py",
     "tests/baselines/test_discrete_laplace.py", "tests/certificates/test_verify.py", "tests/cli/test_help.py",
-    "tests/cli/test_tables.py", "tests/sources/test_csv.py", "tests/sources/test_frames.py", "tests/sources/test_queries.py",
-    "tests/engines/test_run.py", "tests/service/test_exchange.py", "tests/service/test_http.py", "tests/service/test_metrics.py",
-    "tests/service/test_sealing.py", "tests/service/test_vectors.py", "tests/figures/test_report.py",
+    "tests/core/test_text_tables.py", "tests/sources/test_csv.py", "tests/sources/test_frames.py",
+    "tests/sources/test_queries.py", "tests/engines/test_run.py", "tests/service/test_exchange.py",
+    "tests/service/test_http.py", "tests/service/test_metrics.py",
+    "tests/service/test_sealing.py", "tests/service/test_vectors.py", "tests/figures/test_result_page.py",
     "tests/protocols/test_golden_messages.py", "tests/service/stores/test_sqlite.py", "tests/web/test_app.py",
 )  # fmt: skip
 """Every layer and everything that others made, as far as no browser, database server or Java is needed."""

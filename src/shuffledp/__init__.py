@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from shuffledp.randomizers.laplace import Laplace
     from shuffledp.randomizers.lattice import LatticeChannel
     from shuffledp.randomizers.response import RandomizedResponse
+    from shuffledp.results.compose import compose
     from shuffledp.results.result import Result
     from shuffledp.results.saved import SavedResult
-    from shuffledp.results.together import compose
     from shuffledp.verification.verify import Verification, verify
 
 __version__ = VERSION
@@ -91,7 +91,7 @@ _HOME = {
     "bounds": "accounting.account",
     "calibrate": "accounting.account",
     "compare": "baselines.compare",
-    "compose": "results.together",
+    "compose": "results.compose",
     "epsilon_possible": "planning.inverse",
     "plan": "planning.planner",
     "run": "engines.run",

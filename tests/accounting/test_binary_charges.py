@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from shuffledp import Channel
 from shuffledp.accounting import binary
-from shuffledp.arithmetic.law import ULP
+from shuffledp.arithmetic.summand_law import ULP
 
 Q, R, EPSILON = 0.6, 0.25, 0.4
 A = mp.exp(mp.mpf(EPSILON))

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from shuffledp.accounting import cushion, numeric, pair_rounds, witness
+from shuffledp.accounting import cushion, numeric, rounds_lower_bound, witness
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import ErrorLedger, Expectation
-from shuffledp.arithmetic.law import ULP, Law
+from shuffledp.arithmetic.summand_law import ULP, Law
 from shuffledp.core.pair import Pair
 
 MANY = 1e6
@@ -121,8 +121,8 @@ def test_a_mean_is_divided_by_the_number_of_users(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(witness, "chernoff_many", lambda laws, n: np.full(len(laws), 1e9))
     claim = witness.Witness().claim(blanket, n=n, epsilon=0.1)
     assert rounded_down(claim.log_delta.lower, end - mp.log(n), abs(end) + 30)
-    monkeypatch.setattr(pair_rounds, "log_expected_positive_part", exactly(end))
-    low, high = pair_rounds._ends(pair.law(0.1), n)
+    monkeypatch.setattr(rounds_lower_bound, "log_expected_positive_part", exactly(end))
+    low, high = rounds_lower_bound._ends(pair.law(0.1), n)
     truth = mp.exp(end) / n
     assert 1 - 1e-13 * (1 + abs(end)) <= low / truth <= 1 <= high / truth <= 1 + 1e-13 * (1 + abs(end))
 
@@ -151,7 +151,7 @@ def test_laws_are_as_near_as_they_say() -> None:
             pairs = list(zip(exact(pair.difference), exact(pair.second), strict=True))
             ahead = [d - mp.expm1(mp.mpf(epsilon)) * second for d, second in pairs]
             behind = [mp.expm1(-mp.mpf(epsilon)) * second - d for d, second in pairs]
-            for law, truths in ((pair.law(epsilon), ahead), (pair_rounds._reverse(pair, epsilon), behind)):
+            for law, truths in ((pair.law(epsilon), ahead), (rounds_lower_bound._reverse(pair, epsilon), behind)):
                 for value, truth, scale in zip(exact(law.values), truths, exact(law.scales), strict=True):
                     assert abs(value - truth) <= law.ulps * mp.mpf(ULP) * scale
                     assert scale >= abs(value) * (1 - 4 * ULP)

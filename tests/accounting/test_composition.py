@@ -13,7 +13,7 @@ from oracles.enumeration import response_rows, view
 from shuffledp import Channel, Gaussian, Generic, InvalidInput, Laplace, RandomizedResponse, account, plan
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, Composition, compose, to_pld
-from shuffledp.accounting.gaussian_guess import gaussian_mu
+from shuffledp.accounting.first_guess import gaussian_mu
 from shuffledp.planning.spend import Spend
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity

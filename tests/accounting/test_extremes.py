@@ -10,7 +10,7 @@ from shuffledp import Channel, Gaussian, InvalidInput, Laplace
 from shuffledp.accounting import witness
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.solve import Problem, solve
-from shuffledp.arithmetic.law import ULP
+from shuffledp.arithmetic.summand_law import ULP
 
 
 @pytest.mark.parametrize("epsilon0", [130.0, 165.0, 400.0, 700.0])

@@ -14,7 +14,7 @@ from oracles.enumeration import divergence, expected_positive_part, response_row
 from shuffledp import Channel, Gaussian, Generic, Laplace, LatticeChannel, NotDefined, RandomizedResponse, shuffle_index
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.index import ShuffleIndex, index_of
-from shuffledp.arithmetic.law import ULP
+from shuffledp.arithmetic.summand_law import ULP
 from shuffledp.cli import cli
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.dummies import Dummies

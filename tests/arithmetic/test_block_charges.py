@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import norm
 
 from shuffledp.arithmetic import blocks
-from shuffledp.arithmetic.law import ULP, Law
+from shuffledp.arithmetic.summand_law import ULP, Law
 
 MANY = 1e6
 VALUES, MASSES, SCALES = np.array([1.5, -0.25, -1.0]), np.array([0.25, 0.5, 0.25]), np.array([2.0, 0.5, 1.25])

@@ -7,7 +7,7 @@ import pytest
 
 from shuffledp.arithmetic.blocks import largest_block
 from shuffledp.arithmetic.kernel import log_expected_positive_part
-from shuffledp.arithmetic.law import Law, Reals
+from shuffledp.arithmetic.summand_law import Law, Reals
 
 
 def _law(values: Reals, masses: Reals) -> Law:

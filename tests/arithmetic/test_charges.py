@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from shuffledp import InvalidInput
 from shuffledp.arithmetic import kernel, tilt
-from shuffledp.arithmetic.law import Law, Poisson, Summands, expected
+from shuffledp.arithmetic.summand_law import Law, Poisson, Summands, expected
 from shuffledp.arithmetic.tilt import at_saddle, chernoff, chernoff_many, negligible
 
 U = mp.mpf(2) ** -53

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from shuffledp.cli import cli
 from shuffledp.cli.command import Command
-from shuffledp.cli.flags import as_flags
+from shuffledp.cli.option_names import as_flags
 
 ASKED = "--n 1000 --epsilon 1 --delta 1e-6"
 TASK = "--window 60 --max-age 600 --shuffler A --analyzer B --honest-fraction 1"

@@ -177,7 +177,7 @@ def test_an_answer_is_not_lost_if_it_cannot_be_written(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("shuffledp.cli.files.write_whole", full)
+    monkeypatch.setattr("shuffledp.cli.documents.write_whole", full)
     name = {"-o": "answer.json", "--plot": "answer.png", "--report": "answer.html"}[option]
     done = run(f"run poll.json people.csv --column answer --json {option} {name}", cwd=home)
     assert done.returncode == 2

@@ -20,14 +20,14 @@ from oracles.mutation import STRANGE, places, replaced
 from shuffledp import InvalidInput, Policy
 from shuffledp.baselines.registry import protocols
 from shuffledp.core.canonical import canonical
-from shuffledp.domains import record
+from shuffledp.domains import named_values
 from shuffledp.domains.domain import STRICT, Clean, Domain
+from shuffledp.domains.grouped_rows import Rows, line, split_line
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
+from shuffledp.domains.named_values import Record
 from shuffledp.domains.reals import RealRange
-from shuffledp.domains.record import Record
 from shuffledp.domains.registry import DOMAINS, from_document
-from shuffledp.domains.rows import Rows, line, split_line
 from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers
 
@@ -211,7 +211,9 @@ def check_policies(domain: Domain) -> None:
 def cells_of(domain: Domain) -> list[tuple[str, Domain]]:
     """The columns that a value is made of."""
     if isinstance(domain, Record):
-        return list(dict.fromkeys((cell.name, cell.domain) for one in domain.fields for cell in record.cells(one)))
+        return list(
+            dict.fromkeys((cell.name, cell.domain) for one in domain.fields for cell in named_values.cells(one))
+        )
     return [(column.name, column.domain) for column in domain.columns] if isinstance(domain, Rows) else [("", domain)]
 
 

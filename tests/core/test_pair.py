@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shuffledp.arithmetic.law import Poisson
+from shuffledp.arithmetic.summand_law import Poisson
 from shuffledp.core.pair import Pair, doubles, held_by_either, pair_of
 
 DIFFERENCE, SECOND, MASSES = np.array([1.5, -0.75]), np.array([0.5, 1.25]), np.array([0.25, 0.5])

@@ -68,7 +68,7 @@ from pathlib import Path
 from functools import partial
 from oracles.spark_tasks import waits_to_be_killed
 from shuffledp import InvalidInput, KeyedWords, Plan
-from shuffledp.cluster.session import check_carries_secrets, session
+from shuffledp.cluster.spark_session import check_carries_secrets, session
 from shuffledp.sources.table_source import File
 from shuffledp.engines.run import tally_source
 from shuffledp.engines.spark import Spark

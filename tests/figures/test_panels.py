@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from shuffledp import Result, plan, run
-from shuffledp.figures.report import page
+from shuffledp.figures.result_page import page
 
 QUESTIONS = [
     {"name": "smokes", "ask": "histogram", "labels": ["yes", "no", "sometimes"]},

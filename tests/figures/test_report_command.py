@@ -17,8 +17,8 @@ from oracles.parties import PARTIES
 from oracles.process import called as run
 from oracles.process import run as started
 from shuffledp import plan
-from shuffledp.figures.picture import picture
-from shuffledp.figures.report import page
+from shuffledp.figures.result_page import page
+from shuffledp.figures.result_picture import picture
 from shuffledp.service.sealing.hpke import seal
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.task import Task

@@ -11,7 +11,7 @@ import pytest
 from frozen.freeze import answer, counts_of
 from oracles.scale import full
 from shuffledp import Certificate, Plan, Result, verify
-from shuffledp.core import once
+from shuffledp.core import used_keys
 from shuffledp.engines.export import read_export
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.analyzer.ledger import Ledger
@@ -46,7 +46,7 @@ def copied(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(autouse=True)
 def _another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets share their keys, which everybody knows, and each was written by a process that had not used them."""
-    monkeypatch.setattr(once._HERE, "used", set())
+    monkeypatch.setattr(used_keys._HERE, "used", set())
 
 
 def test_there_is_a_set() -> None:

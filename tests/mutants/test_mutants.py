@@ -85,12 +85,12 @@ def test_a_planted_module_is_loaded_here_and_in_other_programs_and_no_file_is_wr
     path = reach.SOURCES / "core" / "honest.py"
     source = path.read_bytes()
     (bug,) = [
-        bug for bug in bugs("core/honest.py", source) if bug.text.startswith("honest = ") and bug.operator == "sign"
+        bug for bug in bugs("core/turnout.py", source) if bug.text.startswith("honest = ") and bug.operator == "sign"
     ]
     (tmp_path / "module.py").write_bytes(bug.planted(source))
     environment = {**os.environ, hook.MODULE: bug.name, hook.SOURCE: str(tmp_path / "module.py")}
     environment |= {hook.FILE: str(path), "PYTHONPATH": str(Path(hook.__file__).parent)}
-    asks = "from shuffledp.core.honest import honest_reports; print(honest_reports(10, 0.5))"
+    asks = "from shuffledp.core.turnout import honest_reports; print(honest_reports(10, 0.5))"
     again = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {asks!r}])"
     for program in (asks, again):
         run = subprocess.run(
@@ -104,15 +104,15 @@ def test_a_bug_is_there_when_a_doctest_of_its_module_is_the_first_test() -> None
     """Which pytest imports in a way of its own."""
     program = (
         "from mutants import trial, reach; from mutants.operators import bugs; trial.preload()\n"
-        "listed = bugs('core/honest.py', (reach.SOURCES / 'core/honest.py').read_bytes())\n"
+        "listed = bugs('core/turnout.py', (reach.SOURCES / 'core/turnout.py').read_bytes())\n"
         "bug = next(bug for bug in listed if bug.change == '1 -> (1 - 1)' and bug.function == 'people_to_ask')\n"
-        "print(trial.run(bug, ['src/shuffledp/core/honest.py'], 60)[0])"
+        "print(trial.run(bug, ['src/shuffledp/core/turnout.py'], 60)[0])"
     )
     environment = {**os.environ, "PYTHONPATH": str(reach.ROOT / "tests")}
     run = subprocess.run(
         [sys.executable, "-c", program], env=environment, cwd=reach.ROOT, capture_output=True, text=True, check=True
     )
-    assert run.stdout == "src/shuffledp/core/honest.py::shuffledp.core.honest.people_to_ask\n"
+    assert run.stdout == "src/shuffledp/core/turnout.py::shuffledp.core.turnout.people_to_ask\n"
 
 
 @pytest.mark.parametrize("registered", [True, False])
@@ -120,7 +120,7 @@ def test_tests_that_cannot_be_collected_kill_nothing(registered: bool) -> None:
     """Those that share a session of Spark could not, as only pytest-xdist knew their mark: every bug beside them was "killed"."""
     program = (
         "from dataclasses import replace; from mutants import trial, reach; from mutants.operators import bugs; trial.preload()\n"
-        "listed = bugs('core/honest.py', (reach.SOURCES / 'core/honest.py').read_bytes())\n"
+        "listed = bugs('core/turnout.py', (reach.SOURCES / 'core/turnout.py').read_bytes())\n"
         "none = replace(listed[0], after=listed[0].before)\n"
         f"trial._OPTIONS = (*trial._OPTIONS, *{() if registered else ('-o', 'markers=')!r})\n"
         "print(repr(trial.run(none, ['tests/engines/test_spark_places.py', '-k', 'how_to_have_these_options'], 60)[0]))"
@@ -136,17 +136,17 @@ def test_tests_that_cannot_be_collected_kill_nothing(registered: bool) -> None:
 def test_the_nearest_tests_come_first_and_fit_the_budget() -> None:
     known = reach.Reach()
     known.costs = {
-        "tests/service/test_client.py::one": 0.1, "tests/core/test_honest.py::two": 3.0, "tests/core/test_pair.py::three": 1.0,
+        "tests/service/test_client.py::one": 0.1, "tests/core/test_turnout.py::two": 3.0, "tests/core/test_pair.py::three": 1.0,
         "tests/core/test_pair.py::four": 9.0,
     }  # fmt: skip
-    known.lines["core/honest.py"][7].update(known.costs)
+    known.lines["core/turnout.py"][7].update(known.costs)
     bug = Bug(
-        module="core/honest.py", function="", operator="", text="", before="", after="", start=0, line=6, last_line=8
+        module="core/turnout.py", function="", operator="", text="", before="", after="", start=0, line=6, last_line=8
     )
-    order = ["tests/core/test_honest.py::two", "tests/core/test_pair.py::three", "tests/service/test_client.py::one"]
+    order = ["tests/core/test_turnout.py::two", "tests/core/test_pair.py::three", "tests/service/test_client.py::one"]
     assert nearest(bug, known, 8.0) == (order, 4)
     known.costs["tests/core/test_words.py::five"] = 0.2
-    known.lines["core/honest.py"][20].add("tests/core/test_words.py::five")
+    known.lines["core/turnout.py"][20].add("tests/core/test_words.py::five")
     assert nearest(replace(bug, function="at"), known, 8.0) == (order, 4)  # what is not at the top: its own lines
     assert nearest(bug, known, 8.0)[1] == 5
 

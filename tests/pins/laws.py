@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, ctx
 
 from shuffledp import Channel, Gaussian, KeyedWords, Laplace, RandomizedResponse
-from shuffledp.core import checks, counts, digits, document, honest, words
+from shuffledp.core import checks, counts, digits, document, turnout, words
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.guarantee import Guarantee, claim
@@ -304,10 +304,10 @@ def core() -> dict[str, Case]:
                 ((99.0, 0.0), (math.nan, 1e12)), ((1000.0,), (1.0,)), ((), ()))],
         ],
         "honest people": lambda: [
-            [honest.honest_reports(n, f) for n in (2, 10, 11, 999) for f in (0.5, 0.7, 1.0)],
-                [honest.users_for(k, f) for k in (1, 7, 700) for f in (0.1, 0.45, 0.7, 1.0)],
-            [honest.reports_expected(n, d) for n in (10, 11, 1000) for d in (0.0, 0.3, 0.35)],
-                [honest.people_to_ask(n, d) for n in (1, 7, 700) for d in (0.0, 0.3, 0.9)],
+            [turnout.honest_reports(n, f) for n in (2, 10, 11, 999) for f in (0.5, 0.7, 1.0)],
+                [turnout.users_for(k, f) for k in (1, 7, 700) for f in (0.1, 0.45, 0.7, 1.0)],
+            [turnout.reports_expected(n, d) for n in (10, 11, 1000) for d in (0.0, 0.3, 0.35)],
+                [turnout.people_to_ask(n, d) for n in (1, 7, 700) for d in (0.0, 0.3, 0.9)],
         ],
         "checked symbols": lambda: [checks.symbols(np.array([0, 3, 2], dtype=t), s) for t in (np.int8, np.uint8,
             np.int64) for s in (4, 256, 257, 70_000)],
@@ -341,5 +341,5 @@ def core() -> dict[str, Case]:
         "ragged": lambda: [
             ragged[r] for r in (slice(1, 3), np.array([3, 0, 3]), np.array([True, False, True, False]))
         ] + [ragged.of_row(k) for k in range(4)] + [len(ragged)],
-        "exact fractions": lambda: [honest.exact_fraction(f) for f in (0.7, 1.0, 0.1, 1e-9)] + [Fraction(1, 3)],
+        "exact fractions": lambda: [turnout.exact_fraction(f) for f in (0.7, 1.0, 0.1, 1e-9)] + [Fraction(1, 3)],
     }  # fmt: skip

@@ -20,12 +20,12 @@ from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.arithmetic import balls, inversion
 from shuffledp.arithmetic.blocks import largest_block
-from shuffledp.arithmetic.dots import dominated, dominating
 from shuffledp.arithmetic.exact import exact_sum
 from shuffledp.arithmetic.kernel import log_expected_positive_part
-from shuffledp.arithmetic.law import Law, Poisson
 from shuffledp.arithmetic.least import least_integer
 from shuffledp.arithmetic.loss import LossLaw
+from shuffledp.arithmetic.loss_points import dominated, dominating
+from shuffledp.arithmetic.summand_law import Law, Poisson
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.dummies import Dummies

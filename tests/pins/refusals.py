@@ -28,9 +28,9 @@ from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import ErrorLedger
-from shuffledp.arithmetic.law import Law, Poisson
 from shuffledp.arithmetic.loss import ceiled, floored
-from shuffledp.core import checks, document, files, honest, words
+from shuffledp.arithmetic.summand_law import Law, Poisson
+from shuffledp.core import checks, document, files, turnout, words
 from shuffledp.core.canonical import canonical
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
@@ -143,12 +143,12 @@ def _core() -> dict[str, Probe]:
                 {"kind": "k", "a": 1, "b": 2, "c": 3}, {"kind": "k", "a": "1", "b": 2}, {"kind": "k", "a": 1, "b": "2"}],
         }),
         "canonical": (canonical, {"document": 1}, {"document": [2**53 - 1, 2**53, math.nan, "\ud800", object, {1: 2}]}),
-        "honest reports": (lambda n, f: honest.honest_reports(n, f), {"n": 10, "f": 0.5}, {"n": [1, 2, 0, True, 10**18],
+        "honest reports": (lambda n, f: turnout.honest_reports(n, f), {"n": 10, "f": 0.5}, {"n": [1, 2, 0, True, 10**18],
             "f": [*SHARES, 0.1, 0.09, 1e-12]}),
-        "users for": (lambda h, f: honest.users_for(h, f), {"h": 10, "f": 0.5}, {"h": [1, 2], "f": SHARES}),
-        "expected reports": (lambda n, d: honest.reports_expected(n, d), {"n": 10, "d": 0.5},
+        "users for": (lambda h, f: turnout.users_for(h, f), {"h": 10, "f": 0.5}, {"h": [1, 2], "f": SHARES}),
+        "expected reports": (lambda n, d: turnout.reports_expected(n, d), {"n": 10, "d": 0.5},
             {"n": [1, 2, 0], "d": [*SHARES, 0.9, 0.91]}),
-        "people to ask": (lambda n, d: honest.people_to_ask(n, d), {"n": 10, "d": 0.5}, {"n": [1], "d": SHARES}),
+        "people to ask": (lambda n, d: turnout.people_to_ask(n, d), {"n": 10, "d": 0.5}, {"n": [1], "d": SHARES}),
         "ragged rows": (lambda rows: Ragged(np.arange(3), np.array([2, 1]))[rows], {"rows": slice(0, 1)},
             {"rows": [0, [0, 1], np.array([1])]}),
         "thin balls": (lambda ball: doubles([ball]), {"ball": arb(1)}, {

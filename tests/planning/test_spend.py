@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from oracles.scale import examples
 from shuffledp import Laplace, RandomizedResponse, plan
 from shuffledp.accounting.account import bound_named
-from shuffledp.accounting.composed import composition, releases
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.numeric import Numeric
+from shuffledp.accounting.releases import composition, releases
 from shuffledp.planning.spend import Spend, composed
 from shuffledp.randomizers.together import Together
 

@@ -18,8 +18,8 @@ from shuffledp.core.population import Population
 from shuffledp.domains.intervals import Intervals
 from shuffledp.planning.choose import certified
 from shuffledp.planning.families.distribution import DistributionFamily, DistributionQuestion
-from shuffledp.protocols.curve import Curve
 from shuffledp.protocols.distribution import Distribution
+from shuffledp.protocols.quantiles import Curve
 from shuffledp.protocols.statistics import Statistics, monotone
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.response import RandomizedResponse

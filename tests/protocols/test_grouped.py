@@ -21,7 +21,7 @@ from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
-from shuffledp.figures.report import page
+from shuffledp.figures.result_page import page
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.histogram import Histogram

@@ -19,7 +19,7 @@ from oracles.words import words
 from shuffledp import InvalidInput, KeyedWords, Plan, Policy, Result, plan, run, run_file
 from shuffledp.core.population import Population
 from shuffledp.domains.spelled import Spelled, letters_of
-from shuffledp.figures.report import page
+from shuffledp.figures.result_page import page
 from shuffledp.protocols.discovery import Pass, Tables, discover, strict_enough
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.prefixes import TABLES, Prefixes

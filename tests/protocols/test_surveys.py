@@ -19,7 +19,7 @@ from oracles.process import called
 from oracles.scale import full
 from shuffledp import Channel, InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, plan, run, run_file
 from shuffledp.accounting.account import bound_named
-from shuffledp.accounting.composed import composed_claim
+from shuffledp.accounting.releases import composed_claim
 from shuffledp.core.population import Population
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.tally import tally_rows

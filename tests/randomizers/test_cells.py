@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shuffledp import Gaussian, Laplace
-from shuffledp.arithmetic.law import Reals
+from shuffledp.arithmetic.summand_law import Reals
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.laplace import _shares
 

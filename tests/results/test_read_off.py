@@ -19,7 +19,7 @@ from shuffledp.core.ratio import Ratios
 from shuffledp.engines.run import run_source
 from shuffledp.results import rehearsal, simulation
 from shuffledp.results.derived import derived
-from shuffledp.results.promise import promise, stated
+from shuffledp.results.guarantee_text import promise, stated
 from shuffledp.results.rehearsal import rehearse
 from shuffledp.results.simulation import simulate
 from shuffledp.sources.values import ValuesSource

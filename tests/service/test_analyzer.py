@@ -17,7 +17,7 @@ from oracles.parties import PARTIES
 from shuffledp import InvalidInput, NoClaim, account, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
-from shuffledp.results.unit import CLIENT, REPORT
+from shuffledp.results.privacy_unit import CLIENT, REPORT
 from shuffledp.service.analyzer.analyzer import NO_BUDGET, OpenedBatch, analyze, open_batch, result_of
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.analyzer.opened_reports import OpenedReports

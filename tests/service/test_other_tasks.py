@@ -17,8 +17,8 @@ from oracles.parties import (
     serving,
 )
 from shuffledp import InvalidInput, RandomizedResponse
+from shuffledp.core.captions import Wording
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.core.wording import Wording
 from shuffledp.domains.labels import Labels
 from shuffledp.planning.over_time import OverTime
 from shuffledp.planning.plan import Plan

@@ -18,7 +18,7 @@ from oracles.server import running
 from oracles.spark import Recut, connect_url
 from oracles.spark_tasks import dies_at_first
 from shuffledp import InvalidInput
-from shuffledp.cluster import session as sessions
+from shuffledp.cluster import spark_session as sessions
 from shuffledp.core.outcome import Outcome
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.analyzer.ledger import Ledger

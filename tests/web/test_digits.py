@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from oracles.node import node
-from shuffledp.web.shown import Figure, exact, near, said, up
+from shuffledp.web.shown_numbers import Figure, exact, near, said, up
 
 SIDES = {"up": ROUND_CEILING, "down": ROUND_FLOOR, "nearest": ROUND_HALF_EVEN}
 

@@ -11,7 +11,7 @@ from shuffledp.accounting.histogram_theorem import HistogramTheorem
 from shuffledp.accounting.numeric import GenericBound, Numeric
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.accounting.witness import Witness
-from shuffledp.core import given
+from shuffledp.core import argument
 from shuffledp.core.blanket import Blanket, HasBlanket, RandomizerFamily
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.errors import NoClaim, unknown
@@ -42,18 +42,18 @@ def bounds() -> dict[str, Bound]:
 
 def bound_named(name: str) -> Bound:
     """The bound of that name."""
-    if given.text(name, "bound", DEFAULT_BOUND) not in _BOUNDS:
+    if argument.text(name, "bound", DEFAULT_BOUND) not in _BOUNDS:
         raise unknown("bound", name, _BOUNDS)
     return _BOUNDS[name]
 
 
 def blanket_of(randomizer: HasBlanket) -> Blanket:
     """What a bound sees of it."""
-    given.with_method(
+    argument.with_method(
         randomizer, "blanket", "randomizer", "a randomizer, such as RandomizedResponse(size=2, epsilon0=1)"
     )
     if isinstance(randomizer, RandomizerFamily):
-        raise given.wrong(randomizer, "randomizer", "one randomizer (calibrate finds the best of a family)")
+        raise argument.wrong(randomizer, "randomizer", "one randomizer (calibrate finds the best of a family)")
     return randomizer.blanket()
 
 
@@ -96,7 +96,7 @@ def calibrate(family: RandomizerFamily, *, n: int, epsilon: float, delta: float,
     >>> round(epsilon0, 2)
     10.06
     """
-    given.of_kind(
+    argument.of_kind(
         family, RandomizerFamily, "family", "a family of randomizers, such as RandomizedResponse.family(size=2)"
     )
     problem = Problem(randomizer=family, n=n, epsilon=epsilon, delta=delta)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from shuffledp.accounting.binary import Binary
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Bound, BoundKind, Claim, Side, is_local_guarantee
-from shuffledp.accounting.composed import composed_claim
 from shuffledp.accounting.cushion import Cushion
 from shuffledp.accounting.numeric import GenericBound, Numeric
+from shuffledp.accounting.releases import composed_claim
 from shuffledp.accounting.witness import Witness
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.core.blanket import Blanket

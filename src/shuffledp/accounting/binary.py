@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, BoundKind, Claim, Side, outside
 from shuffledp.arithmetic.balls import evaluate, round_up
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.law import ULP, Reals
+from shuffledp.arithmetic.summand_law import ULP, Reals
 from shuffledp.core.blanket import Blanket
-from shuffledp.core.memory import settle_allocator
+from shuffledp.core.free_memory import settle_allocator
 from shuffledp.references import cite
 
 _BITS: Final = 2500

@@ -1,7 +1,9 @@
 """Several collections on the same users: certified curves, composed as laws of the privacy loss in whole numbers.
 
-A mechanism's curve delta(epsilon) over all real epsilon is below that of a law of the privacy loss (`arithmetic/dots.py`), and so
-is whatever is composed of it below what is composed of the law (`arithmetic/loss.py`), also if rounds are chosen adaptively.
+A mechanism's curve delta(epsilon) over all real epsilon is below that of a law of the privacy loss
+(`arithmetic/loss_points.py`), and so is whatever is composed of it below what is composed of the law (`arithmetic/loss.py`),
+also if rounds are chosen adaptively.
+
 Replace-one neighbours are symmetric, so delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon)), and one law does for both
 directions. Convolutions are exact and everything else rounds up. docs/maths/composition.md has the proofs.
 """
@@ -16,12 +18,12 @@ from flint import arb, ctx
 
 from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.loss_grid import DEEPEST, NODES, LossGrid, local_end, loss_grid, negligible
-from shuffledp.accounting.pair_rounds import pair_law
+from shuffledp.accounting.rounds_lower_bound import pair_law
 from shuffledp.accounting.solve import Problem, first_guess, solve
 from shuffledp.arithmetic.balls import exp_up, round_up
-from shuffledp.arithmetic.dots import dominating
 from shuffledp.arithmetic.loss import FINE, LossLaw
-from shuffledp.core import checks, given
+from shuffledp.arithmetic.loss_points import dominating
+from shuffledp.core import argument, checks
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.digits import counted, rounded_down, rounded_up
 from shuffledp.core.guarantee import SETTING
@@ -58,8 +60,8 @@ class Collection:
     fine: int = FINE
 
     def __post_init__(self) -> None:
-        given.of_kind(self.blanket, Blanket, "blanket", "the blanket of a randomizer, as blanket() gives it")
-        given.with_method(self.bound, "claim", "bound", "a bound, such as bounds()['best']")
+        argument.of_kind(self.blanket, Blanket, "blanket", "the blanket of a randomizer, as blanket() gives it")
+        argument.with_method(self.bound, "claim", "bound", "a bound, such as bounds()['best']")
         checks.settle(
             self,
             n=checks.users(self.n),
@@ -113,7 +115,7 @@ def compose(collections: Sequence[Collection]) -> "Composition":
 
 def to_pld(collection: Collection) -> "PrivacyLossDistribution":
     """One round as a pessimistic privacy loss distribution of Google's dp_accounting, to be composed with others there."""
-    given.of_kind(collection, Collection, "collection", "a collection")
+    argument.of_kind(collection, Collection, "collection", "a collection")
     try:
         from dp_accounting.pld import pld_pmf, privacy_loss_distribution
     except ImportError:

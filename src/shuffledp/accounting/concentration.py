@@ -11,7 +11,7 @@ from flint import arb
 
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, BoundKind, Claim, Side, at_most, is_local_guarantee, outside
 from shuffledp.arithmetic.balls import evaluate
-from shuffledp.arithmetic.law import Poisson
+from shuffledp.arithmetic.summand_law import Poisson
 from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.references import cite
 

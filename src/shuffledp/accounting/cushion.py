@@ -27,7 +27,7 @@ from shuffledp.accounting.numeric import out_of_range, upper_claim
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.blocks import largest_block
 from shuffledp.arithmetic.kernel import ErrorLedger, log_expected_positive_part
-from shuffledp.arithmetic.law import ULP, Law, Reals
+from shuffledp.arithmetic.summand_law import ULP, Law, Reals
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair
 from shuffledp.references import cite

@@ -13,12 +13,12 @@ from flint import arb, ctx
 
 from shuffledp.accounting.numeric import three_atoms
 from shuffledp.arithmetic.balls import round_down, round_up
-from shuffledp.arithmetic.law import ULP, Poisson
-from shuffledp.core import given
+from shuffledp.arithmetic.summand_law import ULP, Poisson
+from shuffledp.core import argument
 from shuffledp.core.blanket import Blanket, HasBlanket
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.pair import Pair
-from shuffledp.core.tables import aligned
+from shuffledp.core.text_tables import aligned
 from shuffledp.errors import NotDefined
 
 _BITS: Final = 2500
@@ -63,7 +63,7 @@ def shuffle_index(randomizer: HasBlanket) -> ShuffleIndex:
     (1.983, 2.614, True)
     """
     return index_of(
-        given.with_method(randomizer, "blanket", "randomizer", "a randomizer, such as Laplace(epsilon0=2)").blanket()
+        argument.with_method(randomizer, "blanket", "randomizer", "a randomizer, such as Laplace(epsilon0=2)").blanket()
     )
 
 

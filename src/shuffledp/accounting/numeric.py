@@ -20,7 +20,7 @@ from shuffledp.accounting.bound import (
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import ErrorLedger, Expectation, log_expected_positive_part
-from shuffledp.arithmetic.law import ULP, Summands, expected
+from shuffledp.arithmetic.summand_law import ULP, Summands, expected
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair, doubles

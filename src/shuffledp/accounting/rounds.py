@@ -6,7 +6,7 @@ from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.solve import Problem, Solution, solve
 from shuffledp.core.blanket import RandomizerFamily
-from shuffledp.core.honest import exact_fraction, honest_reports, users_for
+from shuffledp.core.turnout import exact_fraction, honest_reports, users_for
 from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
 

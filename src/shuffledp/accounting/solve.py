@@ -12,15 +12,15 @@ from typing import Any, Literal
 from flint import arb
 
 from shuffledp.accounting.bound import Bound, Claim, Side
-from shuffledp.accounting.gaussian_guess import deviations, gaussian_gamma, steepness
+from shuffledp.accounting.first_guess import deviations, gaussian_gamma, steepness
 from shuffledp.arithmetic.balls import exp_down, exp_up, log_down, log_up, round_up
 from shuffledp.arithmetic.inversion import Search, first_double, first_integer, last_double, search
-from shuffledp.arithmetic.law import expected
+from shuffledp.arithmetic.summand_law import expected
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.digits import NOTHING, rounded_down, rounded_up
 from shuffledp.core.display import figure_of, page_of
-from shuffledp.core.tables import aligned
+from shuffledp.core.text_tables import aligned
 from shuffledp.errors import Contradiction, InvalidInput, NoClaim
 
 Quantity = Literal["epsilon", "delta", "n", "epsilon0", "gamma", "sigma", "dummies"]

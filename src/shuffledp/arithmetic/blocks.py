@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from shuffledp.arithmetic.law import ULP, Complexes, Law, Reals
+from shuffledp.arithmetic.summand_law import ULP, Complexes, Law, Reals
 
 _SMOOTHING: Final = 0.015
 """Deviation of the added noise, in standard deviations of the block: it adds 0.02 % to the variance."""

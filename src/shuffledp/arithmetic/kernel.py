@@ -28,7 +28,7 @@ from typing import Final
 import numpy as np
 
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.law import ULP, Complexes, Law, Reals, Summands
+from shuffledp.arithmetic.summand_law import ULP, Complexes, Law, Reals, Summands
 from shuffledp.arithmetic.tilt import Tilted, at_saddle, negligible
 
 _CUT: Final = 8.8

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from shuffledp.arithmetic.law import ULP, Complexes, Law, Poisson, Reals, Summands, expected
+from shuffledp.arithmetic.summand_law import ULP, Complexes, Law, Poisson, Reals, Summands, expected
 
 TINY: Final = 1e-300
 """Stands in for 0 where a logarithm or a quotient is taken."""

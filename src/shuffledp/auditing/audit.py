@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from shuffledp.auditing.claims import claim_of
-from shuffledp.auditing.command import of_command
 from shuffledp.auditing.conduct import CONFIDENCE, Watch, checked_budget, conduct
 from shuffledp.auditing.crowd import Crowd
 from shuffledp.auditing.deployment import Deployment, InProcess
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.inputs import of_protocol, of_randomizer, runnable
+from shuffledp.auditing.program import of_command
 from shuffledp.auditing.service import Service
 from shuffledp.auditing.subject import Claimed, View
-from shuffledp.core import checks, given
+from shuffledp.core import argument, checks
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
@@ -44,9 +44,9 @@ def audit(
     'consistent'
     """
     _check(view=view, words=words, watch=watch)
-    given.truth(learned, "learned")
+    argument.truth(learned, "learned")
     if not (isinstance(subject, Plan) or is_protocol(subject)):
-        given.with_method(subject, "blanket", "subject", "a plan, protocol or randomizer")
+        argument.with_method(subject, "blanket", "subject", "a plan, protocol or randomizer")
     seconds = SECONDS if trials is None and seconds is None else seconds
     trials, seconds, confidence = checked_budget(trials, seconds, confidence)
     if isinstance(subject, Plan):
@@ -80,8 +80,8 @@ def audit_command(
     Its claim is `epsilon` at `delta`. What it does is learned from examples; of several values the worst two are audited.
     """
     _check(view=view, watch=watch)
-    line = given.text(line, "line", "python randomizer.py")
-    symbols = given.texts(symbols, "symbols", "['0', '1']")
+    line = argument.text(line, "line", "python randomizer.py")
+    symbols = argument.texts(symbols, "symbols", "['0', '1']")
     seconds = SECONDS if trials is None and seconds is None else seconds
     trials, seconds, confidence = checked_budget(trials, seconds, confidence)
     claimed = Claimed(epsilon=checks.epsilon(epsilon, side="up"), delta=_delta(delta, view), by="as stated")
@@ -105,7 +105,7 @@ def audit_service(
     trials, seconds, confidence = checked_budget(trials, seconds, confidence)
     _check(watch=watch)
     if isinstance(service, type) or not (isinstance(service, Plan) or hasattr(service, "task")):
-        raise given.wrong(service, "service", "a plan, or where a shuffler runs (OverHttp)")
+        raise argument.wrong(service, "service", "a plan, or where a shuffler runs (OverHttp)")
     deployment = InProcess(service) if isinstance(service, Plan) else service
     plan = deployment.task.plan
     claimed = claim_of(plan, view="shuffled", n=plan.guarantee.n, delta=plan.guarantee.delta, epsilon=None)
@@ -115,11 +115,11 @@ def audit_service(
 
 def _check(*, view: object = "local", words: object = None, watch: object = None) -> None:
     """What is no number."""
-    given.one_of(view, "view", ("shuffled", "local"))
+    argument.one_of(view, "view", ("shuffled", "local"))
     if words is not None:
-        given.with_method(words, "reserve", "words", "a source of randomness, such as KeyedWords.fresh()")
+        argument.with_method(words, "reserve", "words", "a source of randomness, such as KeyedWords.fresh()")
     if watch is not None:
-        given.function(watch, "watch")
+        argument.function(watch, "watch")
 
 
 def _delta(delta: float, view: View) -> float:

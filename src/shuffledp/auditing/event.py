@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.auditing.intervals import expected_limits, lower_limit, upper_limit
+from shuffledp.auditing.confidence_limits import expected_limits, lower_limit, upper_limit
 
 Reals = NDArray[np.float64]
 _THRESHOLDS: Final = 4000

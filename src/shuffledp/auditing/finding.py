@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from shuffledp.auditing.confidence_limits import lower_limit, upper_limit
 from shuffledp.auditing.event import Event
-from shuffledp.auditing.intervals import lower_limit, upper_limit
 from shuffledp.auditing.subject import Claimed, View
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.display import figure_of, page_of

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.gaussian_guess import gaussian_mu
+from shuffledp.accounting.first_guess import gaussian_mu
 from shuffledp.auditing.event import Atoms
 from shuffledp.core.document import Document
 

@@ -8,12 +8,12 @@ from typing import Any, overload
 import numpy as np
 
 from shuffledp.baselines.registry import families as families_of
-from shuffledp.core import checks, given
+from shuffledp.core import argument, checks
+from shuffledp.core.captions import spoken
 from shuffledp.core.digits import about, at_most, counted
 from shuffledp.core.display import figure_of, page_of
-from shuffledp.core.tables import aligned
+from shuffledp.core.text_tables import aligned
 from shuffledp.core.visible import visible
-from shuffledp.core.wording import spoken
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.ask import ask
 from shuffledp.planning.choose import certified
@@ -143,8 +143,8 @@ def compare(
     A protocol that cannot meet (epsilon, delta) has no error and a note that says why.
     """
     asked = ask(question, n=n, epsilon=epsilon, delta=delta, options=options)
-    only = None if only is None else given.texts(only, "only", "['shuffledp']")
-    progress = None if progress is None else given.function(progress, "progress")
+    only = None if only is None else argument.texts(only, "only", "['shuffledp']")
+    progress = None if progress is None else argument.function(progress, "progress")
     runs = checks.whole(runs, "runs", "Give e.g. 10000.")
     seed = None if seed is None else checks.whole(seed, "seed", "Give e.g. 1.")
     generator = np.random.default_rng(seed)

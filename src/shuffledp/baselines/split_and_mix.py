@@ -15,8 +15,8 @@ from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.attacker_view import Total as Revealed
 from shuffledp.core.counts import Counts
-from shuffledp.core.honest import honest_reports
 from shuffledp.core.population import Population
+from shuffledp.core.turnout import honest_reports
 from shuffledp.core.words import WordSource, rows_from
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
-from shuffledp.accounting.gaussian_guess import gaussian_mu
+from shuffledp.accounting.first_guess import gaussian_mu
 from shuffledp.baselines.fields import Fields
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.counts import Counts

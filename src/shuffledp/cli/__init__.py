@@ -9,10 +9,10 @@ import click
 from click.exceptions import NoSuchCommand
 
 from shuffledp.cli.examples import with_examples
-from shuffledp.cli.exits import BAD_INPUT, NO_CLAIM, UNEXPECTED
-from shuffledp.cli.flags import as_flags
+from shuffledp.cli.exit_codes import BAD_INPUT, NO_CLAIM, UNEXPECTED
+from shuffledp.cli.option_names import as_flags
 from shuffledp.cli.output import print_error
-from shuffledp.core.dumps import forbid_core_dumps
+from shuffledp.core.core_dumps import forbid_core_dumps
 from shuffledp.core.visible import visible
 from shuffledp.errors import NoClaim, ShuffledpError
 from shuffledp.version import VERSION

@@ -14,20 +14,20 @@ from shuffledp.accounting.bound import Bound
 from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem, Quantity, Solution, claimed, remarks, solutions_table
 from shuffledp.certificates.certificate import Certificate
-from shuffledp.cli.bounds import bound_option, chosen_bounds
-from shuffledp.cli.choice import Choice
+from shuffledp.cli.bound_option import bound_option, chosen_bounds
 from shuffledp.cli.command import Command
-from shuffledp.cli.exits import NO_CLAIM
-from shuffledp.cli.files import check_place, write_text
+from shuffledp.cli.documents import check_place, write_text
+from shuffledp.cli.exit_codes import NO_CLAIM
+from shuffledp.cli.keyword import Choice
 from shuffledp.cli.numbers import Reals, Whole, Wholes, given
 from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import working
-from shuffledp.cli.randomizer import randomizer_options, read_channel
+from shuffledp.cli.randomizer_options import randomizer_options, read_channel
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.digits import NOTHING
 from shuffledp.core.guarantee import ADJACENCY, SETTING, Guarantee
-from shuffledp.core.honest import honest_reports
-from shuffledp.core.tables import aligned, comma_separated
+from shuffledp.core.text_tables import aligned, comma_separated
+from shuffledp.core.turnout import honest_reports
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.named import PARAMETERS, Given, RandomizerChoice, local_parameter, refuse_strays
 from shuffledp.version import VERSION

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import click
 
-from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
+from shuffledp.cli.candidate_options import candidates_option, false_positives_option, top_option
 from shuffledp.cli.command import Group
-from shuffledp.cli.download import max_batch_option
-from shuffledp.cli.files import check_place, write_bytes, write_text
+from shuffledp.cli.documents import check_place, write_bytes, write_text
+from shuffledp.cli.download_options import max_batch_option
 from shuffledp.cli.numbers import Real, WholeRange
 from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
-from shuffledp.cli.secrets import read_secret
-from shuffledp.cli.spark import check_engine, spark_options
-from shuffledp.cli.state import state_folder
+from shuffledp.cli.secret_files import read_secret
+from shuffledp.cli.spark_options import check_engine, spark_options
+from shuffledp.cli.state_folder import state_folder
 from shuffledp.cli.task import read_task
-from shuffledp.cli.unsealing import chosen_tallier, unsealing_option
+from shuffledp.cli.unsealing_option import chosen_tallier, unsealing_option
 from shuffledp.engines.export import read_export
 from shuffledp.errors import InvalidInput
-from shuffledp.figures.report import check_report, rendered
+from shuffledp.figures.result_page import check_report, rendered
 from shuffledp.results.derived import derived
 from shuffledp.results.text import in_words
 from shuffledp.service.analyzer.analyzer import analyze, check_role

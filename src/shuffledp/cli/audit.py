@@ -12,21 +12,21 @@ from shuffledp.auditing.deployment import Deployment, OverHttp
 from shuffledp.auditing.finding import Finding
 from shuffledp.auditing.subject import View
 from shuffledp.baselines.registry import from_document
-from shuffledp.cli.choice import Choice
 from shuffledp.cli.command import Command
-from shuffledp.cli.exits import VIOLATED
-from shuffledp.cli.files import check_place, read_plan, write_bytes
+from shuffledp.cli.documents import check_place, read_plan, write_bytes
+from shuffledp.cli.exit_codes import VIOLATED
+from shuffledp.cli.keyword import Choice
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.progress import progress
-from shuffledp.cli.randomizer import randomizer_options, running
-from shuffledp.cli.secrets import read_secret
+from shuffledp.cli.randomizer_options import randomizer_options, running
+from shuffledp.cli.secret_files import read_secret
 from shuffledp.cli.task import read_task
 from shuffledp.core.files import read_json
 from shuffledp.core.words import KeyedWords
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.audit import rendered
-from shuffledp.figures.report import check_report
+from shuffledp.figures.result_page import check_report
 from shuffledp.figures.style import check_picture
 from shuffledp.randomizers.named import PARAMETERS, SHAPES, Given
 from shuffledp.service.sealing.keys import KeyRing

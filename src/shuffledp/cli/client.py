@@ -9,10 +9,10 @@ from typing import Any, Literal
 import click
 
 from shuffledp.cli.command import Command, Group
+from shuffledp.cli.csv_options import separator_options
 from shuffledp.cli.output import print_lines, show
 from shuffledp.cli.progress import progress
-from shuffledp.cli.rows import policy_options
-from shuffledp.cli.separators import separator_options
+from shuffledp.cli.row_options import policy_options
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
 from shuffledp.core.outcome import Outcome

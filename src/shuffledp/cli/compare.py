@@ -9,9 +9,9 @@ import click
 
 from shuffledp.baselines.compare import RUNS, compare
 from shuffledp.baselines.registry import families
-from shuffledp.cli.files import check_place
-from shuffledp.cli.flags import as_flags
+from shuffledp.cli.documents import check_place
 from shuffledp.cli.numbers import Real, Whole
+from shuffledp.cli.option_names import as_flags
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options

@@ -14,12 +14,12 @@ from shuffledp.cli.numbers import Real
 from shuffledp.cli.numbers import given as said
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
-from shuffledp.cli.randomizer import read_channel
+from shuffledp.cli.randomizer_options import read_channel
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.guarantee import ADJACENCY
-from shuffledp.core.honest import honest_reports
 from shuffledp.core.parsing import Unreadable, parse_json
+from shuffledp.core.turnout import honest_reports
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend

@@ -9,17 +9,17 @@ from typing import Any
 import click
 
 from shuffledp.accounting.curve import privacy_curve
-from shuffledp.cli.bounds import bound_option, chosen_bounds
+from shuffledp.cli.bound_option import bound_option, chosen_bounds
 from shuffledp.cli.command import Command
-from shuffledp.cli.exits import NO_CLAIM
-from shuffledp.cli.files import check_place
+from shuffledp.cli.documents import check_place
+from shuffledp.cli.exit_codes import NO_CLAIM
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import progress
-from shuffledp.cli.randomizer import randomizer_options, read_channel
+from shuffledp.cli.randomizer_options import randomizer_options, read_channel
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.guarantee import ADJACENCY
-from shuffledp.core.tables import comma_separated
+from shuffledp.core.text_tables import comma_separated
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
 from shuffledp.randomizers.named import RandomizerChoice, local_parameter, refuse_strays
@@ -56,7 +56,7 @@ def curve_command(
             blanket, chosen, n=n, points=points, epsilon_max=epsilon_max, delta_min=delta_min, progress=lambda: bar.update(1)
         )  # fmt: skip
     if plot is not None:
-        from shuffledp.figures.curves import draw_curves
+        from shuffledp.figures.privacy_curves import draw_curves
 
         draw_curves(
             curve, plot, title="\n".join([f"{blanket.label}, n = {n:,}", *([blanket.caveat] if blanket.caveat else [])])

@@ -6,10 +6,10 @@ from typing import Any, Final
 import click
 
 from shuffledp.cli.command import Command
-from shuffledp.cli.exits import BAD_INPUT
+from shuffledp.cli.exit_codes import BAD_INPUT
 from shuffledp.cli.output import json_option, show
 from shuffledp.core.installed import extras, install_command, installed_version
-from shuffledp.core.tables import aligned
+from shuffledp.core.text_tables import aligned
 from shuffledp.version import VERSION
 
 _GIVES: Final = {

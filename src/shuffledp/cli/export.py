@@ -7,11 +7,11 @@ from typing import Literal
 import click
 
 from shuffledp.cli.command import Command
-from shuffledp.cli.files import check_place, read_plan
+from shuffledp.cli.documents import check_place, read_plan
 from shuffledp.cli.output import json_option, print_error, show
 from shuffledp.cli.progress import progress
-from shuffledp.cli.rows import chosen_rows, row_options
-from shuffledp.cli.state import state_folder
+from shuffledp.cli.row_options import chosen_rows, row_options
+from shuffledp.cli.state_folder import state_folder
 from shuffledp.core.digits import counted
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.export import message_table

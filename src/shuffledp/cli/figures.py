@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from shuffledp.cli.choice import Choice
 from shuffledp.cli.command import Command
+from shuffledp.cli.keyword import Choice
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
 from shuffledp.errors import InvalidInput
@@ -31,11 +31,11 @@ def figures(out: Path, only: tuple[str, ...], as_json: bool) -> None:
 
     Or large-domains: which protocol errs least when there are very many values.
     """
-    from shuffledp.figures import paper  # matplotlib is heavy and optional
+    from shuffledp.figures import paper_figures  # matplotlib is heavy and optional
     from shuffledp.figures.large_domains import large_domains
 
-    drawings = paper.FIGURES | {"large-domains": large_domains}
-    names = only or tuple(paper.FIGURES)
+    drawings = paper_figures.FIGURES | {"large-domains": large_domains}
+    names = only or tuple(paper_figures.FIGURES)
     paths: list[Path] = []
     with working("Drawing") as say:
         for name in names:

@@ -12,7 +12,7 @@ from shuffledp.cli.command import Command
 from shuffledp.cli.numbers import given
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.progress import working
-from shuffledp.cli.randomizer import randomizer_options, read_channel
+from shuffledp.cli.randomizer_options import randomizer_options, read_channel
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.named import RandomizerChoice, local_parameter, refuse_strays

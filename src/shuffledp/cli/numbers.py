@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import click
 
-from shuffledp.cli.flags import as_flags
-from shuffledp.core import written
+from shuffledp.cli.option_names import as_flags
+from shuffledp.core import number_text
 from shuffledp.errors import InvalidInput
 
 _PADDED = re.compile(r"e(-?)0+")
@@ -21,7 +21,7 @@ class Real(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The nearest double of a decimal number."""
-        return _read(self, written.real, value, param, ctx)
+        return _read(self, number_text.real, value, param, ctx)
 
 
 class Whole(click.ParamType):  # type: ignore[type-arg]
@@ -31,7 +31,7 @@ class Whole(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The integer that the text stands for."""
-        return _read(self, written.whole, value, param, ctx)
+        return _read(self, number_text.whole, value, param, ctx)
 
 
 class WholeRange(click.IntRange):

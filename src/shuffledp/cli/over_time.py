@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shuffledp.cli.files import write_new
-from shuffledp.cli.flags import as_flags
+from shuffledp.cli.documents import write_new
+from shuffledp.cli.option_names import as_flags
 from shuffledp.cli.output import print_lines
+from shuffledp.cli.plan_warnings import warn
 from shuffledp.cli.progress import progress, working
-from shuffledp.cli.warned import warn
+from shuffledp.core.captions import Wording
 from shuffledp.core.digits import about, column_up
-from shuffledp.core.tables import aligned
-from shuffledp.core.wording import Wording
+from shuffledp.core.text_tables import aligned
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.from_targets import plan_from_targets
 from shuffledp.planning.rounds import Choice, choices, fewer, spent

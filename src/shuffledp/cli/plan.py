@@ -7,16 +7,16 @@ from typing import Any, Final
 
 import click
 
-from shuffledp.cli.files import check_place, write_new
+from shuffledp.cli.documents import check_place, write_new
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.over_time import plan_over_time
+from shuffledp.cli.plan_warnings import warn
 from shuffledp.cli.progress import working
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.survey_strategies import strategies_table
-from shuffledp.cli.warned import warn
-from shuffledp.core.honest import people_to_ask
-from shuffledp.core.wording import Wording
+from shuffledp.core.captions import Wording
+from shuffledp.core.turnout import people_to_ask
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
 from shuffledp.planning import registry

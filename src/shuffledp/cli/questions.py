@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import click
 
-from shuffledp.cli.choice import Choice
 from shuffledp.cli.command import Command
-from shuffledp.cli.flags import as_flags
+from shuffledp.cli.keyword import Choice
 from shuffledp.cli.numbers import Real, Whole
-from shuffledp.core.wording import spoken
+from shuffledp.cli.option_names import as_flags
+from shuffledp.core.captions import spoken
 from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry
 from shuffledp.planning.option_text import groups, several

@@ -6,17 +6,17 @@ from typing import Literal
 
 import click
 
-from shuffledp.cli.candidates import candidates_option, false_positives_option, top_option
+from shuffledp.cli.candidate_options import candidates_option, false_positives_option, top_option
 from shuffledp.cli.command import Command
-from shuffledp.cli.files import check_place, read_plan, write_bytes, write_text
+from shuffledp.cli.documents import check_place, read_plan, write_bytes, write_text
 from shuffledp.cli.numbers import Real, Reals
 from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
-from shuffledp.cli.rows import chosen_rows, row_options
-from shuffledp.cli.state import state_folder
+from shuffledp.cli.row_options import chosen_rows, row_options
+from shuffledp.cli.state_folder import state_folder
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.run import run_source
-from shuffledp.figures.report import check_report, rendered
+from shuffledp.figures.result_page import check_report, rendered
 from shuffledp.figures.style import check_picture
 from shuffledp.results.derived import check_asked, derived
 from shuffledp.results.history import NOT_REMEMBERED, History

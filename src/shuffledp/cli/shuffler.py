@@ -17,15 +17,15 @@ from typing import Any
 import click
 
 from shuffledp.cli.command import Group
-from shuffledp.cli.config import STORE, config_option
-from shuffledp.cli.download import max_batch_option
+from shuffledp.cli.config_file import STORE, config_option
+from shuffledp.cli.download_options import max_batch_option
 from shuffledp.cli.numbers import RealRange, WholeRange
 from shuffledp.cli.output import OneLine, json_option, print_error, print_lines, show
-from shuffledp.cli.secrets import read_secret
-from shuffledp.cli.spark import spark_options
-from shuffledp.cli.state import state_folder
+from shuffledp.cli.secret_files import read_secret
+from shuffledp.cli.spark_options import spark_options
+from shuffledp.cli.state_folder import state_folder
 from shuffledp.cli.task import fingerprints, read_task
-from shuffledp.cli.unsealing import chosen_unsealers, unsealing_option
+from shuffledp.cli.unsealing_option import chosen_unsealers, unsealing_option
 from shuffledp.core.digits import counted
 from shuffledp.core.installed import not_installed
 from shuffledp.core.outcome import Outcome
@@ -38,7 +38,7 @@ from shuffledp.service.stores.batch import Batch
 from shuffledp.service.stores.checkpoints import Reached, pass_by
 from shuffledp.service.stores.registry import open_store, restore_store, shown
 from shuffledp.service.stores.store import Store
-from shuffledp.service.stores.witness import Witness
+from shuffledp.service.stores.witness_file import Witness
 from shuffledp.service.wire.address import is_loopback
 
 _FILE = click.Path(dir_okay=False, path_type=Path)

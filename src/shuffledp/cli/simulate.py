@@ -6,13 +6,13 @@ from pathlib import Path
 import click
 import numpy as np
 
-from shuffledp.cli.candidates import candidates_option
+from shuffledp.cli.candidate_options import candidates_option
 from shuffledp.cli.command import Command
-from shuffledp.cli.files import read_plan
+from shuffledp.cli.csv_options import separator_options
+from shuffledp.cli.documents import read_plan
 from shuffledp.cli.numbers import WholeRange
 from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
-from shuffledp.cli.separators import separator_options
 from shuffledp.core.digits import counted
 from shuffledp.results.rehearsal import rehearse
 from shuffledp.results.simulation import simulate

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from shuffledp.cli.flags import as_flags
+from shuffledp.cli.option_names import as_flags
 from shuffledp.core.digits import about
-from shuffledp.core.tables import aligned
+from shuffledp.core.text_tables import aligned
 from shuffledp.planning.choose import Proposal
 from shuffledp.planning.plan import Plan
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.choice import Choice
 from shuffledp.cli.command import Command, Group
-from shuffledp.cli.files import check_place, read_plan, write_text
+from shuffledp.cli.documents import check_place, read_plan, write_text
+from shuffledp.cli.keyword import Choice
 from shuffledp.cli.numbers import RealRange, Whole, WholeRange
 from shuffledp.cli.output import json_option, one_line_each, print_lines, show
 from shuffledp.core.files import read_json

@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from shuffledp.cli.command import Group
-from shuffledp.cli.files import check_place
+from shuffledp.cli.documents import check_place
 from shuffledp.cli.numbers import WholeRange
 from shuffledp.cli.output import json_option, show
-from shuffledp.cli.secrets import read_secret, write_secret
+from shuffledp.cli.secret_files import read_secret, write_secret
 from shuffledp.cli.task import read_task
 from shuffledp.core.digits import counted
 from shuffledp.core.files import create_private

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from shuffledp.cli.command import Command
-from shuffledp.cli.exits import NO_CLAIM
+from shuffledp.cli.exit_codes import NO_CLAIM
 from shuffledp.cli.output import json_option, show
 from shuffledp.cli.progress import working
 from shuffledp.core.digits import counted

@@ -30,7 +30,7 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
     It works offline, keeps nothing, and answers this machine only. Ctrl-C ends it.
     """
     try:
-        from shuffledp.web.work import Workers
+        from shuffledp.web.processes import Workers
 
         Workers.warm()
         import uvicorn

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shuffledp.cluster.session import forget_tables, quiet
+from shuffledp.cluster.spark_session import forget_tables, quiet
 from shuffledp.cluster.sums import Done, Found, Noted, Sums, guarded, sums, told
 from shuffledp.errors import InvalidInput
 

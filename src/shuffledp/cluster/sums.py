@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.cluster.session import quiet
+from shuffledp.cluster.spark_session import quiet
 from shuffledp.core.words import KeyedWords, Words
 from shuffledp.errors import InvalidInput
 

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from flint import arb
 
-from shuffledp.arithmetic.law import Summands
+from shuffledp.arithmetic.summand_law import Summands
 from shuffledp.core.pair import Pair
 from shuffledp.errors import InvalidInput
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from flint import arb
 
-from shuffledp.arithmetic.law import ULP, Law, Poisson, Reals, Summands
+from shuffledp.arithmetic.summand_law import ULP, Law, Poisson, Reals, Summands
 
 _TINY = arb(2) ** -1100
 """Below every double: a ball around 0 this thin is 0."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from shuffledp.core.given import kind_of
+from shuffledp.core.argument import kind_of
 from shuffledp.core.visible import visible
 from shuffledp.errors import InvalidInput
 

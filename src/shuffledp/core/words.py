@@ -13,7 +13,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from shuffledp.core.once import COPIED, first_use, generation
+from shuffledp.core.used_keys import COPIED, first_use, generation
 from shuffledp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]

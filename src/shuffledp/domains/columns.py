@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
-from shuffledp.domains.cells import is_missing, label_of, number_of
 from shuffledp.domains.domain import Mask, refusal
+from shuffledp.domains.raw_value import is_missing, label_of, number_of
 from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]

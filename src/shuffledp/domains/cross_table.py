@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, several
 from shuffledp.domains.domain import STRICT, Clean, Policy
+from shuffledp.domains.grouped_rows import Rows, group_document, group_of, line
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
-from shuffledp.domains.rows import Rows, group_document, group_of, line
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 

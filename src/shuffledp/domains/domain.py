@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.argument import one_of, truth
 from shuffledp.core.document import Document
-from shuffledp.core.given import one_of, truth
-from shuffledp.domains.cells import label_of
+from shuffledp.domains.raw_value import label_of
 from shuffledp.errors import InvalidInput
 
 Mask = NDArray[np.bool_]

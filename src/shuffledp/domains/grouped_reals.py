@@ -10,9 +10,9 @@ import numpy as np
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, several
 from shuffledp.domains.domain import STRICT, Clean, Policy
+from shuffledp.domains.grouped_rows import Rows, group_document, group_of, line
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
-from shuffledp.domains.rows import Rows, group_document, group_of, line
 
 
 @dataclass(frozen=True, slots=True)

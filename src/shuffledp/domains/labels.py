@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, several, text
-from shuffledp.domains.cells import loosened
 from shuffledp.domains.columns import distinct_texts, positions
 from shuffledp.domains.domain import Mask
 from shuffledp.domains.listed import Lookup
+from shuffledp.domains.raw_value import loosened
 from shuffledp.errors import InvalidInput
 
 

@@ -7,8 +7,8 @@ from shuffledp.domains.domain import Domain
 from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
+from shuffledp.domains.named_values import Record
 from shuffledp.domains.reals import RealRange
-from shuffledp.domains.record import Record
 from shuffledp.domains.spelled import Spelled
 from shuffledp.domains.texts import Texts
 from shuffledp.domains.whole_numbers import WholeNumbers

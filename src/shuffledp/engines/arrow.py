@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ClassVar
 
-from shuffledp.core.memory import settle_allocator
+from shuffledp.core.free_memory import settle_allocator
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress

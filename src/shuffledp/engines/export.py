@@ -21,8 +21,8 @@ from shuffledp.core.canonical import canonical
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document
 from shuffledp.core.files import drafted
+from shuffledp.core.free_memory import check_memory
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.core.memory import check_memory
 from shuffledp.core.parsing import parse_exactly, plain
 from shuffledp.core.words import KeyedWords, WordSource, rows_from
 from shuffledp.domains.domain import OR_SKIP, STRICT, Policy

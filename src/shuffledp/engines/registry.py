@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from shuffledp.core import given
+from shuffledp.core import argument
 from shuffledp.core.plugins import Registry, object_by_name
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.engine import Engine
@@ -36,7 +36,7 @@ def unregister(engine: Engine) -> None:
 def engine_named(name: str | Engine) -> Engine:
     """The engine of that name; one that was made already is itself."""
     if not isinstance(name, str):
-        return given.with_method(name, "tally", "engine", f"one of {', '.join(ENGINES)}")  # type: ignore[no-any-return]
+        return argument.with_method(name, "tally", "engine", f"one of {', '.join(ENGINES)}")  # type: ignore[no-any-return]
     if name not in ENGINES:
         raise unknown("engine", name, ENGINES)
     return ENGINES[name]

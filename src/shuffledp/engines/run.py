@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shuffledp.accounting.group import group
-from shuffledp.core import given
+from shuffledp.core import argument
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
@@ -18,8 +18,8 @@ from shuffledp.engines.registry import engine_named
 from shuffledp.engines.tally import Tally
 from shuffledp.errors import DataWarning, InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
+from shuffledp.results.privacy_unit import unit_of_rows
 from shuffledp.results.result import Result
-from shuffledp.results.unit import unit_of_rows
 from shuffledp.sources.file_source import FileSource
 from shuffledp.sources.frame import FrameSource, is_frame
 from shuffledp.sources.source import Source
@@ -89,7 +89,7 @@ def run(
         if plan.protocol.asks and query is None:
             raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
         if query is not None:
-            given.function(query, "query")
+            argument.function(query, "query")
         source = ValuesSource(values, query=query)
     if engine is None:
         engine = "spark" if is_spark_table(values) else "memory"
@@ -223,11 +223,11 @@ def run_source(
     candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for any source."""
-    given.truth(truth, "truth")
+    argument.truth(truth, "truth")
     if words is not None:
-        given.with_method(words, "reserve", "words", "a source of randomness, such as KeyedWords.fresh()")
+        argument.with_method(words, "reserve", "words", "a source of randomness, such as KeyedWords.fresh()")
     if progress is not None:
-        given.function(progress, "progress")
+        argument.function(progress, "progress")
     plan.protocol.domain.check(policy)
     plan = plan.about(candidates)
     found = tally_source(plan, source, words, policy=policy, truth=truth, engine=engine, progress=progress)

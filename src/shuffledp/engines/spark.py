@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from shuffledp.cluster.pieces import sums_of
-from shuffledp.cluster.session import current_session, forget_tables, setting
+from shuffledp.cluster.spark_session import current_session, forget_tables, setting
 from shuffledp.cluster.sums import Done, Found, Noted, Refused, Sums, joined, sums
 from shuffledp.core.counts import Counts
-from shuffledp.core.memory import settle_allocator
+from shuffledp.core.free_memory import settle_allocator
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shuffledp.core.digits import rounded_down, rounded_up
 from shuffledp.core.document import Document
-from shuffledp.figures.report import template
+from shuffledp.figures.result_page import template
 from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, VERMILION, canvas
 
 if TYPE_CHECKING:

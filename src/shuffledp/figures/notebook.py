@@ -14,10 +14,10 @@ from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.figures.markup import MOST, paragraphs, table
-from shuffledp.figures.sketch import Axis, Interval, band, bars, span
+from shuffledp.figures.svg import Axis, Interval, band, bars, span
 from shuffledp.planning.plan import Plan
+from shuffledp.results.answer import Answer
 from shuffledp.results.entries import listed, parts, percent, quantiles, written
-from shuffledp.results.reading import Reading
 
 FALSE_ALARMS: Final = "false alarms (%)"
 HITS: Final = "hits, at most (%)"
@@ -78,8 +78,8 @@ def _comparison(comparison: Comparison) -> str:
     )
 
 
-@page.register(Reading)
-def _answer(reading: Reading) -> str:
+@page.register(Answer)
+def _answer(reading: Answer) -> str:
     """The answer with what it promises, made of its JSON data, so that one that was read from a file looks the same."""
     result, unit, guarantee = reading.whole(), reading.unit, reading.guarantee
     estimate, wording = result["estimate"], result["wording"]

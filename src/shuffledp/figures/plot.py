@@ -9,11 +9,11 @@ from shuffledp.baselines.compare import Comparison
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.guarantee import Guarantee, claim
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.figures import audit, picture
+from shuffledp.figures import audit, result_picture
 from shuffledp.figures.notebook import FALSE_ALARMS, HITS
 from shuffledp.figures.style import BLACK, BLUE, SKY, VERMILION, canvas, plain_ticks, round_numbers
 from shuffledp.planning.plan import Plan
-from shuffledp.results.reading import Reading
+from shuffledp.results.answer import Answer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,9 +31,9 @@ def plot(thing: Any) -> "Figure":
     )
 
 
-@plot.register(Reading)
-def _result(result: Reading) -> "Figure":
-    with picture.drawn(result.whole()) as figure:
+@plot.register(Answer)
+def _result(result: Answer) -> "Figure":
+    with result_picture.drawn(result.whole()) as figure:
         return figure
 
 

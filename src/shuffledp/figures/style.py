@@ -59,7 +59,7 @@ def canvas(
     _check_matplotlib()
     import matplotlib as mpl
 
-    from shuffledp.figures.figure import ShownFigure
+    from shuffledp.figures.shown_figure import ShownFigure
 
     with mpl.rc_context({**_SETTINGS, "font.family": ["DejaVu Sans", *_fonts()]}):
         figure = ShownFigure(figsize=(width, height), layout="constrained")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shuffledp.core.wording import spoken
+from shuffledp.core.captions import spoken
 from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry
 from shuffledp.planning.question import Given, Question, Terms

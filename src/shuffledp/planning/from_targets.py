@@ -4,8 +4,8 @@ from typing import Any
 
 from shuffledp.accounting.histogram_theorem import PAPER_BOUND
 from shuffledp.core import checks
-from shuffledp.core.honest import reports_expected
-from shuffledp.core.wording import spoken
+from shuffledp.core.captions import spoken
+from shuffledp.core.turnout import reports_expected
 from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry
 from shuffledp.planning.ask import ask

@@ -6,7 +6,7 @@ from typing import Any
 
 from shuffledp.accounting.account import account
 from shuffledp.core import checks
-from shuffledp.core.honest import reports_expected
+from shuffledp.core.turnout import reports_expected
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning import registry
 from shuffledp.planning.ask import ask

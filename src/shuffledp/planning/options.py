@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from shuffledp.core import checks
-from shuffledp.domains.cells import label_of
 from shuffledp.domains.labels import Labels
+from shuffledp.domains.raw_value import label_of
 from shuffledp.errors import InvalidInput
 
 

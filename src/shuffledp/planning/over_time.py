@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from shuffledp.accounting.composed import composition
+from shuffledp.accounting.releases import composition
 from shuffledp.core import checks
 from shuffledp.core.blanket import HasBlanket
 from shuffledp.core.digits import counted

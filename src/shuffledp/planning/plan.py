@@ -17,14 +17,14 @@ from shuffledp.arithmetic.balls import log_down
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.core import checks
 from shuffledp.core.canonical import digest
+from shuffledp.core.captions import Wording
 from shuffledp.core.digits import about, at_most, counted, rounded_up
 from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.document import Document, members, number, text, whole
 from shuffledp.core.files import read_json, save_json
+from shuffledp.core.free_memory import check_memory
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
-from shuffledp.core.memory import check_memory
 from shuffledp.core.parsing import plain
-from shuffledp.core.wording import Wording
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.over_time import OverTime
 from shuffledp.protocols import registry

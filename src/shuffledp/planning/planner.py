@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, SupportsFloat, TypedDict, TypeVar, Unpack
 
-from shuffledp.core.given import truth
+from shuffledp.core.argument import truth
 from shuffledp.errors import InvalidInput, PlanWarning
 from shuffledp.planning.concerns import concerns
 from shuffledp.planning.from_targets import plan_from_targets

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from shuffledp.core import checks
-from shuffledp.core.honest import honest_reports
+from shuffledp.core.turnout import honest_reports
 from shuffledp.planning.options import BY, Option
 from shuffledp.protocols.deployable import Deployable
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from shuffledp.accounting.composed import composition
-from shuffledp.accounting.gaussian_guess import share_of_budget
+from shuffledp.accounting.first_guess import share_of_budget
+from shuffledp.accounting.releases import composition
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
-from shuffledp.core.honest import reports_expected
+from shuffledp.core.turnout import reports_expected
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.ask import ask
 from shuffledp.planning.choose import choose

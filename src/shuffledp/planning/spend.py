@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from shuffledp.accounting.account import bound_named
-from shuffledp.accounting.composed import releases
 from shuffledp.accounting.composition import Collection, compose
+from shuffledp.accounting.releases import releases
 from shuffledp.core import checks
 from shuffledp.core.canonical import canonical
 from shuffledp.core.document import Document, members, text, whole

@@ -17,9 +17,9 @@ from shuffledp.core.randomizer import Thresholded
 from shuffledp.core.words import WordSource
 from shuffledp.domains.intervals import Intervals
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.curve import QUARTILES, Curve
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.quantiles import QUARTILES, Curve
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.mixture import Mixture

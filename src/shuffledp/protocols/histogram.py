@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core import given
+from shuffledp.core import argument
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
@@ -46,8 +46,8 @@ class Histogram(CountedResponse):
     reference: ClassVar[str] = cite("BBGN19", "Algorithm 1")
 
     def __post_init__(self) -> None:
-        given.of_kind(self.randomizer, RandomizedResponse, "randomizer", "a RandomizedResponse")
-        given.of_kind(self.domain, Listed, "listed", "the values there are, such as Labels(('no', 'yes'))")
+        argument.of_kind(self.randomizer, RandomizedResponse, "randomizer", "a RandomizedResponse")
+        argument.of_kind(self.domain, Listed, "listed", "the values there are, such as Labels(('no', 'yes'))")
         if self.domain.size != self.size:
             raise InvalidInput(f"{self.domain.size} bins for {self.size} symbols. Give as many.")
         self.check_gamma()

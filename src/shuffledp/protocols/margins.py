@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.ratio import Ratios
 from shuffledp.domains.cross_table import CrossTable
-from shuffledp.domains.rows import VALUE, line
+from shuffledp.domains.grouped_rows import VALUE, line
 from shuffledp.protocols.statistics import Statistics
 
 Reals = NDArray[np.float64]

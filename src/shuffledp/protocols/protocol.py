@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Final, Self, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.captions import spoken
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import at_most
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population
-from shuffledp.core.wording import spoken
 from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput

@@ -19,8 +19,8 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.membership import Membership, rare_total
 
 if TYPE_CHECKING:
-    from shuffledp.protocols.curve import Curve
     from shuffledp.protocols.histogram import Histogram
+    from shuffledp.protocols.quantiles import Curve
 
 Reals = NDArray[np.float64]
 _NONE = np.zeros(0, dtype=np.intp)

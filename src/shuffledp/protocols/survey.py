@@ -14,7 +14,7 @@ from shuffledp.core.document import Document, fields, several, text, whole
 from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, words_of
-from shuffledp.domains.record import Field, Record
+from shuffledp.domains.named_values import Field, Record
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import MANY, Counting
 from shuffledp.protocols.deployable import Deployable

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.captions import spoken
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.wording import spoken
 from shuffledp.core.words import WordSource
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.labels import Labels

@@ -14,7 +14,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
-from shuffledp.arithmetic.law import Poisson
+from shuffledp.arithmetic.summand_law import Poisson
 from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily

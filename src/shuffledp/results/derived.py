@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from shuffledp.core import checks
+from shuffledp.core.captions import spoken
 from shuffledp.core.estimate import Estimate
-from shuffledp.core.wording import spoken
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Statistics, like
-from shuffledp.results.curve import axis, in_ranges, quantiles_of
+from shuffledp.results.quantiles import axis, in_ranges, quantiles_of
 from shuffledp.results.result import Result, listed
 
 

@@ -19,8 +19,8 @@ from shuffledp.core.guarantee import Guarantee
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
 from shuffledp.protocols.statistics import Ranking
+from shuffledp.results.answer import Answer
 from shuffledp.results.balance import Balance
-from shuffledp.results.reading import Reading
 
 if TYPE_CHECKING:
     from shuffledp.results.saved import SavedResult
@@ -59,7 +59,7 @@ def _numbers(values: NDArray[np.float64]) -> list[float | None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result(Reading):
+class Result(Answer):
     """An estimate with its guarantee, and what became of every row or report.
 
     Attributes:
@@ -175,7 +175,7 @@ class Result(Reading):
         return SavedResult.load(path)
 
     def __repr__(self) -> str:
-        return Reading.__repr__(self)
+        return Answer.__repr__(self)
 
     def document(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Document:
         """The result as JSON data; every result has all these fields."""

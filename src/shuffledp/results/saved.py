@@ -18,7 +18,7 @@ from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.parsing import plain
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.spend import Spend
-from shuffledp.results.reading import Reading
+from shuffledp.results.answer import Answer
 
 _EDITED = "It was edited: use the file as it was written."
 
@@ -66,7 +66,7 @@ class SavedEstimate(Estimate):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavedResult(Reading):
+class SavedResult(Answer):
     """An answer as a file has it. `verify` proves what it promises.
 
     Attributes:
@@ -166,7 +166,7 @@ class SavedResult(Reading):
         return self.whole()
 
     def __repr__(self) -> str:
-        return Reading.__repr__(self)
+        return Answer.__repr__(self)
 
 
 _OTHERS = {"protocol": "a plan", "shufflers": "a task", "claim": "a certificate", "inputs": "what account found"}

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from shuffledp.core.captions import spoken
 from shuffledp.core.digits import about, counted
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.wording import spoken
 from shuffledp.planning.plan import Plan
 
 _AT_ONCE = 1 << 22

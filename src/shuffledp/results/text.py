@@ -9,12 +9,12 @@ from typing import Final
 from shuffledp.core.digits import counted, fixed, rounded_up
 from shuffledp.core.document import Document
 from shuffledp.core.guarantee import NOTHING_LOCAL, Guarantee
-from shuffledp.core.tables import aligned
+from shuffledp.core.text_tables import aligned
 from shuffledp.core.visible import visible
 from shuffledp.protocols.counting import MANY
 from shuffledp.results.balance import Balance
 from shuffledp.results.entries import USERS, entries, largest, listed, parts, places_of, quantiles, written
-from shuffledp.results.promise import selection, shift, stated
+from shuffledp.results.guarantee_text import selection, shift, stated
 
 _LINES: Final = 50
 """Of many entries, unless --top says how many."""

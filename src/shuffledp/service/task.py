@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 from shuffledp.core.canonical import LARGEST, canonical, digest
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.honest import honest_reports
 from shuffledp.core.parsing import plain
+from shuffledp.core.turnout import honest_reports
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.service.operators import cautions, checked_operator, comparable

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shuffledp.core import given
+from shuffledp.core import argument
 from shuffledp.core.files import place_of
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
@@ -39,7 +39,7 @@ class FileSource(TableSource):
         **columns: Any,
     ) -> None:
         super().__init__(**columns)
-        given.truth(multiline, "multiline")
+        argument.truth(multiline, "multiline")
         listed = [path] if isinstance(path, Path | str) or not isinstance(path, list | tuple) else path
         self._paths = [place_of(one) for one in listed]
         if len({one.resolve() for one in self._paths}) < max(1, len(self._paths)):

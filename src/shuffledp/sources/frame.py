@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shuffledp.domains.cells import is_missing, label_of
 from shuffledp.domains.domain import Domain
+from shuffledp.domains.raw_value import is_missing, label_of
 from shuffledp.errors import InvalidInput
 from shuffledp.sources.source import CHUNK
 from shuffledp.sources.table import Table, arrow

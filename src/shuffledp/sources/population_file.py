@@ -9,7 +9,7 @@ import numpy as np
 
 from shuffledp.core.population import Population
 from shuffledp.domains.domain import Domain
-from shuffledp.domains.rows import VALUE, line
+from shuffledp.domains.grouped_rows import VALUE, line
 from shuffledp.errors import InvalidInput
 from shuffledp.sources.csv_dialect import DEFAULT, Dialect
 

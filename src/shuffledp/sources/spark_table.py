@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.cluster.session import quiet, setting
+from shuffledp.cluster.spark_session import quiet, setting
 from shuffledp.core.words import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput

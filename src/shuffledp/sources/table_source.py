@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from shuffledp.core import checks, given
+from shuffledp.core import argument, checks
 from shuffledp.core.words import Words
 from shuffledp.domains.domain import Domain
-from shuffledp.domains.rows import VALUE
+from shuffledp.domains.grouped_rows import VALUE
 from shuffledp.errors import InvalidInput
 from shuffledp.sources.addresses import addresses_of
 from shuffledp.sources.expression import Expression
@@ -41,7 +41,7 @@ class TableSource(Source):
     ) -> None:
         for name, what in (("column", column), ("query", query), ("user", user), ("row_id", row_id)):
             if what is not None:
-                given.text(what, name, "answer")
+                argument.text(what, name, "answer")
         if column is not None and query is not None:
             raise _one_of_two()
         if max_rows_per_user is not None and user is None:

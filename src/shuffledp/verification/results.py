@@ -13,7 +13,7 @@ from shuffledp.core.document import Document, members, number, several, text, wh
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
-from shuffledp.results.unit import CLIENT, REPORT, rows_of_unit
+from shuffledp.results.privacy_unit import CLIENT, REPORT, rows_of_unit
 from shuffledp.verification.beside import Beside
 from shuffledp.verification.promise import EDITED, Claim, Promise
 

@@ -12,10 +12,10 @@ from shuffledp.accounting.solve import Problem, Solution, solve
 from shuffledp.arithmetic.balls import round_up
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.guarantee import SETTING, Guarantee
-from shuffledp.core.honest import honest_reports
+from shuffledp.core.turnout import honest_reports
 from shuffledp.randomizers.named import KINDS, PARAMETERS, SHAPES, RandomizerChoice, channel_of
 from shuffledp.randomizers.structures import DIMENSIONS
-from shuffledp.web.answer import (
+from shuffledp.web.answer_blocks import (
     Axis,
     Band,
     Block,
@@ -31,10 +31,10 @@ from shuffledp.web.answer import (
     table,
     waiting,
 )
+from shuffledp.web.as_code import account_line
 from shuffledp.web.form import DELTAS, USERS, Field, FieldError, Slider, Tab, Typed
-from shuffledp.web.lines import account_line
 from shuffledp.web.risk import chance, risk
-from shuffledp.web.shown import Text, down, up
+from shuffledp.web.shown_numbers import Text, down, up
 
 _NAMES: Final = {
     "generic": "any randomizer",

@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.web.form import Tab
+from shuffledp.web.processes import Workers
 from shuffledp.web.tabs import TABS
-from shuffledp.web.work import Workers
 
 _CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

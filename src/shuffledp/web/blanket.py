@@ -10,9 +10,9 @@ from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.response import RandomizedResponse
-from shuffledp.web.answer import Axis, Block, Colour, Line, Number, Plot, numbers, plot, words
+from shuffledp.web.answer_blocks import Axis, Block, Colour, Line, Number, Plot, numbers, plot, words
 from shuffledp.web.form import Field, Slider, Tab, Typed
-from shuffledp.web.shown import down, up
+from shuffledp.web.shown_numbers import down, up
 
 _MOST: Final = 40
 """Values of randomized response that can be drawn."""

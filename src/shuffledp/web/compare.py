@@ -9,11 +9,24 @@ from shuffledp.baselines.compare import COLUMNS, Candidate, compare
 from shuffledp.baselines.registry import families as families_of
 from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry
-from shuffledp.web.answer import Axis, Block, Colour, Line, Number, Plot, code, doing, numbers, plot, table, waiting
+from shuffledp.web.answer_blocks import (
+    Axis,
+    Block,
+    Colour,
+    Line,
+    Number,
+    Plot,
+    code,
+    doing,
+    numbers,
+    plot,
+    table,
+    waiting,
+)
+from shuffledp.web.as_code import command
 from shuffledp.web.form import DELTAS, EPSILONS, USERS, Field, Given, Tab, Typed
-from shuffledp.web.lines import command
 from shuffledp.web.questions import STARTS, question_fields, read_question
-from shuffledp.web.shown import Text, near, up
+from shuffledp.web.shown_numbers import Text, near, up
 
 _SIZES: Final = tuple(10**j for j in range(3, 10))
 _SLOW: Final = 0.4

@@ -8,9 +8,9 @@ import numpy as np
 from shuffledp.accounting.account import account
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.response import RandomizedResponse
-from shuffledp.web.answer import Block, Number, numbers, table
+from shuffledp.web.answer_blocks import Block, Number, numbers, table
 from shuffledp.web.form import Field, Slider, Tab, Typed
-from shuffledp.web.shown import up
+from shuffledp.web.shown_numbers import up
 
 _MOST_PEOPLE: Final = 400
 _MOST_ANSWERS: Final = 5

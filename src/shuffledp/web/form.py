@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeVar
 
-from shuffledp.core import written
+from shuffledp.core import number_text
 from shuffledp.errors import InvalidInput
-from shuffledp.web.answer import Block
+from shuffledp.web.answer_blocks import Block
 
 _Number = TypeVar("_Number", int, float)
 Given = Mapping[str, str]
@@ -157,11 +157,11 @@ class Typed:
 
     def real(self, name: str) -> float:
         """As a number."""
-        return self._read(name, written.real)
+        return self._read(name, number_text.real)
 
     def whole(self, name: str) -> int:
         """As a whole number."""
-        return self._read(name, written.whole)
+        return self._read(name, number_text.whole)
 
     def share(self, name: str) -> float:
         """Of per cent, exactly the decimal number that was written."""

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
-from shuffledp.accounting.composed import composition
+from shuffledp.accounting.releases import composition
 from shuffledp.arithmetic.balls import product_up
 from shuffledp.core.digits import at_most, counted, rounded_down
 from shuffledp.core.guarantee import NOTHING_LOCAL, SETTING
-from shuffledp.core.honest import people_to_ask
+from shuffledp.core.turnout import people_to_ask
 from shuffledp.errors import NoClaim
 from shuffledp.planning import registry
 from shuffledp.planning.ask import ask
@@ -18,7 +18,7 @@ from shuffledp.planning.concerns import concerns
 from shuffledp.planning.from_targets import plan_from_targets
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.rounds import fewer, spent
-from shuffledp.web.answer import (
+from shuffledp.web.answer_blocks import (
     Axis,
     Block,
     Line,
@@ -34,12 +34,12 @@ from shuffledp.web.answer import (
     warnings,
     words,
 )
+from shuffledp.web.as_code import command, python_lines
 from shuffledp.web.form import DELTAS, EPSILONS, USERS, Field, Slider, Tab, Typed
-from shuffledp.web.lines import command, python_lines
 from shuffledp.web.notice import notebook, notice
 from shuffledp.web.questions import STARTS, Asked, question_fields, read_question
 from shuffledp.web.risk import chance, risk, success
-from shuffledp.web.shown import Text, near, said, up
+from shuffledp.web.shown_numbers import Text, near, said, up
 
 _NORMAL: Final = 1.96
 """Standard errors of a 95 % margin."""

@@ -14,7 +14,7 @@ from shuffledp.accounting.account import DEFAULT_BOUND, bound_named
 from shuffledp.arithmetic.balls import exp_up
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.web.answer import Block, guesses
+from shuffledp.web.answer_blocks import Block, guesses
 
 _MOST = 10**6
 _CLOSER = 20

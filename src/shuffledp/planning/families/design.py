@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from shuffledp.accounting.account import calibrate
-from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
+from shuffledp.accounting.first_guess import gaussian_gamma, gaussian_mu
 from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core.words import WORD
 from shuffledp.errors import InvalidInput, NoClaim

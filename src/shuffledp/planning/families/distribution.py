@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
 from shuffledp.accounting.account import calibrate
-from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
+from shuffledp.accounting.first_guess import gaussian_gamma, gaussian_mu
 from shuffledp.core import checks
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.domains.intervals import Intervals
@@ -14,9 +14,9 @@ from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import PlannedFamily, says_nothing, too_small
 from shuffledp.planning.options import HIGH, LOW, RESOLUTION, Option
 from shuffledp.planning.question import Given, Question
-from shuffledp.protocols.curve import QUARTILES
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.distribution import Distribution
+from shuffledp.protocols.quantiles import QUARTILES
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse, ResponseBlanket

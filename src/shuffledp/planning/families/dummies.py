@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shuffledp.accounting.account import calibrate
-from shuffledp.accounting.gaussian_guess import gaussian_mu
+from shuffledp.accounting.first_guess import gaussian_mu
 from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.families.histogram import HistogramQuestion

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from shuffledp.accounting.account import calibrate
-from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
+from shuffledp.accounting.first_guess import gaussian_gamma, gaussian_mu
 from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core.words import WORD
 from shuffledp.domains.spelled import Spelled, letters_of

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
-from shuffledp.accounting.gaussian_guess import gaussian_gamma, gaussian_mu
+from shuffledp.accounting.first_guess import gaussian_gamma, gaussian_mu
 from shuffledp.core import checks
 from shuffledp.core.words import WORD
 from shuffledp.domains.cross_table import CrossTable

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
+from shuffledp.core.captions import spoken
 from shuffledp.core.randomizer import RunnableRandomizer, Tunable
-from shuffledp.core.wording import spoken
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import AnyFamily, PlannedFamily, too_small
 from shuffledp.planning.options import BY, MESSAGES_PER_USER, QUESTIONS, WAY, Option

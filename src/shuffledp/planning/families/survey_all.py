@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable
 
-from shuffledp.accounting.composed import composition
-from shuffledp.accounting.gaussian_guess import share_of_budget
+from shuffledp.accounting.first_guess import share_of_budget
+from shuffledp.accounting.releases import composition
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.errors import NoClaim
 from shuffledp.planning.families.survey import (

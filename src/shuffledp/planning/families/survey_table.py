@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from shuffledp.accounting.account import calibrate
-from shuffledp.core.wording import spoken
+from shuffledp.core.captions import spoken
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.blanket import BlanketFamily
 from shuffledp.planning.families.survey import Part, SurveyFamily, SurveyQuestion

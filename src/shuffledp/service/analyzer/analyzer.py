@@ -21,8 +21,8 @@ from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
 from shuffledp.results.balance import Balance
+from shuffledp.results.privacy_unit import CLIENT, REPORT
 from shuffledp.results.result import Provenance, Result
-from shuffledp.results.unit import CLIENT, REPORT
 from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
 from shuffledp.service.analyzer.opened_reports import OpenedOfTask, OpenedReports, first_of_each
 from shuffledp.service.sealing.keys import KeyRing

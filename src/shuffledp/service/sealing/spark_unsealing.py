@@ -16,9 +16,9 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from shuffledp.cluster.pieces import answers, sums_of
-from shuffledp.cluster.session import check_carries_secrets
+from shuffledp.cluster.spark_session import check_carries_secrets
 from shuffledp.cluster.sums import Found, Noted
-from shuffledp.core.dumps import forbid_core_dumps
+from shuffledp.core.core_dumps import forbid_core_dumps
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.service.sealing.keys import KeyRing, PrivateKey, Role, State

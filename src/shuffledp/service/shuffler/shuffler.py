@@ -29,7 +29,7 @@ from shuffledp.service.shuffler.release_decision import Refusal, why_not_release
 from shuffledp.service.stores.batch import Batch, NextKey
 from shuffledp.service.stores.checkpoints import Reached, pass_by
 from shuffledp.service.stores.store import Store, StoreUnavailable
-from shuffledp.service.stores.witness import SetBack, Witness
+from shuffledp.service.stores.witness_file import SetBack, Witness
 from shuffledp.service.task import Task
 from shuffledp.service.wire.bundle import compact, is_bundle
 from shuffledp.service.wire.record import key_id_of, record_length, report_id

@@ -16,7 +16,7 @@ from shuffledp.service.stores.checkpoints import Reached, pass_by
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.sqlite.store import restore as restore_sqlite
 from shuffledp.service.stores.store import Store
-from shuffledp.service.stores.witness import Witness
+from shuffledp.service.stores.witness_file import Witness
 
 
 class Open(Protocol):

@@ -9,9 +9,9 @@ from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend, merged
-from shuffledp.results.reading import Reading
+from shuffledp.results.answer import Answer
 
-Part = Plan | Reading | Spend | Collection
+Part = Plan | Answer | Spend | Collection
 
 
 def compose(*parts: Part | Iterable[Part], delta: float | None = None) -> Composition:
@@ -39,9 +39,9 @@ def compose(*parts: Part | Iterable[Part], delta: float | None = None) -> Compos
 def _largest(parts: Iterable[object]) -> float | None:
     """The largest delta that one of them promises something at; None if none does."""
     promises = [
-        part.guarantee if isinstance(part, Reading) or part.over_time is None else part.over_time
+        part.guarantee if isinstance(part, Answer) or part.over_time is None else part.over_time
         for part in parts
-        if isinstance(part, Plan | Reading)
+        if isinstance(part, Plan | Answer)
     ]
     return max((promise.delta for promise in promises if promise is not None and promise.delta > 0), default=None)
 
@@ -52,7 +52,7 @@ def _spends(part: object) -> Sequence[tuple[Spend, int]]:
         return [(part, 1)]
     if isinstance(part, Plan):
         return [(Spend.of(part), 1 if part.over_time is None else part.over_time.per_person)]
-    if not isinstance(part, Reading):
+    if not isinstance(part, Answer):
         raise InvalidInput(
             f"plans, answers and collections are composed, not a {type(part).__name__}. Give what plan or run returned."
         )

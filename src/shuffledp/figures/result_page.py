@@ -12,7 +12,7 @@ from shuffledp.core.document import Document
 from shuffledp.core.installed import not_installed
 from shuffledp.core.visible import printable
 from shuffledp.errors import InvalidInput
-from shuffledp.figures.picture import picture
+from shuffledp.figures.result_picture import picture
 from shuffledp.figures.style import check_drawing
 from shuffledp.results.entries import (
     FEW,
@@ -30,7 +30,7 @@ from shuffledp.results.entries import (
     shown,
     written,
 )
-from shuffledp.results.promise import promise, selection, shift, stated
+from shuffledp.results.guarantee_text import promise, selection, shift, stated
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shuffledp.core.estimate import Estimate
 from shuffledp.domains.intervals import Intervals
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.curve import Curve
+from shuffledp.protocols.quantiles import Curve
 from shuffledp.protocols.statistics import like
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.choice import Registered
+from shuffledp.cli.keyword import Registered
 from shuffledp.cli.numbers import Real, Reals, Whole, Wholes
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.randomizers.channel import Channel

@@ -22,7 +22,7 @@ from shuffledp.service.stores.checkpoints import Point
 from shuffledp.service.stores.registry import open_store, restore_store
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.store import Instance, StoreUnavailable
-from shuffledp.service.stores.witness import SetBack, Witness
+from shuffledp.service.stores.witness_file import SetBack, Witness
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_a_batch_that_cannot_be_witnessed_is_released_later(
     shuffler = serving(place(tmp_path / "store"), witness)
     shuffler.accept(TASK.id, reports(60))
     with monkeypatch.context() as patch:
-        patch.setattr("shuffledp.service.stores.witness.write_private", full)
+        patch.setattr("shuffledp.service.stores.witness_file.write_private", full)
         for ask in (lambda: shuffler.close(TASK.id, ignore_window=True), shuffler.tick):
             with pytest.raises(StoreUnavailable, match=r"cannot remember in .*witness how far .*: No space left"):
                 ask()

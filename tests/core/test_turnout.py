@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import InvalidInput
-from shuffledp.core.honest import honest_reports, people_to_ask, reports_expected, users_for
+from shuffledp.core.turnout import honest_reports, people_to_ask, reports_expected, users_for
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**12))

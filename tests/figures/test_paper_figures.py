@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oracles.process import called as run
-from shuffledp.figures import paper
+from shuffledp.figures import paper_figures
 
 
 def test_figures_command_writes_everything(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_out_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_panel_i_bennett_never_overtakes_here() -> None:
-    table = paper.panel_i(points=7)
+    table = paper_figures.panel_i(points=7)
     for hoeffding, bennett, erlingsson in zip(table["hoeffding"], table["bennett"], table["erlingsson"], strict=True):
         assert hoeffding is not None
         assert bennett is not None
@@ -52,7 +52,7 @@ def test_panel_i_bennett_never_overtakes_here() -> None:
 
 
 def test_panel_iii_bennett_loses_for_binary_response() -> None:
-    table = paper.panel_iii(points=7)
+    table = paper_figures.panel_iii(points=7)
     for h2, b2, h100, b100 in zip(
         table["hoeffding RR-2"], table["bennett RR-2"], table["hoeffding RR-100"], table["bennett RR-100"], strict=True
     ):
@@ -65,7 +65,7 @@ def test_panel_iii_bennett_loses_for_binary_response() -> None:
 
 
 def test_panel_iv_bennett_wins() -> None:
-    table = paper.panel_iv(points=4)
+    table = paper_figures.panel_iv(points=4)
     for hoeffding, bennett in zip(table["hoeffding"], table["bennett"], strict=True):
         assert hoeffding is not None
         assert bennett is not None
@@ -73,7 +73,7 @@ def test_panel_iv_bennett_wins() -> None:
 
 
 def test_the_blanket_lies_under_every_law(tmp_path: Path) -> None:
-    paper.figure2(tmp_path)
+    paper_figures.figure2(tmp_path)
     with (tmp_path / "figure2.csv").open() as file:
         for row in csv.DictReader(file):
             gamma_omega = 0.6065306597 * float(row["omega"])

@@ -17,7 +17,7 @@ from shuffledp.core.document import Document
 from shuffledp.core.estimate import Entry, Estimate
 from shuffledp.core.files import save_json
 from shuffledp.core.guarantee import Guarantee
-from shuffledp.domains.cells import label_of
+from shuffledp.domains.raw_value import label_of
 from shuffledp.errors import InvalidInput, unknown
 from shuffledp.planning.spend import Spend
 from shuffledp.results.text import in_words
@@ -27,7 +27,7 @@ _SHARE: Final = re.compile(r"0?\.\d+|median")
 """What people ask for who look for a quantile."""
 
 
-class Reading(ABC):
+class Answer(ABC):
     """An answer's entries by name or place, as data, in words and as a picture."""
 
     __slots__ = ()

@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from shuffledp.cli.choice import Choice, Registered
+from shuffledp.cli.csv_options import separator_options
+from shuffledp.cli.keyword import Choice, Registered
 from shuffledp.cli.numbers import Whole
-from shuffledp.cli.separators import separator_options
-from shuffledp.cli.spark import SPARK_OPTIONS, chosen_engine
-from shuffledp.cluster.session import session
+from shuffledp.cli.spark_options import SPARK_OPTIONS, chosen_engine
+from shuffledp.cluster.spark_session import session
 from shuffledp.engines.engine import Engine
 from shuffledp.engines.registry import ENGINES
 from shuffledp.engines.spark import Spark

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from shuffledp.auditing.intervals import expected_limits, lower_limit, upper_limit, upper_tail
+from shuffledp.auditing.confidence_limits import expected_limits, lower_limit, upper_limit, upper_tail
 
 CASES = [
     (hits, trials, error)

@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from shuffledp.cli.choice import Choice
-from shuffledp.cli.spark import check_engine
-from shuffledp.cluster.session import session
+from shuffledp.cli.keyword import Choice
+from shuffledp.cli.spark_options import check_engine
+from shuffledp.cluster.spark_session import session
 from shuffledp.engines.spark import Spark
 from shuffledp.service.sealing.spark_unsealing import SparkFirst, SparkUnsealers
 from shuffledp.service.sealing.unsealing import Unsealers

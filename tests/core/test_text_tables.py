@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oracles.process import called
-from shuffledp.core.tables import aligned
+from shuffledp.core.text_tables import aligned
 
 NUMBER = re.compile(r"-?[\d,]+(?:\.\d+)?")
 

@@ -15,7 +15,7 @@ from shuffledp.core.document import Document, fields, several, text
 from shuffledp.core.parsing import Unreadable, parse_exactly
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal, what_if_missing
-from shuffledp.domains.rows import VALUE, Rows, line
+from shuffledp.domains.grouped_rows import VALUE, Rows, line
 from shuffledp.errors import InvalidInput
 
 Found = TypeVar("Found")

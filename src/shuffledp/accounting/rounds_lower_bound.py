@@ -15,10 +15,10 @@ from shuffledp.accounting.bound import TOLERANCE
 from shuffledp.accounting.loss_grid import local_end, loss_grid, reach
 from shuffledp.accounting.numeric import LARGEST_RATIO
 from shuffledp.arithmetic.balls import exp_down, exp_up
-from shuffledp.arithmetic.dots import Ends, dominated
 from shuffledp.arithmetic.kernel import log_expected_positive_part
-from shuffledp.arithmetic.law import ULP, Law
 from shuffledp.arithmetic.loss import LossLaw
+from shuffledp.arithmetic.loss_points import Ends, dominated
+from shuffledp.arithmetic.summand_law import ULP, Law
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair
 

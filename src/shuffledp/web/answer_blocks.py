@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shuffledp.web.shown import Rounding, Text, document
+from shuffledp.web.shown_numbers import Rounding, Text, document
 
 Block = dict[str, Any]
 """One part of an answer, as JSON data. A later one with the same id takes its place."""

@@ -8,7 +8,7 @@ import pytest
 
 from oracles.parties import ANALYZER, PARTIES
 from shuffledp import InvalidInput, Plan, plan, run
-from shuffledp.core import memory
+from shuffledp.core import free_memory
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.planning.choose import certified
 from shuffledp.planning.question import Terms
@@ -43,7 +43,7 @@ def test_a_plan_that_does_not_fit_is_neither_run_nor_analyzed(huge: Plan) -> Non
 
 
 def test_the_planner_proposes_nothing_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 20)
+    monkeypatch.setattr(free_memory, "available_memory", lambda: 1 << 20)
     with pytest.raises(InvalidInput, match="this machine has 1 MiB free"):
         plan("texts", n=1000, epsilon=1.0, delta=1e-6)
     assert plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=4)
@@ -51,14 +51,14 @@ def test_the_planner_proposes_nothing_that_does_not_fit(monkeypatch: pytest.Monk
 
 def test_a_limit_of_the_process_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    5000 kB\n")
-    monkeypatch.setattr(memory, "_MEMORY", tmp_path / "meminfo")
-    monkeypatch.setattr(memory, "_GROUP", tmp_path)
-    assert memory.available_memory() == 5000 * 1024
+    monkeypatch.setattr(free_memory, "_MEMORY", tmp_path / "meminfo")
+    monkeypatch.setattr(free_memory, "_GROUP", tmp_path)
+    assert free_memory.available_memory() == 5000 * 1024
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "memory.current").write_text("1000\n")
-    assert memory.available_memory() == 5000 * 1024
+    assert free_memory.available_memory() == 5000 * 1024
     (tmp_path / "memory.max").write_text("3000\n")
-    assert memory.available_memory() == 2000
+    assert free_memory.available_memory() == 2000
     (tmp_path / "meminfo").unlink()
     (tmp_path / "memory.max").unlink()
-    assert (memory.available_memory() or 0) > 1 << 20  # all that the machine has
+    assert (free_memory.available_memory() or 0) > 1 << 20  # all that the machine has

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
 from shuffledp.core.visible import printable
-from shuffledp.figures.panel import Panel
+from shuffledp.figures.answer_panel import Panel
 from shuffledp.figures.style import canvas
 from shuffledp.results.entries import is_curve, parts, percent
-from shuffledp.results.promise import promise
+from shuffledp.results.guarantee_text import promise
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,8 +18,8 @@ from oracles.parties import PARTIES
 from shuffledp import KeyedWords, Plan, plan, run
 from shuffledp.core.counts import Counts
 from shuffledp.domains.domain import Policy
-from shuffledp.figures.picture import picture
-from shuffledp.figures.report import page, rendered
+from shuffledp.figures.result_page import page, rendered
+from shuffledp.figures.result_picture import picture
 from shuffledp.results.balance import Balance
 from shuffledp.service.analyzer.analyzer import OpenedBatch
 from shuffledp.service.analyzer.analyzer import result_of as analyzed

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from shuffledp.cluster.session import session
+from shuffledp.cluster.spark_session import session
 from shuffledp.engines.engine import Engine
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.spark import Spark

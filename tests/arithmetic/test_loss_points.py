@@ -7,8 +7,8 @@ import pytest
 from flint import fmpz
 from scipy.stats import norm
 
-from shuffledp.arithmetic.dots import _settled, dominated, dominating
 from shuffledp.arithmetic.loss import LossLaw
+from shuffledp.arithmetic.loss_points import _settled, dominated, dominating
 
 BITS, SPARE = 160, 1 << 60
 
