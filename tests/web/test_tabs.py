@@ -32,6 +32,22 @@ class Tally(HistogramFamily):
     question_type = TallyQuestion
 
 
+def test_false_reports_shift_what_is_counted_where_means_of_groups_are_asked() -> None:
+    """By how much a mean moves depends on how many are in its group."""
+    given = {
+        "question": "mean", "low": "0", "high": "7", "aim": "epsilon", "epsilon": "1", "delta": "1e-6", "n": "40000",
+        "collude": "no", "lie": "5", "precision": "1",
+    }  # fmt: skip
+    for groups, sentence in (
+        ({}, "if 2,000 reports are false, one entry of the answer shifts by at most "),
+        ({"by": "sex=f,m"}, "if 2,000 reports are false, the number of people in a group shifts by at most 2,"),
+    ):
+        said = str(list(TABS["plan"].asked(given | groups)))
+        assert sentence in said
+        assert "a grid of 1 step" in said
+        assert "1 steps" not in said
+
+
 def test_a_new_family_appears_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     before = [field.name for field in TABS["plan"].fields]
     monkeypatch.setattr(registry, "FAMILIES", {**registry.FAMILIES, "Tally": Tally()})

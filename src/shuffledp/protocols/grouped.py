@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.exact import exact_sum
-from shuffledp.core.digits import at_most
+from shuffledp.core.digits import at_most, counted
 from shuffledp.core.document import Document, fields, text
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -121,9 +121,10 @@ class GroupedSummation(OneMessage):
 
     def sentence(self) -> str:
         """Rounding and randomized response in words."""
+        grid = counted(self.precision, "step")
         return (
-            f"each user rounds the value at random to a grid of {self.precision:,} steps and pairs it with the group, one of "
-            f"{self.groups:,}, then {self.randomizer.sentence()}"
+            f"each user rounds the value at random to a grid of {grid} and pairs it with the group, one of {self.groups:,}, "
+            f"then {self.randomizer.sentence()}"
         )
 
     # Messages

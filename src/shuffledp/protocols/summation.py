@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.digits import counted
 from shuffledp.core.document import Document, fields, text
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
@@ -67,7 +68,8 @@ class Summation(Summing, OneMessage):
 
     def sentence(self) -> str:
         """Rounding and randomized response in words."""
-        return f"each user rounds the value at random to a grid of {self.precision:,} steps, then {self.randomizer.sentence()}"
+        grid = counted(self.precision, "step")
+        return f"each user rounds the value at random to a grid of {grid}, then {self.randomizer.sentence()}"
 
     def encode(self, values: Reals, words: WordSource, *, first_row: int) -> Symbols:
         """Grid points, rounded up with the probability that keeps the mean, as exactly as doubles can say it.

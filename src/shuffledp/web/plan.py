@@ -264,7 +264,9 @@ def _also(made: Plan, people: int, given: dict[str, Any]) -> list[str]:
     if lies:
         most = lies * made.protocol.max_shift(made.min_batch)
         false = f"{counted(lies, 'report')} {'is' if lies == 1 else 'are'} false"
-        found.append(f"if {false}, one entry of the answer shifts by at most {at_most(most)}")
+        means_of_groups = made.protocol.reading.averages and not made.protocol.averages
+        entry = "the number of people in a group" if means_of_groups else "one entry of the answer"
+        found.append(f"if {false}, {entry} shifts by at most {at_most(most)}")
     if math.isinf(made.epsilon0) and NOTHING_LOCAL not in made.explain():
         found.append(NOTHING_LOCAL)
     return found

@@ -15,7 +15,7 @@ _LABELS: Final = {
     "labels": "Their names, separated by commas",
     "by": "Groups, one column per line",
     "questions": "Questions (TOML)",
-    "share": "Largest share that a bin may have, from 0 to 1",
+    "share": "Largest share of the people in one bin or group, from 0 to 1",
     "objective": "What to make small",
     "way": "What each person answers",
     "low": "Least value",
@@ -23,6 +23,7 @@ _LABELS: Final = {
     "resolution": "Intervals",
     "candidates": "Texts to ask about, one per line",
 }
+_HELP: Final = {"by": "Their column and their names, such as region=north,south."}
 _SLIDERS: Final = {
     "size": Slider(2, 1e5, logarithmic=True),
     "resolution": Slider(2, 1e4, logarithmic=True),
@@ -88,7 +89,7 @@ def _field(option: Option, questions: list[str]) -> Field:
     return Field(
         name=option.name, label=_LABELS.get(option.name, option.name.replace("_", " ").capitalize()),
         kind="choice" if option.choices else _KINDS[option.values],
-        help="" if option.name in _LABELS else option.help, slider=_SLIDERS.get(option.name),
+        help=_HELP.get(option.name, "") if option.name in _LABELS else option.help, slider=_SLIDERS.get(option.name),
         choices=[_USUAL, *option.choices] if option.choices else (),
         only={"question": questions} | _ONLY.get(option.name, {}), optional=True,
     )  # fmt: skip
