@@ -148,7 +148,7 @@ def unexplained(text: str) -> list[str]:
     bare = re.sub(r"!?\[[^\]]*\]\([^)]*\)", "", linked)
     missing = []
     for entry, word in EXPLAINED.items():
-        first = re.search(rf"(<{entry}>)|\b{word}s?\b(?![>-])", bare, re.IGNORECASE)
+        first = re.search(rf"(<{entry}>)|(?<!\^)\b{word}s?\b(?![>-])", bare, re.IGNORECASE)  # not in e^epsilon0
         if first and not first[1]:
             missing.append(entry)
     return missing
@@ -218,4 +218,5 @@ def test_a_word_without_its_link_is_noticed() -> None:
     assert unexplained("The crowd is large.") == ["crowd"]
     assert unexplained("The [crowd](glossary.md#crowd) is large. No crowd is too large.") == []
     assert unexplained("A [small crowd](run.md), a crowd.") == ["crowd"]
+    assert unexplained("As likely as e^epsilon0.") == []
     assert unexplained("The `--epsilon0` of # a crowdless\n\n# Crowd\n\n| a crowd |") == []
