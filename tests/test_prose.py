@@ -15,12 +15,9 @@ NOT_YET = {
     "architecture.md",
     "mutants.md",
     "postgresql.md",
-    "reference/commands.md",
-    "reference/python.md",
     "rotate-keys.md",
     "service-walk.md",
     "service.md",
-    "soundness.md",
     "threat-model.md",
     "wire.md",
 }

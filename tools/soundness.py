@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections import Counter
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -33,7 +34,7 @@ from specification.claims import CLAIMS, GAPS, Claim, Gap  # noqa: E402
 POINTS = 500
 PAGE, FIGURES = ROOT / "docs" / "soundness.md", ROOT / "docs" / "soundness.json"
 ELSEWHERE = (
-    ("docs/attacks.md", "attacks, tried, with numbers"),
+    ("docs/attacks.md", "attacks that were tried, with numbers"),
     ("docs/audit.md", "an auditor: lower bounds on epsilon from runs"),
     ("docs/verify.md", "certificates, checked by other arithmetic"),
     ("docs/certificates.md", "certificates, checked by other arithmetic"),
@@ -154,6 +155,21 @@ def link(page: str) -> str:
     return f"[{Path(page).stem}]({Path(page).relative_to('docs')})"
 
 
+def prose(text: str, bullet: str = "") -> list[str]:
+    """A sentence on a line of its own; one that is longer than a line goes on in the next."""
+    indent, lines = " " * len(bullet), list[str]()
+    for sentence in re.split(r"(?<=[.:]) (?=[A-Z*`])", text):
+        lines += textwrap.wrap(
+            sentence,
+            120,
+            initial_indent=indent if lines else bullet,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines
+
+
 def rendered(run: dict[str, Any]) -> str:
     """The page."""
     truth, tests = run["truth"], run["tests"]
@@ -161,13 +177,14 @@ def rendered(run: dict[str, Any]) -> str:
     passed, failed = (sum(one[word] for one in tests.values()) for word in ("passed", "failed"))
     lines = [
         "# Soundness report", "",
-        "What is claimed, where the argument is, what tried to refute it, and what is not proved. Written by `make soundness`; do not edit.", "",
+        *prose("This page lists what is claimed, where the argument is, what tried to refute it, and what is not proved. It is written by `make soundness`; do not edit it."), "",
         f"Run of {run['date']}, commit {run['commit']} ({run['machine']}):", "",
-        f"- **{total} exact truths, {outside} outside** the certified enclosure: delta over all datasets of up to six users in whole numbers, no tolerance, for all {len(truth)} kinds of registered randomizers.",
-        f"- **{passed:,} cases of {len(tests)} tests passed, {failed} failed**, for {len(CLAIMS)} claims.",
-        f"- **{len(open_gaps())} gaps** are open; they are listed below.", "",
+        *prose(f"**{total} exact truths, {outside} outside** the certified enclosure: delta over all datasets of up to six users in whole numbers, no tolerance, for all {len(truth)} kinds of registered [randomizers](glossary.md#randomizer).", "- "),
+        *prose(f"**{passed:,} cases of {len(tests)} tests passed, {failed} failed**, for {len(CLAIMS)} claims.", "- "),
+        f"- **{len(open_gaps())} gaps** are open; they are [listed below](#not-proved).", "",
         "## Truth and claim", "",
-        "Upper end of `best` over the true delta: 1 is exact, and larger is safe but loose. Of Laplace and Gaussian noise the datasets are those of the values 0, 1/2 and 1, and the truth is itself between two numbers, of which the smaller one is taken; of `generic`, some randomizers stand for all.", "",
+        *prose("The table has the upper end of `best` divided by the true delta. A ratio of 1 is exact, and a larger one is safe but loose."), "",
+        *prose("For Laplace and Gaussian noise the datasets are those of the values 0, 1/2 and 1. There the truth is itself between two numbers, of which the smaller one is taken. For `generic`, some randomizers stand for all."), "",
         *rows("randomizer | points | outside | median | largest", [f"| {kind} | {one['points']} | {one['outside']} | {one['median']} | {one['largest']} |" for kind, one in truth.items()]),
     ]  # fmt: skip
     for area in dict.fromkeys(claim.area for claim in CLAIMS):
@@ -180,7 +197,7 @@ def rendered(run: dict[str, Any]) -> str:
                 for claim in mine
             ],
         )
-    lines += ["## Not proved", "", *(f"- {gap.statement}" for gap in open_gaps()), ""]
+    lines += ["## Not proved", "", *(line for gap in open_gaps() for line in prose(gap.statement, "- ")), ""]
     lines += ["## More", "", *(f"- {link(page)}: {what}" for page, what in ELSEWHERE if (ROOT / page).exists()), ""]
     lines += [
         "## What comes with it",
@@ -192,10 +209,15 @@ def rendered(run: dict[str, Any]) -> str:
         "licence, as stated | packages", [f"| {said} | {number} |" for said, number in sorted(run["licences"].items())]
     )
     lines += [
-        "The wheel of `python-flint`, which shuffledp always needs, bundles FLINT, GMP and MPFR, which are LGPL; so is `psycopg`, which only a store in PostgreSQL needs. `make licences` lists all locked packages.",
+        *prose(
+            "The wheel of `python-flint`, which shuffledp always needs, bundles FLINT, GMP and MPFR, which are LGPL. "
+            "So is `psycopg`, which only a store in PostgreSQL needs. `make licences` lists all locked packages."
+        ),
         "",
-        "The lock file was not compared with a database of vulnerabilities: pip-audit asks services on the network, and the newest database among PyPI's packages (safety-db) is of July 2021. Where there is a network: "
-        "`pip-audit --disable-pip --require-hashes -r requirements/lock.txt`.",
+        *prose(
+            "The lock file was not compared with a database of vulnerabilities: pip-audit asks services on the network, and the newest database "
+            "among PyPI's packages (safety-db) is of July 2021. With a network, run `pip-audit --disable-pip --require-hashes -r requirements/lock.txt`."
+        ),
     ]
     return "\n".join(lines) + "\n"
 

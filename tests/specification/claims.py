@@ -629,7 +629,7 @@ CLAIMS = (
 
 GAPS = (
     Gap(
-        "The worst pair of the continuous Gaussian is proved to be (0, 1) but for one corner, which is checked numerically "
+        "The worst pair of the continuous Gaussian is proved to be (0, 1) except in one corner, which is checked numerically "
         "([blankets](maths/blankets.md)); results for it say so. A Gaussian that runs is a lattice, and has no such gap.",
         ("src/shuffledp/randomizers/gaussian.py", "proved but for one corner"),
     ),
@@ -647,35 +647,35 @@ GAPS = (
         ("src/shuffledp/protocols/protocol.py", "def worst_sampled"),
     ),
     Gap(
-        "A group far below the stated smallest size that gets a number all the same has an interval that covers less than it says ([groups](groups.md)).",
+        "Occasionally a group far below the stated smallest size still gets a number. Its interval then covers less than it states ([known issues](known-issues.md#answers)).",
         ("tests/protocols/test_grouped.py", "test_a_group_that_is_too_small_gets_a_reason_instead_of_a_number"),
     ),
     Gap(
-        "An audit of a service has time for some hundred batches: it notices a message that can be told from the others, and says that it is under-powered for the epsilon of the crowd ([audits](audit.md)).",
+        "An audit of a service has time for some hundred batches. It notices a message that can be told from the others, and says that it is under-powered for the epsilon of the [crowd](glossary.md#crowd) ([audits](audit.md)).",
         ("docs/audit.md", "*under-powered*"),
     ),
     Gap(
-        "`verify` proves promises. That the estimates of a result are those of its reports, who the people are and whom to trust is not proved, and it says so ([certificates](certificates.md)).",
+        "`verify` proves promises. It does not prove that the estimates of a result are those of its [reports](glossary.md#report), who the people are or whom to trust, and says so ([certificates](certificates.md)).",
         ("src/shuffledp/verification/results.py", "the estimates"),
     ),
     Gap(
-        "Two programs that are given the same key, and a store that is set back together with its witness, are not noticed ([known issues](known-issues.md)).",
+        "Nobody notices two programs that are given the same key, or a store that is set back together with its witness ([known issues](known-issues.md)).",
         ("docs/known-issues.md", "sets back a store together with its witness"),
     ),
     Gap(
-        "That a query fails, how long a run takes, and the numbers of rows that a run leaves out or adjusts are exact: results say which of their numbers are ([queries](run.md)).",
+        "Three things are exact, and no budget counts them: that a query fails, how long a run takes, and how many rows it leaves out or adjusts. Results state which of their numbers are exact ([queries](run.md#who-may-ask-and-who-owns-the-rows)).",
         ("docs/run.md", "That there *was* an error is an exact bit"),
     ),
     Gap(
-        "The image of a shuffler was not built by the tests, and its base is as good as the digest that it is given ([service](service.md)).",
+        "The tests did not build the image of a shuffler. Its base is as good as the digest that it is given ([service](service.md)).",
         ("docs/deploy/Containerfile", "FROM ${BASE}"),
     ),
     Gap(
-        "Arb's balls, Python's whole numbers, the HPKE and AES of `cryptography`, IEEE doubles and the system's randomness are relied on.",
+        "Everything relies on Arb's balls, Python's whole numbers, the HPKE and AES of `cryptography`, IEEE doubles and the system's randomness.",
         ("pyproject.toml", "python-flint"),
     ),
     Gap(
-        "Nothing runs in constant time: whoever can measure how long a client computes is not considered.",
+        "Nothing runs in constant time: an attacker who can measure how long a client computes is not considered.",
         ("pyproject.toml", "cryptography"),
     ),
     Gap(
