@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from shuffledp import Guarantee, InvalidInput, Plan, RandomizedResponse, Result, Session, compare, plan, run
+from shuffledp import Guarantee, InvalidInput, NoClaim, Plan, RandomizedResponse, Result, Session, compare, plan, run
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.solve import Problem, solve
 
@@ -161,7 +161,7 @@ def test_a_session_answers_within_its_budget_only(poll: Plan) -> None:
         session.run(poll, people)
         assert one == pytest.approx(0.5, rel=1e-3)
         assert one < session.spent <= 0.8  # by adding up it would be 1
-        with pytest.raises(InvalidInput, match="beyond the budget"):
+        with pytest.raises(NoClaim, match="the budget is spent"):
             session.run(poll, people)
         assert session.spent <= 0.8
         with pytest.raises(InvalidInput, match="one row per person"):

@@ -32,7 +32,7 @@ from shuffledp.accounting.group import group
 from shuffledp.core.words import EncodingWords, QuestionWords, WordSource
 from shuffledp.engines import tally as tally_module
 from shuffledp.engines.export import message_table
-from shuffledp.engines.run import result_of, tally_source
+from shuffledp.engines.run import result_of
 from shuffledp.engines.tally import tally_rows
 from shuffledp.sources import csv_file, person_rows, table_file
 from shuffledp.sources.values import ValuesSource
@@ -102,13 +102,13 @@ def test_too_few_rows_release_nothing(mean: Plan) -> None:
 
 
 def test_the_minimum_is_exactly_the_plans(mean: Plan, engine_name: str) -> None:
-    """With that many rows there is an answer, with one fewer none: neither from the rows nor from their counts."""
+    """With that many rows there is an answer, with one fewer none: neither from the rows nor from their counts, nor a table."""
     least = mean.min_batch
     assert run(mean, NUMBERS[:least], engine=engine_name).n == least
     with pytest.raises(InvalidInput, match="fewer than the plan's"):
         run(mean, NUMBERS[: least - 1], engine=engine_name)
     with pytest.raises(InvalidInput, match="fewer than the plan's"):
-        tally_source(mean, ValuesSource(NUMBERS[: least - 1]), WORDS, engine=engine_name)
+        message_table(mean, ValuesSource(NUMBERS[: least - 1]), engine=engine_name)
     few = tally_rows(mean.protocol, NUMBERS[: least - 1], WORDS)
     with pytest.raises(InvalidInput, match="fewer than the plan's"):
         result_of(mean, few, rows=1, checked=True, private=True)

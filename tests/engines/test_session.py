@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from oracles.people import write
-from shuffledp import InvalidInput, Plan, Result, Session, plan
+from shuffledp import InvalidInput, NoClaim, Plan, Result, Session, plan
 from shuffledp.accounting.composition import compose
+from shuffledp.errors import ShuffledpError
 from shuffledp.planning.spend import Spend
 
 PEOPLE = np.arange(2000) % 4
@@ -50,10 +51,10 @@ def test_a_budget_is_spent_to_its_end_and_no_further(way: Callable[[Session, Pla
     exactly = together(ONE)
     session = Session(epsilon=exactly, delta=1e-6)
     way(session, ONE)
-    with pytest.raises(InvalidInput, match="beyond the budget"):
+    with pytest.raises(NoClaim, match="the budget is spent"):
         way(session, ONE)
     assert session.spent == exactly
-    with pytest.raises(InvalidInput, match="beyond the budget"):
+    with pytest.raises(NoClaim, match="the budget is spent"):
         way(Session(epsilon=float(np.nextafter(exactly, 0)), delta=1e-6), ONE)
 
 
@@ -69,7 +70,7 @@ def test_a_budget_has_room_for_a_plan_of_its_size() -> None:
         with Session(epsilon=1, delta=1e-6) as session:
             session.run(made, people)
             assert session.spent <= 1
-            with pytest.raises(InvalidInput, match="beyond the budget"):
+            with pytest.raises(NoClaim, match="the budget is spent"):
                 session.run(made, people)
 
 
@@ -89,7 +90,7 @@ def test_an_answer_that_fails_on_the_way_is_counted(tmp_path: Path) -> None:
         ):
             ask(session)
         assert session.spent == together(ONE)
-        with pytest.raises(InvalidInput, match="beyond the budget"):
+        with pytest.raises(NoClaim, match="the budget is spent"):
             session.run(ONE, PEOPLE)
 
 
@@ -97,15 +98,15 @@ def test_an_answer_that_fails_on_the_way_is_counted(tmp_path: Path) -> None:
 def test_nothing_is_read_that_may_not_be_answered(tmp_path: Path, state: str) -> None:
     """The refusal comes before a file is looked for, and before a query is asked of anybody."""
     with Session(epsilon=0.1, delta=1e-6) as session:
-        error = "beyond the budget"
+        error = "the budget is spent"
         if state == "spent":
-            refused_all(session, tmp_path, error)
+            refused_all(session, tmp_path, NoClaim, error)
     if state == "ended":
-        refused_all(session, tmp_path, "has ended")
+        refused_all(session, tmp_path, InvalidInput, "has ended")
     assert session.spent == 0.0
 
 
-def refused_all(session: Session, folder: Path, error: str) -> None:
+def refused_all(session: Session, folder: Path, kind: type[ShuffledpError], error: str) -> None:
     asked = list[Any]()
 
     def query(person: Any) -> float:
@@ -113,9 +114,9 @@ def refused_all(session: Session, folder: Path, error: str) -> None:
         return 1.0
 
     yes = plan("query", n=1000, epsilon=0.5, delta=1e-6)
-    with pytest.raises(InvalidInput, match=error):
+    with pytest.raises(kind, match=error):
         session.run(yes, PEOPLE, query=query)
-    with pytest.raises(InvalidInput, match=error):
+    with pytest.raises(kind, match=error):
         session.run_file(ONE, folder / "nowhere.csv", column="x")
     assert asked == []
 

@@ -29,7 +29,7 @@ GROUPS: Final = {
     "core": [f"core/{name}.py" for name in _CORE.split()],
     "randomizers": ["randomizers/*"],
     "accounting": ["accounting/*"],
-    "release path": [f"service/{name}.py" for name in _RELEASE.split()],
+    "release path": [*(f"service/{name}.py" for name in _RELEASE.split()), "results/assembly.py", "results/budget.py"],
     "stores": ["service/stores/*"],
     "engines": ["engines/*"],
     "sources": ["sources/*"],

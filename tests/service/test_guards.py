@@ -11,8 +11,9 @@ import pytest
 from oracles.parties import EIGHT, SHUFFLER, sealed
 from shuffledp import InvalidInput
 from shuffledp.core.counts import Counts
+from shuffledp.results.budget import LARGEST_DELTA, Budget
 from shuffledp.service.analyzer.analyzer import OpenedBatch, result_of
-from shuffledp.service.analyzer.ledger import LARGEST_DELTA, Budget, Ledger, LedgerEntry
+from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry, first_line
 from shuffledp.service.analyzer.opened_reports import OpenedReports, first_of_each
 from shuffledp.service.sealing.hpke import unseal
 from shuffledp.service.shuffler.permutation import order
@@ -215,7 +216,7 @@ def test_a_first_line_that_is_no_budget_is_refused(tmp_path: Path, line: str, sa
 def test_only_whole_lines_count_and_another_budget_is_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     for version in (2, 3):
-        path.write_text(Budget(epsilon=1.0, delta=1e-6).line(version) + "\nhalf a line")
+        path.write_text(first_line(Budget(epsilon=1.0, delta=1e-6), version) + "\nhalf a line")
         assert Ledger(path, epsilon=1.0, delta=1e-6).balance().releases == 0
         assert Ledger(path, epsilon=1.0).balance().budget_epsilon == 1.0
         others: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-5}

@@ -27,10 +27,11 @@ from shuffledp.core.parsing import parse_exactly, plain
 from shuffledp.core.words import KeyedWords, WordSource, rows_from
 from shuffledp.domains.domain import OR_SKIP, STRICT, Policy
 from shuffledp.engines.engine import Engine, Progress
-from shuffledp.engines.run import promised, result_of, tally_source
+from shuffledp.engines.run import result_of, tally_source, too_few
 from shuffledp.engines.tally import Tally
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
+from shuffledp.results.assembly import check_enough, promised
 from shuffledp.results.result import Result
 from shuffledp.sources.source import Source
 from shuffledp.sources.table import arrow
@@ -74,7 +75,7 @@ class MessageTable:
     @property
     def promise(self) -> Guarantee:
         """What the table guarantees."""
-        return promised(self.plan, self.users, self.rows_per_person)
+        return promised(self.plan, honest=self.plan.honest_of(self.users), rows_per_person=self.rows_per_person)
 
     def write(self, path: Path) -> None:
         """The file appears whole or not at all."""
@@ -120,11 +121,11 @@ def message_table(
     except InvalidInput as refused:
         raise InvalidInput(str(refused).replace(OR_SKIP, "")) from None
     protocol, counts = plan.protocol, found.counts.values
+    n, rows = protocol.reports(counts), source.rows_per_person
+    check_enough(plan, plan.honest_of(n), lambda: too_few(plan, n, rows))
     if (protocol.tallied(counts[: protocol.alphabet], protocol.reports(counts)).values != counts).any():
         raise InvalidInput("the messages of this protocol are more than their counts. Use run.")
-    return MessageTable(
-        plan=plan, tally=found, rows_per_person=source.rows_per_person, people_checked=source.knows_people
-    )
+    return MessageTable(plan=plan, tally=found, rows_per_person=rows, people_checked=source.knows_people)
 
 
 def read_export(path: Path, candidates: Sequence[str] | None = None) -> Result:

@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from shuffledp.accounting.group import group
 from shuffledp.core import argument
 from shuffledp.core.digits import counted, rounded_up
-from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.words import KeyedWords, WordSource
 from shuffledp.domains.domain import STRICT, Label, Policy, policy_of
 from shuffledp.engines.engine import Engine, Progress
@@ -18,6 +16,7 @@ from shuffledp.engines.registry import engine_named
 from shuffledp.engines.tally import Tally
 from shuffledp.errors import DataWarning, InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
+from shuffledp.results.assembly import assembled, check_enough, promised
 from shuffledp.results.privacy_unit import unit_of_rows
 from shuffledp.results.result import Result
 from shuffledp.sources.file_source import FileSource
@@ -182,7 +181,7 @@ def tally_source(
     engine: str | Engine = "arrow",
     progress: Progress | None = None,
 ) -> Tally:
-    """The messages of all rows of a source, counted; refused if they are fewer than may be released.
+    """The messages of all rows of a source, counted. Whatever is made of them is refused if they are too few.
 
     Words that are given are used up by it, even if it fails. Without them there is a new key, which is forgotten.
     """
@@ -204,8 +203,6 @@ def tally_source(
     n = found.rows - found.rejected.total()
     if plan.protocol.reports(found.counts.values) != n:
         raise InvalidInput("the protocol did not count every row once, so nothing is released. Please report this.")
-    if n < plan.min_batch:
-        raise InvalidInput(_too_few(plan, n, source.rows_per_person))
     if policy.explain_errors is False:  # how many answers were adjusted is exact, and chosen by whoever wrote the query
         found = replace(found, adjusted=Counter())
     return found
@@ -259,52 +256,24 @@ def result_of(
 ) -> Result:
     """The answer that counts give, of people with so many rows at most; whether that was checked; what it says besides."""
     n = found.rows - found.rejected.total()
-    if n < plan.min_batch:
-        raise InvalidInput(_too_few(plan, n, rows))
     honest = plan.honest_of(n)
-    guarantee, realised = None, None
-    notes = []
-    if not private:
-        notes.append(
-            "The randomness is seeded or repeats that of an earlier run: this is a simulation and carries no guarantee."
-        )
-    elif rows > 1:
-        guarantee = promised(plan, n, rows)
-        realised = guarantee.epsilon
-    else:
-        guarantee, realised = plan.guarantee, plan.epsilon_at(honest)
-    notes += exact
-    estimate = plan.protocol.estimate(found.counts, guarantee=guarantee)
-    reading = plan.protocol.reading
-    truth = None if found.truth is None else reading.exactly_for(estimate, found.truth)
-    if truth is not None:
-        notes.append("The truth is not private: do not publish it.")
-    notes += reading.notes()
-    return Result(
-        plan=plan, counts=found.counts, estimate=reading.of(estimate), also=reading.beside(estimate), guarantee=guarantee,
-        realised_epsilon=realised, realised_honest=honest if private else None,
-        rows_per_person=rows, unit=unit_of_rows(rows, checked=checked), received=found.rows,
-        rejected=dict(found.rejected),
-        adjusted=dict(found.adjusted), truth=truth, notes=tuple(notes),
+    check_enough(plan, honest, lambda: too_few(plan, n, rows))
+    return assembled(
+        plan, found.counts, honest=honest,
+        unit=unit_of_rows(rows, checked=checked), rows_per_person=rows, private=private,
+        received=found.rows, rejected=found.rejected, adjusted=found.adjusted, truth=found.truth, notes=exact,
     )  # fmt: skip
 
 
-def promised(plan: Plan, n: int, rows: int) -> Guarantee:
-    """What n reports promise a person with so many rows at most."""
-    return _group(plan, plan.honest_of(n), rows) if rows > 1 else plan.guarantee
-
-
-def _group(plan: Plan, honest: int, rows: int) -> Guarantee:
-    return group(plan.protocol.randomizer, n=honest, delta=plan.guarantee.delta, rows=rows, bound=plan.guarantee.bound)
-
-
-def _too_few(plan: Plan, n: int, rows: int) -> str:
+def too_few(plan: Plan, n: int, rows: int) -> str:
+    """Why so many reports of people with so many rows are not released, and what they would promise."""
     fact = f"{counted(n, 'report')} {'is' if n == 1 else 'are'} fewer than the plan's {plan.min_batch:,}, so nothing is released."
     honest, remedy = plan.honest_of(n), f"Collect more, or plan for those who answer, with `n={n}` or a `dropout`."
     if honest < 1:
         return f"{fact} {remedy}"
     try:
-        epsilon = rounded_up(_group(plan, honest, rows).epsilon if rows > 1 else plan.epsilon_at(honest))
+        promise = promised(plan, honest=honest, rows_per_person=rows)
+        epsilon = rounded_up(promise.epsilon if rows > 1 else plan.epsilon_at(honest))
     except NoClaim:
         return f"{fact} {remedy}"
     return f"{fact} With these, epsilon would be {epsilon} instead of {rounded_up(plan.guarantee.epsilon)}. {remedy}"

@@ -5,14 +5,13 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Self
 
-from shuffledp.core import checks
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.display import page_of
-from shuffledp.core.guarantee import claim
 from shuffledp.engines.run import run, run_file
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.spend import Spend, composed
+from shuffledp.planning.spend import Spend
+from shuffledp.results.budget import Budget
 from shuffledp.results.result import Result
 
 
@@ -35,8 +34,7 @@ class Session:
     """
 
     def __init__(self, *, epsilon: float, delta: float) -> None:
-        self.epsilon = checks.epsilon(epsilon, positive=True)
-        self.delta = checks.probability(delta, "delta")
+        self.budget = Budget(epsilon=epsilon, delta=delta)
         self._spends: list[Spend] = []
         self._open = True
         self._alone = Lock()  # two threads must not both find room for one answer; and nobody copies what has a lock
@@ -50,7 +48,7 @@ class Session:
     @property
     def spent(self) -> float:
         """The epsilon, at the session's delta, of all that was answered."""
-        return composed(self._spends, self.delta)
+        return self.budget.spent(self._spends)
 
     def run(self, plan: Plan, values: Any, **options: Any) -> Result:
         """As `run`; refused if it would go beyond the budget."""
@@ -84,18 +82,13 @@ class Session:
             )
         more = Spend.of(plan)
         with self._alone:
-            together = composed([*self._spends, more], self.delta)
-            if together > self.epsilon:
-                raise InvalidInput(
-                    f"with this answer all would be {claim(together, self.delta)} together, beyond the budget of epsilon = "
-                    f"{rounded_up(self.epsilon)}; {rounded_up(self.spent)} is spent. Ask for less, or plan with a smaller "
-                    "epsilon."
-                )
+            self.budget.with_another(self._spends, more)
             self._spends.append(more)
 
     def __str__(self) -> str:
         many = "1 answer" if len(self._spends) == 1 else f"{len(self._spends)} answers"
-        return f"{many}: epsilon = {rounded_up(self.spent)} of {rounded_up(self.epsilon)} at delta = {rounded_up(self.delta)}"
+        of, delta = rounded_up(self.budget.epsilon), rounded_up(self.budget.delta)
+        return f"{many}: epsilon = {rounded_up(self.spent)} of {of} at delta = {delta}"
 
     def __repr__(self) -> str:
         return f"<Session: {self}>"

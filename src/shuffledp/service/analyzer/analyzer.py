@@ -20,6 +20,7 @@ from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
+from shuffledp.results.assembly import assembled, check_enough
 from shuffledp.results.balance import Balance
 from shuffledp.results.privacy_unit import CLIENT, REPORT
 from shuffledp.results.result import Provenance, Result
@@ -105,16 +106,12 @@ def open_batch(
 def result_of(opened: OpenedBatch, task: Task, *, digest: str, balance: Balance | None = None) -> Result:
     """What opened reports say; refused if fewer are valid than the guarantee relies on."""
     plan, n = task.plan, opened.valid
-    if n < plan.guarantee.n:
-        raise InvalidInput(_too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
     honest = min(n, plan.honest_of(opened.received - opened.before))
-    counts, reading = plan.protocol.tallied(opened.counts.values, n), plan.protocol.reading
-    estimate = plan.protocol.estimate(counts, guarantee=plan.guarantee)
-    return Result(
-        plan=plan, counts=counts, estimate=reading.of(estimate), also=reading.beside(estimate),
-        guarantee=plan.guarantee, realised_epsilon=plan.epsilon_at(honest), realised_honest=honest,
+    check_enough(plan, honest, lambda: _too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
+    return assembled(
+        plan, plan.protocol.tallied(opened.counts.values, n), honest=honest,
         unit=CLIENT if task.hops == 1 else REPORT, received=opened.received, rejected=opened.rejected,
-        notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,)), *reading.notes()),
+        notes=(*_messages(opened, plan), *(() if balance is not None else (NO_BUDGET,))),
         provenance=Provenance(task=task.id, batch=digest, trust=task.trust, ledger=balance),
     )  # fmt: skip
 

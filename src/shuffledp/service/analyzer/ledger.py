@@ -15,48 +15,20 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
-from shuffledp.core import checks
-from shuffledp.core.digits import counted, rounded_up
+from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, members, number, whole
 from shuffledp.core.files import alone, sync_folder
 from shuffledp.core.parsing import Unreadable, parse_exactly, parse_json
-from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.planning.spend import Spend, composed
+from shuffledp.errors import InvalidInput
+from shuffledp.planning.spend import Spend
 from shuffledp.results.balance import Balance
+from shuffledp.results.budget import Budget
 
 VERSION: Final = 3
 """Since 3 a line holds the document of a randomizer."""
 _READ: Final = (2, 3)
-LARGEST_DELTA: Final = 0.01
 _FORMER_START: Final = "0" * 64
 """What the first line of the former format says is before it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """What may be spent in all."""
-
-    epsilon: float
-    delta: float
-
-    def __post_init__(self) -> None:
-        checks.settle(
-            self,
-            epsilon=checks.epsilon(self.epsilon, positive=True),
-            delta=checks.probability(self.delta, "delta"),
-        )
-        if self.delta > LARGEST_DELTA:
-            raise InvalidInput(
-                f"a budget's delta must be at most {LARGEST_DELTA}; got {self.delta}. Delta is how often everything about a "
-                "person may come out; a usual choice is 1e-6."
-            )
-
-    def line(self, version: int = VERSION) -> str:
-        """The first line of a ledger."""
-        return json.dumps({"version": version, "epsilon": self.epsilon, "delta": self.delta}, sort_keys=True)
-
-    def __str__(self) -> str:
-        return f"epsilon = {rounded_up(self.epsilon)} at delta = {rounded_up(self.delta)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +70,11 @@ class _Chain:
     heads: tuple[str, ...]
     length: int = 0
 
-    def balance(self) -> Balance:
-        spent = composed((release.spend for release in self.releases), self.budget.delta)
+    @property
+    def spends(self) -> list[Spend]:
+        return [release.spend for release in self.releases]
+
+    def balance(self, spent: float) -> Balance:
         return Balance(
             spent_epsilon=spent, budget_epsilon=self.budget.epsilon, delta=self.budget.delta,
             releases=len(self.releases), head=self.heads[-1],
@@ -109,7 +84,7 @@ class _Chain:
         """The chain with one more release, and the text to append."""
         line = json.dumps(release.entry() | {"previous": self.heads[-1]}, sort_keys=True)
         longer = replace(self, releases=(*self.releases, release), heads=(*self.heads, _hash(line)))
-        return longer, f"{line}\n" if self.length else f"{self.budget.line()}\n{line}\n"
+        return longer, f"{line}\n" if self.length else f"{first_line(self.budget)}\n{line}\n"
 
 
 class Ledger:
@@ -137,7 +112,8 @@ class Ledger:
 
     def balance(self) -> Balance:
         """What was spent so far."""
-        return self._read().balance()
+        chain = self._read()
+        return chain.balance(chain.budget.spent(chain.spends))
 
     def book(self, release: LedgerEntry) -> Balance:
         """Write a release down, if it fits; refused if it does not. A batch that is there already costs nothing more."""
@@ -153,16 +129,10 @@ class Ledger:
     def _fitting(self, chain: _Chain, release: LedgerEntry) -> tuple[Balance, str]:
         """The balance after a release, and the text to append for it: none if it is there already; refused if it does not fit."""
         if release in chain.releases:
-            return chain.balance(), ""
+            return chain.balance(chain.budget.spent(chain.spends)), ""
+        spent = chain.budget.with_another(chain.spends, release.spend)
         longer, text = chain.with_release(release)
-        balance = longer.balance()
-        if not balance.spent_epsilon <= chain.budget.epsilon:
-            raise NoClaim(
-                f"the budget is spent: {counted(len(chain.releases), 'release')} and this one would be "
-                f"epsilon = {rounded_up(balance.spent_epsilon)} at delta = {rounded_up(chain.budget.delta)}, "
-                f"above {rounded_up(chain.budget.epsilon)}. Use another population, or ask for less."
-            )
-        return balance, text
+        return longer.balance(spent), text
 
     def _append(self, length: int, text: str) -> None:
         """After the whole lines: what a crash cut short was never a release."""
@@ -209,7 +179,7 @@ class Ledger:
             )
         if chain is None:
             budget = self._given()
-            chain = _Chain(budget=budget, heads=(_hash(budget.line()),))
+            chain = _Chain(budget=budget, heads=(_hash(first_line(budget)),))
         return chain
 
     def _chain(self, lines: list[str], length: int) -> _Chain:
@@ -264,6 +234,11 @@ class Ledger:
 
     def _altered(self) -> InvalidInput:
         return InvalidInput(f"the ledger {self._path} was altered. Restore it: without it no budget can be kept.")
+
+
+def first_line(budget: Budget, version: int = VERSION) -> str:
+    """The line that a ledger begins with."""
+    return json.dumps({"version": version, "epsilon": budget.epsilon, "delta": budget.delta}, sort_keys=True)
 
 
 def _hash(line: str) -> str:
