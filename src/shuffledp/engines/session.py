@@ -67,7 +67,9 @@ class Session:
         try:
             yield
         except InvalidInput as error:
-            raise InvalidInput(f"{error} The session counts this try, because values may have been read: {self}.") from None
+            raise InvalidInput(
+                f"{error} The session counts this try, because values may have been read: {self}."
+            ) from None
 
     def _book(self, plan: Plan, options: dict[str, Any]) -> None:
         if not isinstance(plan, Plan):
