@@ -65,7 +65,7 @@ def main() -> None:
     """Print the errors and their ratios."""
     groups = {"group": [f"group {j}" for j in range(GROUPS)]}
     found = plan("mean", n=N, epsilon=EPSILON, delta=DELTA, by=groups, share=SHARE).protocol
-    one = found.errors_by_share(N)[SHARE]
+    one = found.forecast(N).by_share[SHARE]
     print(f"one message for the pair, {found.alphabet} symbols: standard error at most {one:.6f} of the range")
     for rounds, why in ((GROUPS, "as the accountant composes them"), (2, "a changed person changes only two of them")):
         steps, error = separately(rounds)

@@ -109,7 +109,7 @@ def test_stand_ins_that_utf8_does_not_have_are_refused(stand_in: str) -> None:
 def test_heavy_hitters_are_asked_about_texts_only(candidates: Any) -> None:
     found = plan("heavy-hitters", n=1000, epsilon=1.0, delta=1e-6, alphabet="ab", max_length=2)
     with pytest.raises(InvalidInput, match="candidate"):
-        found.protocol.about(candidates)
+        found.about(candidates)
 
 
 def test_finding_nothing_is_an_answer() -> None:

@@ -33,7 +33,12 @@ from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.options import LABELS
 from shuffledp.protocols import registry as protocols
 from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.description import Described, Description
+from shuffledp.protocols.estimator import Estimator
+from shuffledp.protocols.forecast import Forecaster
+from shuffledp.protocols.mechanism import Mechanism
 from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.simulated import Simulated
 
 Reals = NDArray[np.float64]
 
@@ -50,21 +55,14 @@ class Ratings(Counting, OneMessage):
     """How many users give each rating, from ratings that err towards their neighbours."""
 
     randomizer: LatticeChannel
-    labels: Listed
+    domain: Listed
     kind = "ratings"
     reference: ClassVar[str] = "this test"
-
-    @property
-    def domain(self) -> Listed:
-        return self.labels
-
-    @property
-    def question(self) -> str:
-        return "ratings"
+    description = Description(question="ratings", measure="users")
 
     @property
     def _law(self) -> Reals:
-        return np.array([self.randomizer.probability(np.arange(self.alphabet), x) for x in range(self.labels.size)])
+        return np.array([self.randomizer.probability(np.arange(self.alphabet), x) for x in range(self.domain.size)])
 
     def sentence(self) -> str:
         return "each user sends a rating near the true one"
@@ -77,32 +75,26 @@ class Ratings(Counting, OneMessage):
 
     def variance(self, users: Reals, n: int) -> Reals:
         weights = np.linalg.inv(self._law)
-        return np.asarray(users @ (self._law @ weights**2 - np.eye(self.labels.size)))
+        return np.asarray(users @ (self._law @ weights**2 - np.eye(self.domain.size)))
 
     def worst(self, n: int) -> Population:
-        errors = (self._law @ np.linalg.inv(self._law) ** 2 - np.eye(self.labels.size)).sum(axis=1)
+        errors = (self._law @ np.linalg.inv(self._law) ** 2 - np.eye(self.domain.size)).sum(axis=1)
         return Population(values=np.array([int(np.argmax(errors))]), users=np.array([n]))
 
     def max_shift(self, n: int) -> float:
         weights = np.linalg.inv(self._law)
         return float(np.max(weights.max(axis=0) - weights.min(axis=0)))
 
-    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        held = self.held(population)
-        counts = sum(generator.multinomial(often, law, size=runs) for often, law in zip(held, self._law, strict=True))
-        return self.debias(np.asarray(counts), population.n)
-
     def document(self) -> Document:
-        return {"kind": self.kind, "labels": self.labels.document(), "randomizer": self.randomizer.document()}
+        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        read = {"labels": Labels.from_document, "randomizer": LatticeChannel.from_document}
-        return cls(**fields(document, cls.kind, **read))
+        return cls(**fields(document, cls.kind, domain=Labels.from_document, randomizer=LatticeChannel.from_document))
 
     @classmethod
     def examples(cls) -> list[Self]:
-        return [cls(randomizer=staircase(3, 0.2), labels=Labels(("low", "middle", "high")))]
+        return [cls(randomizer=staircase(3, 0.2), domain=Labels(("low", "middle", "high")))]
 
 
 class RatingsQuestion(HistogramQuestion):
@@ -117,13 +109,13 @@ class RatingsFamily(PlannedFamily[RatingsQuestion]):
     question_type = RatingsQuestion
 
     def propose(self, question: RatingsQuestion) -> Ratings:
-        labels = question.domain
+        size = question.domain.size
         family = blanket.RandomizerFamily(
-            parameter="gamma", blanket=lambda gamma: staircase(labels.size, gamma).blanket(), low=1e-6, high=0.9,
+            parameter="gamma", blanket=lambda gamma: staircase(size, gamma).blanket(), low=1e-6, high=0.9,
             more_private="larger",
         )  # fmt: skip
         gamma = calibrate(family, n=question.honest, epsilon=question.epsilon, delta=question.delta)
-        return Ratings(randomizer=staircase(labels.size, gamma), labels=labels)
+        return Ratings(randomizer=staircase(size, gamma), domain=question.domain)
 
 
 if __name__ in ("__main__", "__mp_main__"):
@@ -170,6 +162,18 @@ def near_the_truth(estimate: dict[str, Any]) -> bool:
         abs(value - TRUTH[name]) < 7 * error
         for name, value, error in zip(estimate["names"], estimate["value"], estimate["standard_error"], strict=True)
     )
+
+
+def test_there_is_little_to_implement() -> None:
+    """And each role of a protocol is small."""
+    for role in (Mechanism, Estimator, Forecaster, Simulated, Described):
+        assert len([name for name in vars(role) if not name.startswith("_")]) <= 12
+    own = {name for name in vars(Ratings) if not name.startswith("_")}
+    assert OneMessage.__abstractmethods__ | own <= {
+        "averages", "debias", "description", "document", "domain", "encode", "examples", "expected_error", "from_document",
+        "kind", "max_shift", "names", "randomizer", "reference", "sentence", "standard_error", "true_answer", "truth", "truth_of",
+        "variance", "worst",
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("registered")

@@ -32,7 +32,6 @@ from shuffledp.cli import cli
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.document import Document, fields, whole, word
-from shuffledp.core.population import Population
 from shuffledp.core.words import WORD, WordSource, choose_below
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
@@ -42,6 +41,7 @@ from shuffledp.planning.family import PlannedFamily
 from shuffledp.planning.options import SIZE
 from shuffledp.protocols import registry as protocols
 from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.description import Description
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.randomizers import registry
 from shuffledp.randomizers.channel import ChannelBlanket
@@ -147,14 +147,11 @@ class Hours(Counting, OneMessage):
     randomizer: Clock
     kind = "hours"
     reference: ClassVar[str] = "this test"
+    description = Description(question="hours", measure="users")
 
     @property
     def domain(self) -> WholeNumbers:
         return WholeNumbers(self.randomizer.size)
-
-    @property
-    def question(self) -> str:
-        return "hours"
 
     @property
     def _law(self) -> Reals:
@@ -175,11 +172,6 @@ class Hours(Counting, OneMessage):
     def max_shift(self, n: int) -> float:
         weights = np.linalg.inv(self._law)
         return float(np.max(weights.max(axis=0) - weights.min(axis=0)))
-
-    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        held = self.held(population)
-        counts = sum(generator.multinomial(often, law, size=runs) for often, law in zip(held, self._law, strict=True))
-        return self.debias(np.asarray(counts), population.n)
 
     def document(self) -> Document:
         return {"kind": self.kind, "randomizer": self.randomizer.document()}

@@ -33,7 +33,7 @@ from shuffledp.sources.values import ValuesSource
 WORDS = KeyedWords.seeded(21)
 ROWS = 150
 EXAMPLES = [example for kind in protocols().values() for example in kind.examples()]
-MEAN = next(example for example in EXAMPLES if example.question == "mean")
+MEAN = next(example for example in EXAMPLES if example.description.question == "mean")
 COLOURS = next(example for example in EXAMPLES if "red" in example.names)
 PEOPLE = np.random.default_rng(2).integers(0, 60, ROWS)
 SECOND_ROWS = [j for j in range(ROWS) if int((PEOPLE[:j] == PEOPLE[j]).sum()) >= 2]

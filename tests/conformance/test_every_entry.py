@@ -28,7 +28,7 @@ from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage
-from shuffledp.protocols.sampling import sampled_error
+from shuffledp.protocols.sampling import Sampleable, sampled_error
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.survey import Asked
 from shuffledp.protocols.survey_one import OneOfAll
@@ -153,7 +153,7 @@ def test_every_entry_is_unbiased_and_errs_as_it_says(protocol: OneMessage) -> No
     stated = protocol.standard_error(truth, n) ** 2
     if not bias.any():  # an error over all keys says nothing of one key
         assert (stated >= variance * (1 - 1e-9)).all()
-        if not protocol.errors_are_bounds and protocol.kind not in ("text-frequencies", "heavy-hitters"):
+        if not protocol.description.errors_are_bounds and protocol.kind not in ("text-frequencies", "heavy-hitters"):
             assert stated == pytest.approx(variance, rel=1e-9)
     if isinstance(protocol, Counting):
         assert protocol.variance(protocol.held(population).astype(float), n) == pytest.approx(variance, rel=1e-9)
@@ -313,13 +313,13 @@ def test_what_dummies_and_true_messages_show_by_chance_is_counted_for_a_threshol
             assert exact == pytest.approx(found.false_positives, rel=1e-6)
 
 
-SAMPLED = [one for one in LINEAR if one.sampled and one.kind != "text-frequencies"]
+SAMPLED = [one for one in LINEAR if isinstance(one, Sampleable) and one.kind != "text-frequencies"]
 """Of texts the error depends on who shares a point."""
 
 
 @pytest.mark.parametrize("protocol", SAMPLED, ids=name_of)
 @pytest.mark.parametrize(("n", "asked"), [(5, 2), (6, 5), (7, 1)])
-def test_asking_a_part_of_few_people_errs_as_forecast(protocol: OneMessage, n: int, asked: int) -> None:
+def test_asking_a_part_of_few_people_errs_as_forecast(protocol: Any, n: int, asked: int) -> None:
     """All parts of the people, one after the other: the error of their answer as one about everybody."""
     worst = protocol.worst_sampled(n, 1 - asked / n)
     people = np.repeat(np.arange(len(worst.values)), worst.users)

@@ -65,7 +65,7 @@ def check_proposal(family: Family[Any], name: str) -> None:
     question = asked(family, name)
     found = family.propose(question)
     assert protocols()[found.kind] is type(found)
-    assert found.question == name
+    assert found.description.question == name
     if hasattr(question, "domain"):
         assert found.domain == question.domain
     assert found.mean_squared_error(question.n) > 0
@@ -97,7 +97,7 @@ def check_error(
     question = asked(family, name)
     wanted = 1.7 * question.cost(family.propose(question))
     found = (propose or family.propose_for_error)(question, wanted)
-    assert found.question == name
+    assert found.description.question == name
     assert question.cost(found) <= wanted
     assert question.cost(found) >= wanted * 0.95
     epsilon = account(found.randomizer, n=question.honest, delta=question.delta).epsilon

@@ -31,8 +31,9 @@ from shuffledp.domains.domain import Domain
 from shuffledp.domains.reals import RealRange
 from shuffledp.protocols import registry
 from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.one_message import OneMessage
-from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summing import Summing
 from shuffledp.randomizers.mixture import Mixture
 
@@ -98,7 +99,7 @@ def check_document(protocol: ShuffleProtocol) -> None:
             continue
         assert found.document() == other, place
         assert found.sentence()
-        assert found.measure
+        assert found.description.measure
         assert found.domain
 
 
@@ -114,11 +115,11 @@ def check_description(protocol: ShuffleProtocol) -> None:
     assert estimate.value.shape == estimate.standard_error.shape == (entries,)
     assert protocol.expected(population).shape == (entries,)
     for text in (
-        protocol.question,
-        protocol.measure,
+        protocol.description.question,
+        protocol.description.measure,
         protocol.sentence(),
         protocol.reference,
-        *protocol.expectations(N),
+        *protocol.forecast(N).lines,
     ):
         assert text == text.strip()
         assert text
@@ -158,6 +159,11 @@ def check_pure(protocol: ShuffleProtocol) -> None:
     assert np.array_equal(values, kept)
 
 
+def some_of(messages: Any, rows: NDArray[np.bool_]) -> Any:
+    """The messages of some of the users."""
+    return tuple(part[rows] for part in messages) if isinstance(messages, tuple) else messages[rows]
+
+
 def check_counts(protocol: ShuffleProtocol) -> None:
     """Counts of parts add up to the counts of the whole, and tell how many users there were."""
     messages = protocol.randomize(everyone(somebody(protocol.domain)), WORDS, first_row=0)
@@ -166,12 +172,12 @@ def check_counts(protocol: ShuffleProtocol) -> None:
     assert protocol.reports(whole.values) == N
     for chosen in (np.arange(N) < 1, np.arange(N) % 3 == 0, np.zeros(N, dtype=np.bool_)):
         some, others = (
-            protocol.count(protocol.select(messages, chosen)),
-            protocol.count(protocol.select(messages, ~chosen)),
+            protocol.count(some_of(messages, chosen)),
+            protocol.count(some_of(messages, ~chosen)),
         )
         assert np.array_equal((some + others).values, whole.values)
         added = some.values.copy()
-        protocol.add(added, protocol.select(messages, ~chosen))
+        protocol.add(added, some_of(messages, ~chosen))
         assert np.array_equal(added, whole.values)
     order = np.random.default_rng(4).permutation(N)
     assert np.array_equal(protocol.count(picked(messages, order)).values, whole.values)

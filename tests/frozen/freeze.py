@@ -71,7 +71,7 @@ def words_of(name: str) -> KeyedWords:
 
 def answer(name: str, made: Plan) -> Any:
     """What the plan says about its values under its key."""
-    asked: dict[str, Any] = {"query": lambda value: value} if made.protocol.asks else {}
+    asked: dict[str, Any] = {"query": lambda value: value} if made.protocol.description.asked else {}
     asked |= {"candidates": ["apple", "plum"]} if made.question == "texts" else {}
     return run(made, values_of(made), words=words_of(name), **asked)
 

@@ -87,14 +87,14 @@ def test_what_is_forecast_is_the_error_at_the_worst_data_of_all_reports(question
     forecast = made.document()["forecast"]
     assert (forecast["mean_squared_error"], forecast["rmse"]) == (made.mean_squared_error, made.rmse)
     by_share = {one["share"]: one["standard_error"] for one in forecast.get("by_share", [])}
-    assert by_share == protocol.errors_by_share(reports)
+    assert by_share == protocol.forecast(reports).by_share
     for share, error in by_share.items():
         variance: Any = getattr(protocol, "variance", None)
         if variance is not None and question == "histogram":
             assert error**2 == pytest.approx(variance(np.array([share * reports]), reports)[0], rel=1e-9)
-    assert forecast.get("by_question", {}) == protocol.errors_by_question(reports)
+    assert forecast.get("by_question", {}) == protocol.forecast(reports).by_question
     errors: Any = getattr(protocol, "errors", lambda _: [])
-    for (name, error), squared in zip(protocol.errors_by_question(reports).items(), errors(reports), strict=True):
+    for (name, error), squared in zip(protocol.forecast(reports).by_question.items(), errors(reports), strict=True):
         entries = sum(entry.startswith(f"{name}: ") for entry in protocol.names)
         assert error == pytest.approx(math.sqrt(squared / entries))
 

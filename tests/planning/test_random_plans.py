@@ -162,7 +162,7 @@ def test_what_is_planned_is_written_loaded_verified_and_run(number: int, tmp_pat
     together = [one for one in found.proved if rounds is not None and rounds.rounds > 1 and "rounds" in one]
     assert bool(together) == (rounds is not None and (rounds.per_person > 1 or rounds.rounds > 1))
     values, candidates = values_for(loaded), ["label 0", "label 1"] if made.question == "texts" else None
-    query = (lambda value: value) if made.protocol.asks else None
+    query = (lambda value: value) if made.protocol.description.asked else None
     answer = run(loaded, values, query=query, candidates=candidates)
     assert answer.guarantee == made.guarantee
     assert np.isfinite(answer.estimate.value).all() or answer.estimate.refused

@@ -95,7 +95,7 @@ def test_means_of_groups_err_as_forecast_and_their_intervals_hold() -> None:
     error = np.sqrt(np.square(found.value - truth).mean(axis=0))
     assert error == pytest.approx(np.sqrt(protocol.reading.error(population)), rel=0.03)
     check_intervals(found, truth)
-    for share, most in protocol.errors_by_share(population.n).items():
+    for share, most in protocol.forecast(population.n).by_share.items():
         users = round(share * population.n)
         low = [(group, 0.5 / protocol.precision) for group in (0, 1)]  # a mean near the end of the range is the hardest
         near = Population(

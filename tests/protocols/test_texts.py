@@ -51,7 +51,7 @@ def near(found: Any, truth: list[int]) -> bool:
 
 def test_a_million_users_are_as_accurate_as_known() -> None:
     found = plan("texts", n=10**6, epsilon=1.0, delta=1e-6)
-    errors = found.protocol.errors_by_share(found.min_batch)
+    errors = found.forecast.by_share
     assert errors[0.0] <= 29
     assert errors[0.01] <= 38
     assert found.document()["forecast"]["by_share"][0] == {"share": 0.0, "standard_error": errors[0.0]}

@@ -264,7 +264,7 @@ def test_rehearsals_have_coins_of_their_own_and_are_added_up(finder: Plan, monke
     monkeypatch.setattr(rehearsal, "_BLOCK", 701)
     heard = list[int]()
     together = rehearse(finder, held, runs=3, seed=11, progress=heard.append)
-    least = finder.protocol.outlook(3000)["found_from_users"]
+    least = finder.protocol.forecast(3000).others["found_from_users"]
     assert together.frequent == alone[0].frequent == sum(users >= least for users in (1900, 700, 395, 5))
     assert (together.runs, heard) == (3, [1, 1, 1])
     for what in ("found", "false_positives", "stated_false_positives"):

@@ -13,7 +13,7 @@ def strategies_table(strategies: Sequence[Proposal[Plan]]) -> str:
     """The expected error of each question in each way, and of all together; the best one is marked."""
     plans = {one.family: one.made for one in strategies if one.made is not None}
     best = min(strategies, key=lambda one: one.cost).family
-    errors = {name: plan.protocol.errors_by_question(plan.min_batch) for name, plan in plans.items()}
+    errors = {name: plan.forecast.by_question for name, plan in plans.items()}
     rows = [[question, *(about(errors[name][question]) for name in plans)] for question in next(iter(errors.values()))]
     costs = [f"{100 * one.cost**0.5:.2f} %" for one in strategies if one.made is not None]
     rows.append(["all, as a share of their range", *costs])

@@ -85,7 +85,7 @@ def run(
             "`max_rows_per_user`, `row_id` and a `query` that is a text."
         )
     else:
-        if plan.protocol.asks and query is None:
+        if plan.protocol.description.asked and query is None:
             raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
         if query is not None:
             argument.function(query, "query")

@@ -116,7 +116,7 @@ class Tallying:
                 rest, rows=rest.rows + len(values), rejected=rest.rejected + rejected, adjusted=rest.adjusted + clean.adjusted,
                 truth=None if rest.truth is None else rest.truth + truth,
             )  # fmt: skip
-        return messages if keep is None else protocol.select(messages, keep)
+        return messages if keep is None else _some(messages, keep)
 
     def _count(self, messages: Any) -> None:
         protocol = self._protocol
@@ -145,3 +145,8 @@ def tally_rows(
     rows = Tallying(protocol, words, policy, in_file=in_file, truth=truth)
     rows.add(raw, first_row=first_row, leave_out=leave_out, addresses=addresses)
     return rows.tally()
+
+
+def _some(messages: Any, rows: NDArray[np.bool_]) -> Any:
+    """The messages of some of the users."""
+    return tuple(part[rows] for part in messages) if isinstance(messages, tuple) else messages[rows]

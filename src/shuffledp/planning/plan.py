@@ -28,10 +28,14 @@ from shuffledp.core.parsing import plain
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.over_time import OverTime
 from shuffledp.protocols import registry
+from shuffledp.protocols.candidates import TakesCandidates, no_candidates
 from shuffledp.protocols.deployable import Deployable
+from shuffledp.protocols.forecast import Forecast
 
 VERSION: Final = 3
 """Of the file: since 3 it holds the documents of protocol, domain and randomizer."""
+_BYTES_PER_COUNTER: Final = 32
+"""Counts of 8 bytes: all, those of a block, and what adding and checking them takes."""
 _SHOWN: Final = ("local", "forecast", "certificate")
 
 
@@ -56,7 +60,7 @@ class Plan:
     @property
     def question(self) -> str:
         """What is asked, in a word."""
-        return self.protocol.question
+        return self.protocol.description.question
 
     @property
     def mean_squared_error(self) -> float:
@@ -76,7 +80,12 @@ class Plan:
     @property
     def paper_error(self) -> float | None:
         """The paper's bound on the mean squared error, for a plan by the paper's recipe."""
-        return self.protocol.paper_error(self.min_batch) if self.guarantee.bound == PAPER_BOUND else None
+        return self.forecast.paper_bound if self.guarantee.bound == PAPER_BOUND else None
+
+    @property
+    def forecast(self) -> Forecast:
+        """What to expect of the answer."""
+        return self.protocol.forecast(self.min_batch)
 
     @property
     def epsilon0(self) -> float:
@@ -96,12 +105,16 @@ class Plan:
 
     def about(self, candidates: Sequence[str] | None) -> Self:
         """The same plan with an answer about these texts, for one that takes any text; None: as it is."""
-        return replace(self, protocol=self.protocol.about(candidates))
+        if isinstance(self.protocol, TakesCandidates):
+            return replace(self, protocol=self.protocol.about(candidates))
+        if candidates is not None:
+            raise no_candidates(self.question)
+        return self
 
     def check_memory(self) -> None:
         """Refuse what this machine cannot count, before anything is allocated."""
         check_memory(
-            self.protocol.memory,
+            _BYTES_PER_COUNTER * self.protocol.counters + self.protocol.decoding_memory,
             f"counting the {self.protocol.counters:,} different messages of this plan",
             "Use a machine with more, or plan for fewer values",
         )
@@ -126,21 +139,18 @@ class Plan:
 
     def document(self) -> Document:
         """The plan as JSON data: what is promised, and what is only shown."""
+        forecast = self.forecast
         paper = {} if self.paper_error is None else {"paper_mean_squared_error_bound": self.paper_error}
-        errors = self.protocol.errors_by_share(self.min_batch)
-        by_share = (
-            {"by_share": [{"share": s, "standard_error": error} for s, error in errors.items()]} if errors else {}
-        )
-        by_question = self.protocol.errors_by_question(self.min_batch)
+        errors = [{"share": share, "standard_error": error} for share, error in forecast.by_share.items()]
         return self.promise() | {
             "local": self._local(),
             "forecast": {
                 "mean_squared_error": self.mean_squared_error,
                 "rmse": self.rmse,
-                **by_share,
-                **({"by_question": by_question} if by_question else {}),
+                **({"by_share": errors} if errors else {}),
+                **({"by_question": dict(forecast.by_question)} if forecast.by_question else {}),
                 **paper,
-                **self.protocol.outlook(self.min_batch),
+                **forecast.others,
             },
             "certificate": self.certificate().document(),
         }
@@ -280,7 +290,7 @@ class Plan:
             self.protocol.sentence(),
             f"guarantee: {self.guarantee}",
             *([] if self.over_time is None else [f"over time: {self.over_time}"]),
-            *self.protocol.expectations(self.min_batch),
+            *self.forecast.lines,
         ]
         if math.isinf(self.epsilon0):
             lines.append(NOTHING_LOCAL)

@@ -1,5 +1,6 @@
 """Texts that somebody asks about. They are the asker's, not the users'."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,9 +9,28 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.captions import spoken
 from shuffledp.core.population import users_at
 from shuffledp.domains.texts import Hashes, Texts
 from shuffledp.errors import InvalidInput
+
+
+class TakesCandidates(ABC):
+    """Users may hold any text, so that it can be said later which texts to ask about.
+
+    Which they are is no part of what users agree to: their messages are the same. So more can be asked later, of the same counts.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def about(self, candidates: Sequence[str] | None) -> Self:
+        """The same protocol with an answer about these texts; None: as it is."""
+
+
+def no_candidates(question: str) -> InvalidInput:
+    """The error for texts to ask about where they are listed beforehand."""
+    return InvalidInput(f"{spoken(question)} is about what the plan lists, not about candidates. Leave them out.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting, by_share
+from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.one_message import OneMessage, Symbols
-from shuffledp.protocols.protocol import Reals
+from shuffledp.protocols.sampling import Sampleable
 
 
 class Response(RunnableRandomizer, Protocol):
@@ -28,8 +29,8 @@ class Response(RunnableRandomizer, Protocol):
         ...
 
 
-class CountedResponse(Counting, OneMessage):
-    """Users who hold each value of a list, by a response on its symbols."""
+class CountedResponse(Counting, OneMessage, Sampleable):
+    """Users who hold each value of a list, by a response on its symbols. Its error does not depend on the data."""
 
     __slots__ = ()
     randomizer: Response
@@ -63,11 +64,6 @@ class CountedResponse(Counting, OneMessage):
     def expected_error(self, population: Population) -> float:
         """The same for every dataset."""
         return self.mean_squared_error(population.n)
-
-    @property
-    def sampled(self) -> bool:
-        """Its error does not depend on the data."""
-        return True
 
     def most_spread(self, value: Reals, n: int) -> Reals:
         """P (1 - p), if a share p holds the value."""

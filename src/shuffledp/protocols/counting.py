@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from shuffledp.core.digits import about
 from shuffledp.core.population import Population
 from shuffledp.domains.listed import Listed
-from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+from shuffledp.protocols.description import Description
+from shuffledp.protocols.estimator import Reals
+from shuffledp.protocols.forecast import Forecast
+from shuffledp.protocols.protocol import ShuffleProtocol
 
 MANY: Final = 256
 """Above so many values the error of one that some users hold matters more than the total over all."""
@@ -47,14 +50,9 @@ class Counting(ShuffleProtocol):
         """The exact variance of each value's estimate when it is held by that many of the n users; one run per row."""
 
     @property
-    def question(self) -> str:
-        """A histogram."""
-        return "histogram"
-
-    @property
-    def measure(self) -> str:
-        """Counts are of people."""
-        return "users"
+    def description(self) -> Description:
+        """A histogram; counts are of people."""
+        return Description(question="histogram", measure="users")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,23 +88,20 @@ class Counting(ShuffleProtocol):
         """Of a value that nobody holds, and of some that more and more users do."""
         return {share: self._first_variance(self.two_held(round(share * n), n)) ** 0.5 for share in _SHARES}
 
-    def expectations(self, n: int) -> tuple[str, ...]:
+    def forecast(self, n: int) -> Forecast:
         """One bin, and all together; if there are many, one by how many are in it."""
-        size, rmse = self.domain.size, self.rmse(n)
-        both = f"expected error: one bin by about {about(rmse / math.sqrt(size))}, all {size:,} bins together by {about(rmse)}"
-        shares = lines_by_share("bin", self.errors_by_share(n)) if size > MANY else ()
-        return (f"{both} (root mean square)", *shares)
-
-    def mean_squared_error(self, n: int) -> float:
-        """Summed over all values; everybody holding the same is the worst, if the data matter at all."""
-        return self.expected_error(self.worst(n))
+        size, rmse, by_share = self.domain.size, self.rmse(n), self.errors_by_share(n)
+        one, together = about(rmse / math.sqrt(size)), about(rmse)
+        both = f"expected error: one bin by about {one}, all {size:,} bins together by {together}"
+        shares = lines_by_share("bin", by_share) if size > MANY else ()
+        return Forecast(lines=(f"{both} (root mean square)", *shares), by_share=by_share)
 
     def expected_error(self, population: Population) -> float:
         """Summed over all values."""
         return float(self.variance(self.held(population).astype(np.float64), population.n).sum())
 
     def worst(self, n: int) -> Population:
-        """Everybody holds the first value."""
+        """Everybody holds the first value: the worst, if the data matter at all."""
         return Population(values=np.array([0]), users=np.array([n]))
 
     def truth_of(self, population: Population) -> NDArray[Any]:

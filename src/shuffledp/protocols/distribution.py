@@ -17,10 +17,13 @@ from shuffledp.core.randomizer import Thresholded
 from shuffledp.core.words import WordSource
 from shuffledp.domains.intervals import Intervals
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.description import Description
+from shuffledp.protocols.estimator import Reals
+from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.one_message import OneMessage, Symbols
-from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.quantiles import QUARTILES, Curve
 from shuffledp.protocols.reading import Reading
+from shuffledp.protocols.sampling import Sampleable
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
@@ -30,7 +33,7 @@ _CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distribution(OneMessage):
+class Distribution(OneMessage, Sampleable):
     """How many of the users hold a number below each inner edge of `grid`.
 
     A user draws a level of the tree and says in which of its intervals the number is, by randomized response. One level is a
@@ -67,19 +70,9 @@ class Distribution(OneMessage):
         return Tree(self.grid.size, self.widths)
 
     @property
-    def question(self) -> str:
-        """About a distribution."""
-        return "distribution"
-
-    @property
-    def measure(self) -> str:
-        """Counts are of people."""
-        return "users"
-
-    @property
-    def error_scope(self) -> str:
-        """The error is summed."""
-        return "over all edges"
+    def description(self) -> Description:
+        """Counts are of people. Standard errors are exact if there is one level."""
+        return Description(question="distribution", measure="users", errors_are_bounds=self.tree.levels > 1)
 
     @property
     def domain(self) -> Intervals:
@@ -126,11 +119,6 @@ class Distribution(OneMessage):
         return np.sqrt(np.maximum(n * (most + noise - 0.25 - tilt**2) - tilt * (2 * below - n), 0.0))
 
     @property
-    def errors_are_bounds(self) -> bool:
-        """Unless there is one level."""
-        return self.tree.levels > 1
-
-    @property
     def reading(self) -> "DistributionReading":
         """The curve."""
         return DistributionReading(self)
@@ -168,25 +156,17 @@ class Distribution(OneMessage):
         z = -NormalDist().inv_cdf((1 - _CONFIDENCE) / (4 * len(QUARTILES)))
         return min(1.0, z * float(np.sqrt(max(map(self.rank_variance, QUARTILES)) / n)))
 
-    def outlook(self, n: int) -> dict[str, float]:
+    def forecast(self, n: int) -> Forecast:
         """How far off the quartiles are, as shares of the users."""
-        worst = max(map(self.rank_variance, QUARTILES))
-        return {"rank_standard_error": float(np.sqrt(worst / n)), "rank_error": self.rank_error(n)}
-
-    def expectations(self, n: int) -> tuple[str, ...]:
-        """The same in a sentence."""
-        error = 100 * self.rank_error(n)
-        return (
-            f"median and quartiles: off by at most {error:.2g} % of the ranks, all three in 95 % of collections, at any data "
-            f"(besides the width of an interval, {self.grid.width:.6g})",
+        error, worst = self.rank_error(n), max(map(self.rank_variance, QUARTILES))
+        line = (
+            f"median and quartiles: off by at most {100 * error:.2g} % of the ranks, all three in 95 % of collections, at any "
+            f"data (besides the width of an interval, {self.grid.width:.6g})"
         )
-
-    def mean_squared_error(self, n: int) -> float:
-        """Summed over all edges: everybody holds the same, and it is the worst."""
-        return self.expected_error(self.worst(n))
+        return Forecast(lines=(line,), others={"rank_standard_error": float(np.sqrt(worst / n)), "rank_error": error})
 
     def worst(self, n: int) -> Population:
-        """Everybody where the summed variance of one user is the largest."""
+        """Everybody holds the same number, where the summed variance of one user is the largest."""
         tree, (each, _, _, tilt) = self.tree, self._terms()
         apart = [
             tree.lengths(t - 1) - tree.lengths(t) for t in range(tree.levels)
@@ -195,11 +175,6 @@ class Distribution(OneMessage):
         passed = np.concatenate([[0.0], np.cumsum(tilt)])
         worst = int(np.argmax(total + 2 * passed))
         return Population(values=np.array([worst]), users=np.array([n]))
-
-    @property
-    def sampled(self) -> bool:
-        """Users' errors add up."""
-        return True
 
     def most_spread(self, value: Reals, n: int) -> Reals:
         """P (1 - p), if a share p is below the edge."""

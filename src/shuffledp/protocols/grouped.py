@@ -19,6 +19,8 @@ from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.description import Description
+from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.reading import Reading
@@ -96,22 +98,13 @@ class GroupedSummation(OneMessage):
         return self.randomizer.gamma_as_run
 
     @property
-    def question(self) -> str:
-        """Sum, mean or query."""
-        return self.total
-
-    @property
-    def measure(self) -> str:
-        """What is summed, its range, and by what."""
-        range_ = self.domain.value
-        return (
-            f"{MEASURES[self.total]} by {' and '.join(self.domain.beside)}, each from {range_.low:g} to {range_.high:g}"
-        )
-
-    @property
-    def asks(self) -> bool:
-        """A query is asked."""
-        return self.total == "query"
+    def description(self) -> Description:
+        """What is summed, its range, and by what. Errors are those at the most rounding."""
+        range_, groups = self.domain.value, " and ".join(self.domain.beside)
+        return Description(
+            question=self.total, measure=f"{MEASURES[self.total]} by {groups}, each from {range_.low:g} to {range_.high:g}",
+            asked=self.total == "query", errors_are_bounds=True,
+        )  # fmt: skip
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -204,19 +197,10 @@ class GroupedSummation(OneMessage):
         alike = (1 - g) ** 2 * (1 - 2 * f * (1 - f)) + g * (2 - g) / self.randomizer.size
         return float((1 - alike) @ population.users / (1 - g) ** 2)
 
-    def mean_squared_error(self, n: int) -> float:
-        """Everybody between two points of the grid."""
-        return self.expected_error(self.worst(n))
-
     def worst(self, n: int) -> Population:
         """Everybody between two points of the grid."""
         middle = self.domain.value.low + self.domain.value.span / (2 * self.precision)
         return Population(values=np.array([(0, middle)], dtype=self.domain.dtype), users=np.array([n]))
-
-    @property
-    def errors_are_bounds(self) -> bool:
-        """At the most rounding."""
-        return True
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """1 / (1 - gamma): one message more or less."""
@@ -244,29 +228,24 @@ class GroupedSummation(OneMessage):
         ]
         return span**2 * float(max(found)) / (share * n) ** 2
 
-    def errors_by_share(self, n: int) -> dict[float, float]:
-        """Of the mean of a group that a share of the users are in, at most."""
-        return {share: math.sqrt(self.group_variance(share, n)) for share in _SHARES if share * n >= 1}
-
     def smallest(self, n: int) -> float:
         """About how many users a group needs for its mean to have a number."""
         nobody = Moments(*np.zeros(4))
         return SURE * math.sqrt(float(self.covariance((1.0, 0.0), (1.0, 0.0), nobody, n)))
 
-    def outlook(self, n: int) -> dict[str, float]:
-        """How small a group may be."""
-        return {"smallest_group": self.smallest(n)} if self.reading.averages else {}
-
-    def expectations(self, n: int) -> tuple[str, ...]:
-        """How far off the groups are, by how large they are."""
+    def forecast(self, n: int) -> Forecast:
+        """How far off the groups are, by how large they are, and how small one may be."""
+        errors = {share: math.sqrt(self.group_variance(share, n)) for share in _SHARES if share * n >= 1}
+        smallest = self.smallest(n) if self.reading.averages else 0.0
         lines = [
             f"standard error of the {self.total} of a group with {100 * share:g} % of the users: at most {at_most(error)}"
-            for share, error in self.errors_by_share(n).items()
-            if share * n >= self.smallest(n) or not self.reading.averages
+            for share, error in errors.items()
+            if share * n >= smallest
         ]
-        if self.reading.averages:
-            lines.append(f"a group of fewer than about {self.smallest(n):,.0f} users gets no number")
-        return tuple(lines)
+        if not self.reading.averages:
+            return Forecast(lines=tuple(lines), by_share=errors)
+        lines.append(f"a group of fewer than about {smallest:,.0f} users gets no number")
+        return Forecast(lines=tuple(lines), by_share=errors, others={"smallest_group": smallest})
 
     # Simulation and truth
 
@@ -281,11 +260,6 @@ class GroupedSummation(OneMessage):
         np.add.at(rounded, at, (users - up).T)  # several values may share a grid point
         np.add.at(rounded, at + 1, up.T)
         return self.debias(Histogram(self.randomizer).simulated_counts(rounded.T, generator), population.n)
-
-    @property
-    def cells_per_run(self) -> int:
-        """A number per symbol."""
-        return self.randomizer.size
 
     def truth(self, values: NDArray[Any]) -> NDArray[Any]:
         """Users and exact sums of their values, step by step of the grid of each group."""

@@ -17,13 +17,15 @@ from shuffledp.core.population import Population, users_at
 from shuffledp.core.words import WordSource
 from shuffledp.domains.spelled import Spelled
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.candidates import checked
+from shuffledp.protocols.candidates import TakesCandidates, checked
 from shuffledp.protocols.counting import by_share, lines_by_share
+from shuffledp.protocols.description import Description
 from shuffledp.protocols.discovery import Tables, discover
+from shuffledp.protocols.estimator import Reals
+from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.prefixes import TABLES, Points, Prefixes
-from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.reach import SURELY, Reach
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Ranking, Selected
@@ -38,7 +40,7 @@ MOST_PIECES: Final = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeavyHitters(OneMessage):
+class HeavyHitters(OneMessage, TakesCandidates):
     """How many users hold each text that is frequent enough to be found, or each of some that are asked about.
 
     A user draws a level and one of its two tables, and answers by design response with the point of the text's beginning
@@ -79,14 +81,9 @@ class HeavyHitters(OneMessage):
             raise InvalidInput("gamma is 1: the messages say nothing about the texts. Use a smaller gamma.")
 
     @property
-    def question(self) -> str:
-        """About the most frequent texts."""
-        return "heavy-hitters"
-
-    @property
-    def measure(self) -> str:
-        """Counts are of people."""
-        return "users"
+    def description(self) -> Description:
+        """The most frequent texts; counts are of people."""
+        return Description(question="heavy-hitters", measure="users")
 
     @property
     def domain(self) -> Spelled:
@@ -188,25 +185,19 @@ class HeavyHitters(OneMessage):
             allowed=self.false_positives,
         )  # fmt: skip
 
-    def errors_by_share(self, n: int) -> dict[float, float]:
-        """Of a text that nobody holds, and of some that more and more users do."""
-        return by_share(self.law.variance, n)
-
-    def outlook(self, n: int) -> dict[str, float]:
-        """From how many users on a text is found, and how many are that nobody holds."""
-        users = self.reach(n).users()
-        return {"false_positives": self.false_positives} | ({"found_from_users": users} if users <= n else {})
-
-    def expectations(self, n: int) -> tuple[str, ...]:
-        """The same in sentences."""
-        users = self.outlook(n).get("found_from_users")
-        found = (
-            "no text is sure to be found: use more users, a larger epsilon or shorter texts"
-            if users is None
-            else f"a text that at least {users:,.0f} users hold ({100 * users / n:.3g} %) is found with probability {SURELY}"
-        )
+    def forecast(self, n: int) -> Forecast:
+        """From how many users on a text is found, how many are that nobody holds, and how far off their counts are."""
+        users, errors = self.reach(n).users(), by_share(self.law.variance, n)
+        if users <= n:
+            sure = f"a text that at least {users:,.0f} users hold ({100 * users / n:.3g} %) is found with probability {SURELY}"
+        else:
+            sure = "no text is sure to be found: use more users, a larger epsilon or shorter texts"
         false = f"texts found that nobody holds: {self.false_positives:g} on average"
-        return (found, false, *lines_by_share("text", self.errors_by_share(n)))
+        return Forecast(
+            lines=(sure, false, *lines_by_share("text", errors)),
+            by_share=errors,
+            others={"false_positives": self.false_positives} | ({"found_from_users": users} if users <= n else {}),
+        )
 
     def worst(self, n: int) -> Population:
         """Everybody holds the same text, a candidate if there are any."""

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
+from shuffledp.core.population import Population
 from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.words import EncodingWords, NoWords, WordSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.deployable import Deployable
+from shuffledp.protocols.estimator import Reals
 
 Symbols = NDArray[np.unsignedinteger]
 
@@ -57,6 +59,19 @@ class OneMessage(Deployable):
         """One message per value; the encoder has words of its own."""
         symbols = self.encode(values, EncodingWords(words), first_row=first_row)
         return self.randomizer.randomize(symbols, words, first_row=first_row)
+
+    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
+        """From the law of a person's message."""
+        counts = np.zeros((runs, self.alphabet), dtype=np.int64)
+        for j, users in enumerate(population.users.tolist()):
+            law = self.message_law(population.values[j : j + 1])
+            counts += generator.multinomial(users, law / law.sum(), size=runs)
+        return self.debias(counts, population.n)
+
+    @property
+    def cells_per_run(self) -> int:
+        """A number per message."""
+        return self.alphabet
 
     @final
     def count(self, messages: Symbols) -> Counts:

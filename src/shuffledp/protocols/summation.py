@@ -1,7 +1,7 @@
 """Sums and means of reals: stochastic rounding to a grid, then shuffled randomized response."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,9 +13,11 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.rounding import to_grid
+from shuffledp.protocols.sampling import Sampleable
 from shuffledp.protocols.summing import Summing, Total
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
@@ -24,7 +26,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summation(Summing, OneMessage):
+class Summation(Summing, OneMessage, Sampleable):
     """The sum of values in [low, high], each sent as one of k + 1 grid points; or their mean.
 
     Formula: with x = (value - low) / (high - low) in [0, 1], xbar = floor(x k) + Bernoulli(frac(x k)); the sum of x is
@@ -61,11 +63,6 @@ class Summation(Summing, OneMessage):
         """The blanket probability that is actually sampled."""
         return self.randomizer.gamma_as_run
 
-    @property
-    def asks(self) -> bool:
-        """A query is asked."""
-        return self.total == "query"
-
     def sentence(self) -> str:
         """Rounding and randomized response in words."""
         grid = counted(self.precision, "step")
@@ -85,11 +82,6 @@ class Summation(Summing, OneMessage):
         return [
             (symbol, often) for symbol, often in ((floor, floor + 1 - scaled), (floor + 1, scaled - floor)) if often
         ]
-
-    @property
-    def sampled(self) -> bool:
-        """Users' errors add up."""
-        return True
 
     def most_spread(self, value: Reals, n: int) -> Reals:
         """(mean - low) (high - mean): people at both ends of the range (Bhatia and Davis 2000)."""
@@ -129,11 +121,11 @@ class Summation(Summing, OneMessage):
         share = min(1.0, max(0.0, (1 - g * k) / (2 * (1 - g)))) / k
         return self.low + share * (self.high - self.low)
 
-    def paper_error(self, n: int) -> float:
-        """The bound on the mean squared error in the proof of Theorem 4.1."""
+    def forecast(self, n: int) -> Forecast:
+        """With the bound on the mean squared error in the proof of Theorem 4.1."""
         g, k = self.gamma, self.precision
         error = n / (1 - g) ** 2 * ((1 - g) / (4 * k**2) + g / 2) * (self.high - self.low) ** 2
-        return error / self.scale(n) ** 2
+        return replace(OneMessage.forecast(self, n), paper_bound=error / self.scale(n) ** 2)
 
     def max_shift(self, n: int) -> float:
         """(high - low) / (1 - gamma): from one end of the grid to the other."""
@@ -154,11 +146,6 @@ class Summation(Summing, OneMessage):
         np.add.at(rounded, at, (users - up).T)  # several values may share a grid point
         np.add.at(rounded, at + 1, up.T)
         return Histogram(self.randomizer).simulated_counts(rounded.T, generator)
-
-    @property
-    def cells_per_run(self) -> int:
-        """A number per grid point."""
-        return self.precision + 1
 
     def document(self) -> Document:
         """Randomizer, range, and what is made of the sum."""

@@ -12,7 +12,9 @@ from shuffledp.arithmetic.exact import exact_sum
 from shuffledp.core.population import Population
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+from shuffledp.protocols.description import Description
+from shuffledp.protocols.estimator import Reals
+from shuffledp.protocols.protocol import ShuffleProtocol
 
 Total = Literal["sum", "mean", "query"]
 MEASURES: dict[Total, str] = {
@@ -59,14 +61,13 @@ class Summing(ShuffleProtocol):
             raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
 
     @property
-    def question(self) -> str:
-        """Sum, mean or query."""
-        return self.total
-
-    @property
-    def measure(self) -> str:
-        """What is summed, and its range."""
-        return f"{MEASURES[self.total]}, each from {self.domain.low:g} to {self.domain.high:g}"
+    def description(self) -> Description:
+        """What is summed, and its range. How far values are from the grid is not known, so that errors are those at the worst."""
+        range_ = self.domain
+        return Description(
+            question=self.total, measure=f"{MEASURES[self.total]}, each from {range_.low:g} to {range_.high:g}",
+            asked=self.total == "query", errors_are_bounds=True,
+        )  # fmt: skip
 
     @property
     def averages(self) -> bool:
@@ -86,18 +87,9 @@ class Summing(ShuffleProtocol):
         """The sum or the mean."""
         return np.asarray(self.debias_sum(counts, n) / self.scale(n))[..., None]
 
-    @property
-    def errors_are_bounds(self) -> bool:
-        """How far values are from the grid is not known."""
-        return True
-
     def standard_error(self, value: Reals, n: int) -> Reals:
         """At the worst-case variance."""
         return np.full_like(value, math.sqrt(self.sum_error(self.worst(n))) / self.scale(n))
-
-    def mean_squared_error(self, n: int) -> float:
-        """Everybody at the worst value."""
-        return self.expected_error(self.worst(n))
 
     def worst(self, n: int) -> Population:
         """Everybody at the worst value."""

@@ -16,13 +16,16 @@ from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, words_of
 from shuffledp.domains.named_values import Field, Record
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.candidates import TakesCandidates, no_candidates
 from shuffledp.protocols.counting import MANY, Counting
 from shuffledp.protocols.deployable import Deployable
+from shuffledp.protocols.description import Description
+from shuffledp.protocols.estimator import Reals
+from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.one_message import OneMessage, encoded
-from shuffledp.protocols.protocol import Reals, ShuffleProtocol
+from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.reading import Reading
-from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.references import cite
 
 LARGEST_WEIGHT: Final = 10**6
@@ -57,7 +60,7 @@ class Asked:
         return squared / (self.scale * (1 if self.protocol.averages else n)) ** 2 / (1 if together else max(1, entries))
 
 
-class Survey(Deployable):
+class Survey(Deployable, TakesCandidates):
     """Answers to all of several questions; an entry is called "question: entry"."""
 
     __slots__ = ()
@@ -93,9 +96,15 @@ class Survey(Deployable):
     # What it answers
 
     @property
-    def question(self) -> str:
-        """Several."""
-        return "survey"
+    def description(self) -> Description:
+        """Each question has its own."""
+        each = {one.name: one.protocol.description for one in self.questions}
+        return Description(
+            question="survey",
+            measure="each question's own answer",
+            measures={name: one.measure for name, one in each.items()},
+            errors_are_bounds=any(one.errors_are_bounds for one in each.values()),
+        )
 
     @property
     def domain(self) -> Record:
@@ -107,42 +116,27 @@ class Survey(Deployable):
         """Of the entries of all questions."""
         return tuple(f"{one.name}: {entry}" for one in self.questions for entry in one.protocol.names)
 
-    @property
-    def measure(self) -> str:
-        """Each question has its own."""
-        return "each question's own answer"
-
-    @property
-    def measures(self) -> dict[str, str]:
-        """Of each question."""
-        return {one.name: one.protocol.measure for one in self.questions}
-
-    def expectations(self, n: int) -> tuple[str, ...]:
+    def forecast(self, n: int) -> Forecast:
         """The error of each question: of one of its entries, on average."""
-        several = {one.name: len(one.protocol.names) > 1 for one in self.questions}
-        return tuple(
-            f"{name}: {'an entry' if several[name] else 'the answer'} errs by about {about(error)} "
+        entries = [len(one.protocol.names) for one in self.questions]
+        errors = [(error / max(1, several)) ** 0.5 for error, several in zip(self.errors(n), entries, strict=True)]
+        named = list(zip([one.name for one in self.questions], entries, errors, strict=True))
+        lines = tuple(
+            f"{name}: {'an entry' if several > 1 else 'the answer'} errs by about {about(error)} "
             "(root mean square, at the worst data)"
-            for name, error in self.errors_by_question(n).items()
+            for name, several, error in named
         )
-
-    def errors_by_question(self, n: int) -> dict[str, float]:
-        """The same by name."""
-        return {
-            one.name: (error / max(1, len(one.protocol.names))) ** 0.5
-            for one, error in zip(self.questions, self.errors(n), strict=True)
-        }
+        return Forecast(lines=lines, by_question={name: error for name, _, error in named})
 
     def about(self, candidates: Sequence[str] | None) -> Self:
         """With these candidates for every question that takes any text."""
-        texts = [one for one in self.questions if isinstance(one.protocol, TextFrequencies)]
-        if not texts:
-            return super().about(candidates)
-        return self.of(
-            tuple(
-                replace(one, protocol=one.protocol.about(candidates)) if one in texts else one for one in self.questions
-            )
-        )
+        questions, takers = list(self.questions), 0
+        for t, one in enumerate(questions):
+            if isinstance(one.protocol, TakesCandidates):
+                questions[t], takers = replace(one, protocol=one.protocol.about(candidates)), takers + 1
+        if candidates is not None and not takers:
+            raise no_candidates(self.description.question)
+        return self.of(tuple(questions)) if takers else self
 
     @property
     def decoding_memory(self) -> int:
@@ -172,11 +166,6 @@ class Survey(Deployable):
             )
             for one, value, error in columns
         ]
-
-    @property
-    def errors_are_bounds(self) -> bool:
-        """Of some question."""
-        return any(one.protocol.errors_are_bounds for one in self.questions)
 
     # How far off that is
 

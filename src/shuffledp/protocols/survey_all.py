@@ -12,9 +12,9 @@ from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.words import EncodingWords, WordSource
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.histogram import Histogram
-from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.survey import Asked, Survey, WholeSurveyReading, as_if_all, offsets_of, own_errors
 from shuffledp.protocols.survey_one import OneOfAll
 from shuffledp.randomizers.response import RandomizedResponse

@@ -16,10 +16,10 @@ from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.distribution import Distribution
+from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
-from shuffledp.protocols.protocol import Reals
-from shuffledp.protocols.sampling import spread
+from shuffledp.protocols.sampling import Sampleable, spread
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.survey import Asked, Survey, SurveyReading, as_if_all, offsets_of
 from shuffledp.randomizers.mixture import Mixture
@@ -64,8 +64,7 @@ class OneOfAll(Survey, OneMessage):
     def __post_init__(self) -> None:
         self.check_questions()
         for one in self.questions:
-            if not one.protocol.sampled:
-                raise not_sampled(one)
+            as_sampleable(one)  # refuses others
         mixture = Mixture.of(
             [one.weight for one in self.questions], [one.protocol.randomizer for one in self.questions]
         )
@@ -110,7 +109,7 @@ class OneOfAll(Survey, OneMessage):
         for t, (one, mine) in enumerate(zip(self.questions, self.answers_of(value), strict=True)):
             sampling, scale = self._sampling(t, n), 1 if one.protocol.averages else n
             noise = sampling.inverse * n * one.protocol.standard_error(mine, n) ** 2
-            sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * one.protocol.most_spread(mine, n)
+            sample = scale**2 * (sampling.inverse - (1 - sampling.nobody) / n) * as_sampleable(one).most_spread(mine, n)
             found.append(np.sqrt(noise + sample))
         return np.concatenate(found, axis=-1)
 
@@ -140,7 +139,9 @@ class OneOfAll(Survey, OneMessage):
         found = []
         for t, one in enumerate(self.questions):
             inverse = self._sampling(t, n).inverse
-            found.append(one.protocol.worst_sampled(n, max(0.0, (inverse * n - 1) / (inverse * n)) if inverse else 0.0))
+            found.append(
+                as_sampleable(one).worst_sampled(n, max(0.0, (inverse * n - 1) / (inverse * n)) if inverse else 0.0)
+            )
         return self.coupled(found)
 
     def max_shift(self, n: int) -> float:
@@ -224,10 +225,12 @@ class SampledSurveyReading(SurveyReading):
         return {}
 
 
-def not_sampled(one: Asked) -> InvalidInput:
-    """The error for a question that everybody must answer."""
-    return InvalidInput(
-        f"question {one.name!r}, {spoken(one.protocol.question)} by group, is asked of everybody, not of a sample. "
+def as_sampleable(one: Asked) -> Sampleable:
+    """A question that may be asked of a part of the people; refused if everybody must answer it."""
+    if isinstance(one.protocol, Sampleable):
+        return one.protocol
+    raise InvalidInput(
+        f"question {one.name!r}, {spoken(one.protocol.description.question)} by group, is asked of everybody, not of a sample. "
         "Use another way."
     )
 

@@ -13,9 +13,9 @@ from shuffledp.core.randomizer import Thresholded
 from shuffledp.core.words import WordSource
 from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
-from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.survey import Asked, Survey, WholeSurveyReading, own_errors
 from shuffledp.randomizers.response import RandomizedResponse
@@ -110,19 +110,6 @@ class JointTable(Survey, OneMessage):
     def max_shift(self, n: int) -> float:
         """Of any question."""
         return max(one.protocol.max_shift(n) for one in self.questions)
-
-    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        """From the law of a person's message."""
-        counts = np.zeros((runs, self.alphabet), dtype=np.int64)
-        for j, users in enumerate(population.users.tolist()):
-            law = self.message_law(population.values[j : j + 1])
-            counts += generator.multinomial(users, law / law.sum(), size=runs)
-        return self.debias(counts, population.n)
-
-    @property
-    def cells_per_run(self) -> int:
-        """A number per cell."""
-        return self.alphabet
 
     @classmethod
     def examples(cls) -> list[Self]:

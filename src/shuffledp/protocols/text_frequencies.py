@@ -14,12 +14,15 @@ from shuffledp.core.population import Population, users_at
 from shuffledp.core.words import WordSource
 from shuffledp.domains.texts import Texts
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.candidates import Candidates
+from shuffledp.protocols.candidates import Candidates, TakesCandidates
 from shuffledp.protocols.counting import by_share, lines_by_share
+from shuffledp.protocols.description import Description
+from shuffledp.protocols.estimator import Reals
+from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
-from shuffledp.protocols.protocol import Reals
 from shuffledp.protocols.reading import Reading
+from shuffledp.protocols.sampling import Sampleable
 from shuffledp.protocols.statistics import Ranking, Selected
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
@@ -31,7 +34,7 @@ _NOBODY_ASKED: Final = Candidates()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextFrequencies(OneMessage):
+class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
     """How many users hold each of the texts that are asked about.
 
     Formula: a text is the point hash mod P. Another text falls on it with probability 1 / P, so that a message of somebody
@@ -52,14 +55,9 @@ class TextFrequencies(OneMessage):
             raise InvalidInput("gamma is 1: the messages say nothing about the texts. Use a smaller gamma.")
 
     @property
-    def question(self) -> str:
-        """About texts."""
-        return "texts"
-
-    @property
-    def measure(self) -> str:
-        """Counts are of people."""
-        return "users"
+    def description(self) -> Description:
+        """Texts; counts are of people."""
+        return Description(question="texts", measure="users")
 
     @property
     def domain(self) -> Texts:
@@ -139,24 +137,16 @@ class TextFrequencies(OneMessage):
         """The largest variance of a text's estimate that up to a share of the n users hold: it is linear in how many do."""
         return float(self.law.variance(np.array([0.0, share * n]), n).max())
 
-    def errors_by_share(self, n: int) -> dict[float, float]:
+    def forecast(self, n: int) -> Forecast:
         """Of a text that nobody holds, and of some that more and more users do."""
-        return by_share(self.law.variance, n)
-
-    def expectations(self, n: int) -> tuple[str, ...]:
-        """Any text may be asked about: the error of one, by how many hold it."""
-        return lines_by_share("text", self.errors_by_share(n))
+        errors = by_share(self.law.variance, n)
+        return Forecast(lines=lines_by_share("text", errors), by_share=errors)
 
     def worst(self, n: int) -> Population:
         """Everybody holds the first candidate, or a text that is none."""
         held, absent = self.law.variance(np.array([n, 0.0]), n)
         first = self.candidates.hashes[:1] if len(self.names) else np.zeros(1, dtype=np.uint64)
         return Population(values=first if held >= absent else first + np.uint64(1), users=np.array([n]))
-
-    @property
-    def sampled(self) -> bool:
-        """Users' errors add up."""
-        return True
 
     def most_spread(self, value: Reals, n: int) -> Reals:
         """P (1 - p), if a share p holds the text."""

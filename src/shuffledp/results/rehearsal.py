@@ -60,7 +60,7 @@ def rehearse(
     protocol, n = plan.protocol, population.n
     if n > _MOST_USERS:
         raise InvalidInput(f"whole runs are of at most {_MOST_USERS:,} users, and these are {n:,}. Use fewer.")
-    truth, least = protocol.truth_of(population), protocol.outlook(n).get("found_from_users", np.inf)
+    truth, least = protocol.truth_of(population), protocol.forecast(n).others.get("found_from_users", np.inf)
     frequent = int((protocol.true_answer(truth) >= least).sum())
     values = np.repeat(population.values, population.users)
     hits, false, stated = 0, 0, 0.0

@@ -183,10 +183,11 @@ class Result(Answer):
         origin: dict[str, Any] = (
             dict.fromkeys(("task", "batch", "trust", "ledger")) if self.provenance is None else asdict(self.provenance)
         )
+        described = self.plan.protocol.description
         return {
             "question": self.plan.question,
-            "measure": self.plan.protocol.measure,
-            "measures": self.plan.protocol.measures,
+            "measure": described.measure,
+            "measures": dict(described.measures),
             "wording": {"title": None, "question": None, "unit": None} | self.plan.wording.document(),
             "estimate": {
                 "names": list(self.names),
@@ -194,7 +195,7 @@ class Result(Answer):
                 "confidence": confidence,
                 "simultaneous": simultaneous,
                 "refused": self.estimate.refused,
-                "standard_error_is_a_bound": self.plan.protocol.errors_are_bounds,
+                "standard_error_is_a_bound": described.errors_are_bounds,
                 "threshold": None if self.estimate.threshold is None else self.estimate.threshold._asdict(),
             },
             "also": {

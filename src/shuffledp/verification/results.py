@@ -78,8 +78,8 @@ def _check_plan(result: Document, plan: Plan) -> None:
     said = {name: value for name, value in result["wording"].items() if value is not None}
     same = (
         result["plan"] == plan.sha256
-        and (result["question"], result["measure"]) == (plan.question, plan.protocol.measure)
-        and digest(result["measures"]) == digest(plan.protocol.measures)
+        and (result["question"], result["measure"]) == (plan.question, plan.protocol.description.measure)
+        and digest(result["measures"]) == digest(dict(plan.protocol.description.measures))
         and said == plan.wording.document()
     )
     if not same:

@@ -216,7 +216,7 @@ def _numbers(made: Plan, asked: Asked, collude: bool) -> list[Number]:
 
 def _margins(made: Plan, asked: Asked) -> list[Number]:
     """How far off the answer is: what the planner makes small, or one entry of each of several questions."""
-    apart = made.protocol.errors_by_question(made.min_batch)
+    apart = made.forecast.by_question
     if apart:
         return [
             Number(label=f"margin of error of {name}, 95 %", value=["± ", near(_NORMAL * error)])

@@ -16,6 +16,7 @@ from shuffledp.planning.family import PlannedFamily
 from shuffledp.planning.options import Option
 from shuffledp.planning.question import Given, Question
 from shuffledp.protocols.counting import Counting
+from shuffledp.protocols.description import Description
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.randomizers.mixing import threshold_of
 from shuffledp_unrelated.randomizer import BORN_IN_MAY, UnrelatedQuestion
@@ -39,16 +40,8 @@ class SensitiveAnswers(Counting, OneMessage):
     randomizer: UnrelatedQuestion
     kind = "sensitive-answers"
     reference: ClassVar[str] = "Greenberg, Abul-Ela, Simmons and Horvitz (1969)"
-
-    @property
-    def domain(self) -> Labels:
-        """No and yes."""
-        return ANSWERS
-
-    @property
-    def question(self) -> str:
-        """The sensitive one."""
-        return "sensitive"
+    domain = ANSWERS
+    description = Description(question="sensitive", measure="users")
 
     @property
     def _yes(self) -> tuple[float, float]:
@@ -87,13 +80,6 @@ class SensitiveAnswers(Counting, OneMessage):
         """One message more or less."""
         no, yes = self._yes
         return 1 / (yes - no)
-
-    def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        """Exact in law."""
-        said = sum(
-            generator.binomial(often, one, runs) for often, one in zip(self.held(population), self._yes, strict=True)
-        )
-        return self.debias(np.stack([population.n - said, said], axis=-1), population.n)
 
     def document(self) -> Document:
         """Its randomizer."""

@@ -14,7 +14,7 @@ from shuffledp.planning.families.survey import (
 )
 from shuffledp.planning.family import says_nothing
 from shuffledp.protocols.survey import Asked
-from shuffledp.protocols.survey_one import OneOfAll, not_sampled
+from shuffledp.protocols.survey_one import OneOfAll, as_sampleable
 from shuffledp.randomizers.mixture import Mixture
 
 
@@ -39,8 +39,7 @@ def _alone(question: SurveyQuestion) -> list[Asked]:
     """Each question planned by itself; all of them may be asked of a part of the people."""
     alone = planned_alone(question.parts)
     for one in alone:
-        if not one.protocol.sampled:
-            raise not_sampled(one)
+        as_sampleable(one)  # refuses others
     return alone
 
 

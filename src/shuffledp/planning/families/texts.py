@@ -88,4 +88,6 @@ class TextsFamily(DesignFamily[TextsQuestion]):
 
 
 def _about(question: TextsQuestion, protocol: OneMessage) -> OneMessage:
-    return protocol.about(question.candidates) if question.candidates else protocol
+    if question.candidates and isinstance(protocol, TextFrequencies):
+        return protocol.about(question.candidates)
+    return protocol
