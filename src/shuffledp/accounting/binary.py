@@ -95,8 +95,10 @@ def _directions(blanket: Blanket, epsilon: float) -> list[tuple[arb, arb, arb]]:
 def _both_ways(blanket: Blanket, epsilon: float) -> "list[_Coins]":
     """Both directions; only one, if they are alike or if the other has no divergence."""
     with ctx.workprec(_BITS):
-        found = [_Coins(*direction, epsilon) for direction in _directions(blanket, epsilon) if not direction[2] <= 0]
-    return list({(coins.q, coins.r, coins.alpha): coins for coins in found}.values())
+        directions = [
+            _Coins(*direction, epsilon) for direction in _directions(blanket, epsilon) if not direction[2] <= 0
+        ]
+    return list({(coins.q, coins.r, coins.alpha): coins for coins in directions}.values())
 
 
 def _largest(both: "list[_Coins]", datasets: tuple[Wholes, Wholes], *, end: int) -> float:
@@ -104,10 +106,10 @@ def _largest(both: "list[_Coins]", datasets: tuple[Wholes, Wholes], *, end: int)
     settle_allocator()
     ones, zeros = datasets
     parts = range(0, len(ones), _AT_ONCE)
-    found = [
+    ends = [
         pair.log_divergence(ones[i : i + _AT_ONCE], zeros[i : i + _AT_ONCE])[end].max() for pair in both for i in parts
     ]
-    return float(np.max(found))
+    return float(np.max(ends))
 
 
 def _cover(others: int) -> tuple[Wholes, Wholes]:
@@ -174,10 +176,15 @@ class _Coins:
 
     def _tilted(self, ones: Wholes, zeros: Wholes, theta: Reals) -> tuple[Reals, Reals, Reals, Reals]:
         growth = np.exp(theta)
-        one = self.q * growth / (self.not_q + self.q * growth)
-        zero = self.r * growth / (self.not_r + self.r * growth)
-        mean = ones * one + zeros * zero
-        return one, zero, mean, np.sqrt(ones * one * (1 - one) + zeros * zero * (1 - zero))
+        chance_if_1 = self.q * growth / (self.not_q + self.q * growth)
+        chance_if_0 = self.r * growth / (self.not_r + self.r * growth)
+        mean = ones * chance_if_1 + zeros * chance_if_0
+        return (
+            chance_if_1,
+            chance_if_0,
+            mean,
+            np.sqrt(ones * chance_if_1 * (1 - chance_if_1) + zeros * chance_if_0 * (1 - chance_if_0)),
+        )
 
     def _log_m(self, ones: Wholes, zeros: Wholes, theta: Reals) -> Reals:
         rise = np.expm1(theta)
@@ -187,7 +194,7 @@ class _Coins:
         self, ones: Wholes, zeros: Wholes, theta: Reals, center: Wholes, stride: Wholes
     ) -> tuple[Reals, Reals]:
         """Lower and upper ends of D at the points of the window, relative to M(theta) e^(-theta center)."""
-        one, zero, _, sd = self._tilted(ones, zeros, theta)
+        chance_if_1, chance_if_0, _, sd = self._tilted(ones, zeros, theta)
         # an odd number of nodes around the circle: the sum over all of them is exact but for the copies
         period = 2 * np.ceil(np.maximum(_PERIOD * sd, 40.0) / 2) + 1
         h = 2 * np.pi / period
@@ -198,7 +205,7 @@ class _Coins:
         t = np.where(inside, h[:, None] * k, 0.0)
         less, sine = _less_and_sine(t)
         # real and imaginary parts apart: numpy's functions of real numbers take a tenth of the time of those of complex ones
-        logs = [_log_turned(chance[:, None], less, sine) for chance in (one, zero)]
+        logs = [_log_turned(chance[:, None], less, sine) for chance in (chance_if_1, chance_if_0)]
         log_size, phase = (ones[:, None] * x + zeros[:, None] * y for x, y in zip(*logs, strict=True))
         size = np.where(inside, np.exp(log_size), 0.0) / period[:, None]
         size[:, 1:] *= 2
@@ -213,10 +220,10 @@ class _Coins:
         real, imaginary = across * real - up * imaginary, across * imaginary + up * real
         value = _turned_sums(real, imaginary, t * stride[:, None]) * np.exp(-(theta * stride)[:, None] * _WINDOW)
         size *= self.alpha * growth + self.rise / np.sqrt(square)
-        turns = (ones * one + zeros * zero + center + 8 * stride + 1)[:, None] * t
+        turns = (ones * chance_if_1 + zeros * chance_if_0 + center + 8 * stride + 1)[:, None] * t
         rounding = (size * (nodes + 64 * (1 + turns + np.abs(log_size) + np.abs(phase)))).sum(axis=1) * ULP
         last = np.minimum(h * nodes, np.pi)
-        log_last = _log_modulus(ones, one, last) + _log_modulus(zeros, zero, last)
+        log_last = _log_modulus(ones, chance_if_1, last) + _log_modulus(zeros, chance_if_0, last)
         cap = self.alpha * np.exp(theta) + self.rise / -np.expm1(-theta)
         truncation = np.where(2 * nodes - 1 >= period, 0.0, np.exp(log_last) * cap)
         grow = np.exp(-(theta * stride)[:, None] * _WINDOW)
@@ -261,15 +268,15 @@ def _turned_sums(real: Reals, imaginary: Reals, angle: Reals) -> Reals:
     """The real parts of the sums over nodes of (real + i imaginary) e^(-i w angle), one column for each w of the window."""
     less, sine = _less_and_sine(angle)
     cosine = 1 - less
-    found = np.empty((len(real), len(_WINDOW)))
+    sums = np.empty((len(real), len(_WINDOW)))
     half = len(_WINDOW) // 2
-    found[:, half] = real.sum(axis=1)
+    sums[:, half] = real.sum(axis=1)
     c, s = cosine, sine
     for w in range(1, half + 1):
         even, odd = np.einsum("ij,ij->i", real, c), np.einsum("ij,ij->i", imaginary, s)
-        found[:, half + w], found[:, half - w] = even + odd, even - odd
+        sums[:, half + w], sums[:, half - w] = even + odd, even - odd
         c, s = c * cosine - s * sine, s * cosine + c * sine
-    return found
+    return sums
 
 
 def _log_modulus(count: Wholes, chance: Reals, t: Reals) -> Reals:

@@ -192,16 +192,16 @@ class Composition:
         if delta is None:
             raise InvalidInput("epsilon is of some delta, and none is stated. Give `delta`.")
         delta = checks.probability(delta, "delta")
-        found = self._alone(delta)
-        if found is None:
-            found = self.law(self._deep_enough(lambda _: delta)).epsilon(delta)
+        total = self._alone(delta)
+        if total is None:
+            total = self.law(self._deep_enough(lambda _: delta)).epsilon(delta)
         if self.local_epsilon is not None:
-            return self.local_epsilon if found is None else min(found, self.local_epsilon)
-        if found is None:
+            return self.local_epsilon if total is None else min(total, self.local_epsilon)
+        if total is None:
             raise NoClaim(
                 "no epsilon is finite at this delta after so many rounds. Use a larger delta or fewer rounds."
             )
-        return found
+        return total
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta at this epsilon."""
@@ -217,11 +217,12 @@ class Composition:
         if self.rounds > 1:
             return None
         [part] = self.collections
-        found = solve(part.bound, Problem(randomizer=part.blanket, n=part.n, delta=delta), safe_end_only=True).value
-        if found is None:
+        epsilon = solve(part.bound, Problem(randomizer=part.blanket, n=part.n, delta=delta), safe_end_only=True).value
+        if epsilon is None:
             return None
-        near = (float(f"{found:.{digits}g}") for digits in range(1, 7))
-        return next((one for one in near if abs(one - found) <= _NEAR * found and part.delta_up(one) <= delta), found)
+        near = (float(f"{epsilon:.{digits}g}") for digits in range(1, 7))
+        holds = (x for x in near if abs(x - epsilon) <= _NEAR * epsilon and part.delta_up(x) <= delta)
+        return next(holds, epsilon)
 
     @property
     def local_epsilon(self) -> float | None:

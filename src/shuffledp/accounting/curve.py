@@ -49,9 +49,15 @@ def privacy_curve(
     curve = []
     for epsilon in np.linspace(0.0, epsilon_max, points).tolist():
         for bound in bounds:
-            found = solve(bound, Problem(randomizer=blanket, n=n, epsilon=epsilon))
+            solution = solve(bound, Problem(randomizer=blanket, n=n, epsilon=epsilon))
             curve.append(
-                Point(epsilon=epsilon, bound=bound.name, lower=found.lower, upper=found.upper, caveat=found.caveat)
+                Point(
+                    epsilon=epsilon,
+                    bound=bound.name,
+                    lower=solution.lower,
+                    upper=solution.upper,
+                    caveat=solution.caveat,
+                )
             )
         if progress is not None:
             progress()

@@ -265,12 +265,12 @@ def _worst(blanket: Blanket, split: _Split, epsilon: float) -> tuple[float, Erro
         group = [i for i in groups.pop() if ceilings[i] > worst]
         if not group:
             continue
-        found, its_ledger = _evaluated([crowds[i] for i in group], split, ceilings[group[0]])
-        if found > worst + _ENOUGH and len(group) > 1:
+        log_expectation, its_ledger = _evaluated([crowds[i] for i in group], split, ceilings[group[0]])
+        if log_expectation > worst + _ENOUGH and len(group) > 1:
             half = (len(group) + 1) // 2
             groups += [group[half:], group[:half]]
-        elif found > worst:
-            worst, ledger = found, its_ledger
+        elif log_expectation > worst:
+            worst, ledger = log_expectation, its_ledger
     log_delta = worst + split.log_factor - math.log(split.crowd)
     log_delta = float(np.logaddexp(log_delta, split.log_failure))
     return log_delta + 32 * ULP * (1 + abs(log_delta) + abs(worst) + abs(split.log_failure)), ledger
@@ -279,6 +279,6 @@ def _worst(blanket: Blanket, split: _Split, epsilon: float) -> tuple[float, Erro
 def _evaluated(crowds: list[_Crowd], split: _Split, ceiling: float) -> tuple[float, ErrorLedger]:
     """Log E[(...)_+] for the worst of some pairs of inputs, at most their ceiling."""
     block = largest_block([law for crowd in crowds for law in crowd.laws()], split.size)
-    found = log_expected_positive_part(block.law, split.blocks, tolerance=TOLERANCE)
+    expectation = log_expected_positive_part(block.law, split.blocks, tolerance=TOLERANCE)
     lacking = math.log(block.shortfall) + math.log(split.blocks)
-    return min(ceiling, float(np.logaddexp(found.log.upper, lacking))), found.ledger
+    return min(ceiling, float(np.logaddexp(expectation.log.upper, lacking))), expectation.ledger

@@ -59,4 +59,4 @@ def gaussian_gamma(share: float, overlap: float, n: int, mu: float) -> float:
 def share_of_budget(epsilon: float, delta: float, releases: int) -> float:
     """About the epsilon of one of so many equal releases that together are (epsilon, delta)-DP: their mu^2 add up."""
     mu = gaussian_mu(epsilon, delta) / math.sqrt(releases)
-    return first_real(lambda one: gaussian_mu(one, delta) >= mu, 1e-9, epsilon, precision=1e-3)
+    return first_real(lambda share: gaussian_mu(share, delta) >= mu, 1e-9, epsilon, precision=1e-3)

@@ -48,9 +48,9 @@ class ShuffleIndex:
         return self.upper <= self.lower * (1 + 1e-9) and self.upper < math.inf
 
 
-def indices_table(what: str, found: Iterable[tuple[str, ShuffleIndex]]) -> str:
+def indices_table(what: str, indices: Iterable[tuple[str, ShuffleIndex]]) -> str:
     """A line for each, rounded to the safe side."""
-    rows = [[name, rounded_up(i.upper, 7), rounded_down(i.lower, 7), rounded_up(i.blanket, 7)] for name, i in found]
+    rows = [[name, rounded_up(i.upper, 7), rounded_down(i.lower, 7), rounded_up(i.blanket, 7)] for name, i in indices]
     return aligned([what, "index", "lower bound", "blanket's"], rows)
 
 
@@ -82,8 +82,8 @@ def index_of(blanket: Blanket) -> ShuffleIndex:
     loose = _root_up(_of_blanket(blanket))
     exact = blanket.chi_squared()
     if exact is None:
-        found = max((_spread(pair, -1) for pair in blanket.witnesses()), default=0.0)
-        return ShuffleIndex(lower=math.sqrt(found) * (1 - 4 * ULP), upper=loose, blanket=loose)
+        spread = max((_spread(pair, -1) for pair in blanket.witnesses()), default=0.0)
+        return ShuffleIndex(lower=math.sqrt(spread) * (1 - 4 * ULP), upper=loose, blanket=loose)
     if not exact.is_finite():
         return ShuffleIndex(lower=math.inf, upper=math.inf, blanket=math.inf)
     with ctx.workprec(_BITS):

@@ -118,8 +118,8 @@ def worst_pair(pairs: Sequence[Sequence[Pair]], n: Summands, epsilon: float) -> 
     """
     alone = [_alone(options, epsilon) if isinstance(n, int) else math.inf for options in pairs]
     if len(pairs) == 1:
-        found, ledger = _best_measure(pairs[0], n, epsilon)
-        return min(found, alone[0]), ledger
+        log_delta, ledger = _best_measure(pairs[0], n, epsilon)
+        return min(log_delta, alone[0]), ledger
     ceilings = chernoff_many([options[0].law(epsilon) for options in pairs], n).tolist()
     ranked = sorted(
         (
@@ -134,9 +134,9 @@ def worst_pair(pairs: Sequence[Sequence[Pair]], n: Summands, epsilon: float) -> 
             break
         if worst > -math.inf and len(pairs[index]) == 1 and _upper(pairs[index][0], n, epsilon, _ROUGH)[0] <= worst:
             continue
-        found, its_ledger = _best_measure(pairs[index], n, epsilon)
-        if min(found, alone[index]) > worst:
-            worst, ledger = min(found, alone[index]), its_ledger
+        log_delta, its_ledger = _best_measure(pairs[index], n, epsilon)
+        if min(log_delta, alone[index]) > worst:
+            worst, ledger = min(log_delta, alone[index]), its_ledger
     return worst, ledger
 
 
@@ -168,13 +168,13 @@ def _best_measure(options: Sequence[Pair], n: Summands, epsilon: float) -> tuple
             high = middle
         else:
             low = middle + 1
-    best, stride, found = _STRIDE * low, _STRIDE, dict[int, tuple[float, ErrorLedger]]()
+    best, stride, evaluated = _STRIDE * low, _STRIDE, dict[int, tuple[float, ErrorLedger]]()
 
     def height(index: int) -> float:
-        if index not in found:
+        if index not in evaluated:
             outside = not 0 <= index < len(options)
-            found[index] = (math.inf, ErrorLedger()) if outside else _upper(options[index], n, epsilon)
-        return found[index][0]
+            evaluated[index] = (math.inf, ErrorLedger()) if outside else _upper(options[index], n, epsilon)
+        return evaluated[index][0]
 
     while stride and len(options) > 1:
         rise = height(best + stride) - height(best)
@@ -187,12 +187,12 @@ def _best_measure(options: Sequence[Pair], n: Summands, epsilon: float) -> tuple
         else:
             stride //= 2
     height(best)
-    return found[best]
+    return evaluated[best]
 
 
 def _upper(pair: Pair, n: Summands, epsilon: float, tolerance: float = TOLERANCE) -> tuple[float, ErrorLedger]:
-    found: Expectation = log_expected_positive_part(pair.law(epsilon), n, tolerance=tolerance)
-    return _with_uncovered(found.log.upper, pair, n, epsilon), found.ledger
+    expectation: Expectation = log_expected_positive_part(pair.law(epsilon), n, tolerance=tolerance)
+    return _with_uncovered(expectation.log.upper, pair, n, epsilon), expectation.ledger
 
 
 def _ceiling(pair: Pair, n: Summands, epsilon: float) -> float:

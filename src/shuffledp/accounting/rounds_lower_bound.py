@@ -66,9 +66,9 @@ def _reverse(pair: Pair, epsilon: float) -> Law:
 
 def _ends(law: Law, n: int) -> Ends:
     """Both ends of E[(l_1 + ... + l_n)_+] / n."""
-    found, log_n = log_expected_positive_part(law, n, tolerance=TOLERANCE).log, math.log(n)
+    enclosure, log_n = log_expected_positive_part(law, n, tolerance=TOLERANCE).log, math.log(n)
     low, high = (
         (end - log_n, 4 * ULP * (abs(end) + abs(log_n)) if math.isfinite(end) else 0.0)
-        for end in (found.lower, found.upper)
+        for end in (enclosure.lower, enclosure.upper)
     )
     return exp_down(low[0] - low[1]), min(1.0, exp_up(high[0] + high[1]))

@@ -158,12 +158,12 @@ def solutions_table(solutions: Sequence[Solution]) -> str:
     unknown = solutions[0].unknown
     rows = [
         [
-            one.bound,
-            NOTHING if one.value is None else claimed(one.value, unknown),
-            one.other_end,
-            one.reference + (f" ({one.note})" if one.note else ""),
+            solution.bound,
+            NOTHING if solution.value is None else claimed(solution.value, unknown),
+            solution.other_end,
+            solution.reference + (f" ({solution.note})" if solution.note else ""),
         ]
-        for one in solutions
+        for solution in solutions
     ]
     other = "upper bound" if unknown == "epsilon0" else "lower bound"
     notes = remarks(solutions)
@@ -174,10 +174,14 @@ def remarks(solutions: Iterable[Solution]) -> str:
     """Why bounds say nothing, and what values assume, a line each; a line that is empty before them."""
     solutions = list(solutions)
     reasons: dict[str, str] = {}
-    for one in solutions:
-        if one.regime:
-            reasons.setdefault(one.bound, one.regime)
-    caveats = [f"{one.bound} {one.caveat}" for one in solutions if one.caveat is not None and one.value is not None]
+    for solution in solutions:
+        if solution.regime:
+            reasons.setdefault(solution.bound, solution.regime)
+    caveats = [
+        f"{solution.bound} {solution.caveat}"
+        for solution in solutions
+        if solution.caveat is not None and solution.value is not None
+    ]
     return "".join(f"\n{name}: {reason}" for name, reason in reasons.items()) + "".join(
         f"\nnote: {caveat}" for caveat in dict.fromkeys(caveats)
     )
@@ -382,9 +386,9 @@ def _numeric(bound: Bound, problem: Problem, target: float) -> tuple[float, Clai
         return claim.log_delta.upper - target if claim.regime is None else max(1.0, -target)
 
     start, slope = _guessed(problem)
-    found = search(margin, _axis(problem), start, PRECISION, steepness=slope)
-    if found is not None:
-        return found, claims[found]
+    value = search(margin, _axis(problem), start, PRECISION, steepness=slope)
+    if value is not None:
+        return value, claims[value]
     otherwise = f"{bound.name} does not grant this delta with any {problem.unknown} in range. Relax epsilon or delta."
     raise NoClaim(next((claim.regime for claim in claims.values() if claim.regime is not None), otherwise))
 
@@ -449,11 +453,11 @@ def _second_moment(blanket: Blanket, epsilon: float) -> float:
     """About E[l^2] of the worst pair."""
     if blanket.coins() is not None:
         return float(blanket.chi_squared() or 1.0) * _growth(epsilon)
-    found = max((options[0].spread for options in blanket.pairs()), default=0.0)
-    if not found > 0:
+    moment = max((options[0].spread for options in blanket.pairs()), default=0.0)
+    if not moment > 0:
         gain = math.expm1(min(50.0, float(blanket.epsilon0() or 1.0)))
-        found = 2 * gain**2 / (gain + 2)
-    return found * _growth(epsilon)
+        moment = 2 * gain**2 / (gain + 2)
+    return moment * _growth(epsilon)
 
 
 def _growth(epsilon: float) -> float:

@@ -58,14 +58,14 @@ class Witness:
         best, ledger = -math.inf, None
         for ceiling, pair in _ranked(pairs, terms, epsilon)[:_MOST_EVALUATED]:
             if ceiling - log_n > best:
-                found = log_expected_positive_part(
+                expectation = log_expected_positive_part(
                     pair.law(epsilon), pair.summands(terms, epsilon), tolerance=TOLERANCE
                 )
-                low = found.log.lower - log_n
+                low = expectation.log.lower - log_n
                 low -= 4 * ULP * (abs(low) + abs(log_n)) if math.isfinite(low) else 0.0
                 low = _less(low, shortfall)
                 if low > best:
-                    best, ledger = low, found.ledger
+                    best, ledger = low, expectation.ledger
         return Claim(log_delta=Enclosure(min(best, 0.0), 0.0), lower_by=self.name, ledger=ledger)
 
 

@@ -59,9 +59,9 @@ def largest_block(laws: Sequence[Law], m: int) -> Block:
     deviation = math.sqrt(m * max(summand.variance for summand in summands))
     reach, tail = _reach(summands, m, deviation)
     series = _series(reach)
-    found = [_characteristic(summand, m, series.frequency, deviation) for summand in summands]
-    highest = series.heights(np.array([terms for terms, _ in found])).max(axis=1)
-    error = max(series.rounding(spoiled, np.abs(terms)) for terms, spoiled in found)
+    characteristics = [_characteristic(summand, m, series.frequency, deviation) for summand in summands]
+    highest = series.heights(np.array([terms for terms, _ in characteristics])).max(axis=1)
+    error = max(series.rounding(spoiled, np.abs(terms)) for terms, spoiled in characteristics)
     return _on_grid(highest, series.grid, deviation, m * mean, error + series.truncation + tail)
 
 
@@ -81,8 +81,8 @@ class _Summand:
         """An upper bound on log E[e^(theta X)] for several theta > 0."""
         exponents = np.minimum(np.outer(theta, self.x), 700.0)
         slack = (8 + self.ulps + len(self.x)) * (1 + theta * float(self.scales.max())) * 4 * ULP
-        found = np.log(np.maximum(np.exp(exponents) @ self.q, 1e-300)) + slack
-        return np.where(theta * float(self.x.max()) < 700.0, found, np.inf)
+        log_moments = np.log(np.maximum(np.exp(exponents) @ self.q, 1e-300)) + slack
+        return np.where(theta * float(self.x.max()) < 700.0, log_moments, np.inf)
 
 
 def _reach(summands: list[_Summand], m: int, deviation: float) -> tuple[float, float]:

@@ -178,11 +178,11 @@ def _refined(tilted: Tilted, tolerance: float) -> Expectation:
         nodes = math.ceil(_CUT / smoothing * period / (2 * math.pi)) + 1
         if best is not None and nodes > affordable:
             return best
-        found = _evaluated(
+        enclosed = _evaluated(
             tilted, _Grid(smoothing=smoothing, period=period, nodes=min(nodes, affordable)), aliases(period)
         )
-        best = found if best is None else best.intersected(found)
-        ledger = found.ledger
+        best = enclosed if best is None else best.intersected(enclosed)
+        ledger = enclosed.ledger
         done = best.log.upper - best.log.lower <= tolerance or ledger.rounding > 0.5 * tolerance
         if done or nodes > affordable or max(ledger.aliasing, ledger.smoothing) <= _TOO_MUCH * tolerance:
             return best

@@ -79,14 +79,14 @@ class LossLaw:
 
     def times(self, other: "LossLaw") -> "LossLaw":
         """One after the other: the exact convolution, rounded once, without negligible ends, on a grid that is fine enough."""
-        one, two = self._beside(other)
-        product = fmpz_poly(list(one.masses)) * fmpz_poly(list(two.masses))
-        infinite = one.total * two.total - one.finite * two.finite
+        first, second = self._beside(other)
+        product = fmpz_poly(list(first.masses)) * fmpz_poly(list(second.masses))
+        infinite = first.total * second.total - first.finite * second.finite
         unit = fmpz(1) << self.bits
         rounded = -(-product // unit) if self.upper else product // unit
         together = replace(
-            one,
-            first=one.first + two.first,
+            first,
+            first=first.first + second.first,
             masses=tuple(rounded.coeffs()),
             infinite=int(-(-infinite // unit) if self.upper else infinite // unit),
             spare=max(self.spare, other.spare),
@@ -96,14 +96,14 @@ class LossLaw:
 
     def power(self, rounds: int) -> "LossLaw":
         """So many of them, by repeated squaring."""
-        found: LossLaw | None = None
+        product: LossLaw | None = None
         square = self
         while True:
             if rounds & 1:
-                found = square if found is None else found.times(square)
+                product = square if product is None else product.times(square)
             rounds >>= 1
             if not rounds:
-                return found or self
+                return product or self
             square = square.times(square)
 
     def trimmed(self) -> "LossLaw":
@@ -169,16 +169,16 @@ class LossLaw:
         """Both on one grid: the finer one, unless that is too long."""
         if (self.upper, self.bits) != (other.upper, other.bits):
             raise InvalidInput("laws that are rounded differently do not compose.")
-        one, two = self, other
-        while one.step != two.step:
-            fine, coarse = (one, two) if one.step < two.step else (two, one)
+        first, second = self, other
+        while first.step != second.step:
+            fine, coarse = (first, second) if first.step < second.step else (second, first)
             ratio = round(coarse.step / fine.step)
             if len(coarse.masses) * ratio > _MOST_POINTS:
                 fine = fine.coarser()
             else:
                 coarse = coarse._finer(ratio)
-            one, two = (fine, coarse) if one.step < two.step else (coarse, fine)
-        return one, two
+            first, second = (fine, coarse) if first.step < second.step else (coarse, fine)
+        return first, second
 
     def _finer(self, ratio: int) -> "LossLaw":
         """The same law on a grid that is so many times finer."""
@@ -214,9 +214,9 @@ class LossLaw:
         index = min(max(0, math.ceil(Fraction(epsilon) / Fraction(self.step)) - self.first), len(self.masses))
         with ctx.workprec(self.bits + _GUARD):
             decay = (arb(epsilon) - arb(self.step) * (self.first + index)).exp()
-            found = (masses[index] - discounted[index] * decay).max(arb(0)) + self.infinite
-            found = found / arb(2) ** self.bits
-            return min(1.0, round_up(found)) if self.upper else max(0.0, round_down(found))
+            height = (masses[index] - discounted[index] * decay).max(arb(0)) + self.infinite
+            height = height / arb(2) ** self.bits
+            return min(1.0, round_up(height)) if self.upper else max(0.0, round_down(height))
 
     def epsilon(self, delta: float) -> float | None:
         """The least epsilon from 0 on at which its curve is at most this delta, on the safe side; None if there is none."""
@@ -232,11 +232,11 @@ class LossLaw:
             if left <= 0:
                 return 0.0
             # up to there, and from the point before on, it is infinite + masses - discounted e^(epsilon - point)
-            found = arb(self.step) * (self.first + index) + (arb(left) / discounted[index]).log()
+            crossing = arb(self.step) * (self.first + index) + (arb(left) / discounted[index]).log()
             if not self.upper:
-                return max(0.0, round_down(found))
+                return max(0.0, round_down(crossing))
             before = arb(self.step) * (self.first + index - 1)
-            return max(0.0, round_up(found.max(before) if index else found))
+            return max(0.0, round_up(crossing.max(before) if index else crossing))
 
 
 def _negligible(masses: Iterator[fmpz], spare: int) -> tuple[int, fmpz]:
@@ -256,7 +256,7 @@ def ceiled(ball: arb) -> fmpz:
 
 def floored(ball: arb) -> fmpz:
     """The greatest whole number that is certainly not above it."""
-    found = ball.lower().floor().unique_fmpz()
-    if found is None:
+    whole = ball.lower().floor().unique_fmpz()
+    if whole is None:
         raise ArithmeticError("a whole number is not known for certain; compute it more precisely")
-    return found
+    return whole

@@ -98,10 +98,10 @@ def _on(line: tuple[Dot, Dot], s: arb) -> arb:
 
 def _greatest(balls: Sequence[arb]) -> arb:
     """Not below any of them, nor below 0."""
-    found = arb(0)
+    greatest = arb(0)
     for ball in balls:
-        found = found.max(ball.upper())
-    return found
+        greatest = greatest.max(ball.upper())
+    return greatest
 
 
 def _least(first: arb, second: arb) -> arb:

@@ -169,9 +169,9 @@ def chernoff(law: Law, n: Summands) -> float:
     ceiling = negligible(law, n)
     if ceiling is not None:
         return ceiling
-    found = at_saddle(law, n)
-    slack = found.error_log_power + 16 * ULP * (1 + abs(found.log_power))
-    return found.log_power - 1 - math.log(found.theta) + slack
+    saddle = at_saddle(law, n)
+    slack = saddle.error_log_power + 16 * ULP * (1 + abs(saddle.log_power))
+    return saddle.log_power - 1 - math.log(saddle.theta) + slack
 
 
 def chernoff_many(laws: Sequence[Law], n: Summands) -> Reals:

@@ -163,16 +163,16 @@ def account(
 
 def _certificate(request: Request, point: Given, solution: Solution) -> Certificate:
     """The claim that was found, about the randomizer that runs with its parameters."""
-    found = point | {solution.unknown: solution.value or 0}
-    randomizer = request.kind.that_runs(found, request.local)
+    values = point | {solution.unknown: solution.value or 0}
+    randomizer = request.kind.that_runs(values, request.local)
     blanket = randomizer.blanket()
     if request.rounds > 1 and solution.bound == Best().name and (blanket.coins() is not None or blanket.crowds()):
         raise InvalidInput(
             "these rounds are composed of a bound that no second method composes. Add --bound numeric for a certificate."
         )
-    reports = int(found["n"])
+    reports = int(values["n"])
     guarantee = Guarantee(
-        epsilon=float(found["epsilon"]), delta=float(found["delta"]), bound=solution.bound, reference=solution.reference,
+        epsilon=float(values["epsilon"]), delta=float(values["delta"]), bound=solution.bound, reference=solution.reference,
         n=honest_reports(reports, point.get("honest_fraction", 1.0)),
     )  # fmt: skip
     return Certificate.of(randomizer, guarantee, reports=reports, rounds=request.rounds)

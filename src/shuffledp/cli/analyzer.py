@@ -80,18 +80,18 @@ def run_analyzer(
         check_report(path)
     for path in (*reports, *([] if out is None else [out])):
         check_place(path)
-    found, ring = read_task(task), KeyRing.load(keys)
+    loaded, ring = read_task(task), KeyRing.load(keys)
     check_role(ring)
     asked = None if candidates is None else read_candidates(candidates)
-    found.plan.about(asked)  # refused before anything is fetched
+    loaded.plan.about(asked)  # refused before anything is fetched
     book = _ledger(ledger, budget_epsilon, budget_delta, expect_head)
     if book is not None:
         book.check()
     check_engine(engine, master, remote)
-    released = Collector(url=url, token=read_secret(token), max_batch_bytes=max_batch_bytes).fetch(found, batch)
+    released = Collector(url=url, token=read_secret(token), max_batch_bytes=max_batch_bytes).fetch(loaded, batch)
     with chosen_tallier(engine, master, remote) as tallier, progress(1000, "Opening") as bar:
         answer = analyze(
-            released, found, ring, ledger=book, opened_reports=OpenedReports(opened or state_folder() / "opened"),
+            released, loaded, ring, ledger=book, opened_reports=OpenedReports(opened or state_folder() / "opened"),
             processes=processes or os.cpu_count() or 1, candidates=asked, tallier=tallier,
             watch=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip

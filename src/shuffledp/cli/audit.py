@@ -124,22 +124,22 @@ def audit_cli(
                 raise InvalidInput("a program has coins of its own, which --seed does not reach. Leave it out.")
             if epsilon is None:
                 raise InvalidInput("a program claims nothing by itself. State what it should keep with --epsilon.")
-            found = audit_command(
+            finding = audit_command(
                 command, symbols=symbols.split(","), epsilon=epsilon, delta=delta or 0.0, n=n or 1, view=view or "local",
                 known=known, watch=watch, **budget,
             )  # fmt: skip
         elif deployment is not None:
-            found = audit_service(deployment, watch=watch, **budget)
+            finding = audit_service(deployment, watch=watch, **budget)
         elif service and plan is not None:
-            found = audit_service(read_plan(plan), watch=watch, **budget)
+            finding = audit_service(read_plan(plan), watch=watch, **budget)
         else:
-            found = audit(
+            finding = audit(
                 _subject(plan, protocol, randomizer, more), n=n, delta=delta, view=view or "shuffled", epsilon=epsilon,
                 known=known, learned=learn, words=words, watch=watch, **budget,
             )  # fmt: skip
-    _written(found, plot, report)
-    show(found.document(), found.explain(), as_json=as_json)
-    if found.verdict == "violated":
+    _written(finding, plot, report)
+    show(finding.document(), finding.explain(), as_json=as_json)
+    if finding.verdict == "violated":
         sys.exit(VIOLATED)
 
 
@@ -169,7 +169,7 @@ def _subject(plan: Path | None, protocol: Path | None, randomizer: str | None, m
     return running(randomizer, given, more["matrix"])
 
 
-def _written(found: Finding, plot: Path | None, report: Path | None) -> None:
+def _written(finding: Finding, plot: Path | None, report: Path | None) -> None:
     for path in (plot, report):
         if path is not None:
-            write_bytes(path, rendered(found.document(), path))
+            write_bytes(path, rendered(finding.document(), path))

@@ -20,7 +20,7 @@ class _Name(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Those that begin so."""
-        return [CompletionItem(one) for one in (*bounds(), ALL) if one.startswith(incomplete)]
+        return [CompletionItem(bound) for bound in (*bounds(), ALL) if bound.startswith(incomplete)]
 
 
 def bound_option(command: _Command) -> _Command:

@@ -64,7 +64,7 @@ def submit_command(
     """
     if context.args:  # perhaps the value: it is not shown
         raise InvalidInput("the value is read from standard input, not given as an argument. Give nothing after TASK.")
-    found, sender = read_task(task), Sender(url=url)
+    loaded, sender = read_task(task), Sender(url=url)
     tokens = read_tokens(token) if token is not None else [b""]
     if len(tokens) != 1:
         raise InvalidInput(f"{token} has {len(tokens)} tokens. Give a file with one.")
@@ -72,10 +72,10 @@ def submit_command(
         text = value_file.read().strip()
     except UnicodeDecodeError:
         raise InvalidInput("the value is not text in UTF-8. Save it in that encoding.") from None
-    analyzer, announced = _analyzer(analyzer_keys, fingerprint, found, sender)
-    client = Client(task=found, analyzer=analyzer, inner_shufflers=[*map(KeyList.load, shuffler_keys)], folder=state)
+    analyzer, announced = _analyzer(analyzer_keys, fingerprint, loaded, sender)
+    client = Client(task=loaded, analyzer=analyzer, inner_shufflers=[*map(KeyList.load, shuffler_keys)], folder=state)
     if not client.reports:
-        _check_value(found, text)
+        _check_value(loaded, text)
     done = submit(client, text, sender=sender, credential=tokens[0], announced=announced)
     if not done.outcome.arrived:
         raise InvalidInput(
@@ -107,15 +107,15 @@ def simulate_clients(
 ) -> None:  # fmt: skip
     """Report every row of DATA as a client of TASK would: randomize, seal and send for real, from one machine."""
     policy = Policy(missing=missing, missing_as=missing_as, outside=outside, match=match, other=other)
-    found, sender = read_task(task), Sender(url=url)
+    loaded, sender = read_task(task), Sender(url=url)
     lists = [_of_analyzer(KeyList.load(analyzer_keys)), *map(KeyList.load, shuffler_keys)]
-    if len(lists) != found.hops:
-        raise InvalidInput(f"this task has {found.hops} shufflers. Give the keys of all but the outermost.")
+    if len(lists) != loaded.hops:
+        raise InvalidInput(f"this task has {loaded.hops} shufflers. Give the keys of all but the outermost.")
     credentials = read_tokens(tokens) if tokens is not None else None
-    protocol, words, outcomes = found.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
+    protocol, words, outcomes = loaded.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
     rejected, adjusted = Counter[str](), Counter[str]()
     source = FileSource(data, column=column, separator=separator, decimal=decimal)
-    announced = sender.described(found)
+    announced = sender.described(loaded)
     with progress(1000, "Reporting") as bar:
         for chunk in source.checked_chunks(protocol.domain):
             row = chunk.first_row
@@ -127,12 +127,12 @@ def simulate_clients(
             tokens_here = [b""] * rows if credentials is None else credentials[row : row + rows]
             kept = [True] * rows if clean.keep is None else clean.keep.tolist()
             sealed = [
-                token + announced.wrapped(announced.sealed(sent, found, lists), found)
+                token + announced.wrapped(announced.sealed(sent, loaded, lists), loaded)
                 for sent, token, takes_part in zip(protocol.by_user(messages, rows), tokens_here, kept, strict=True)
                 if takes_part
             ]
             try:
-                outcomes.update(sender.send(found, sealed))
+                outcomes.update(sender.send(loaded, sealed))
             except NotDelivered as error:
                 raise InvalidInput(str(error)) from None
             bar.update(int(1000 * chunk.share) - bar.pos)
@@ -165,10 +165,10 @@ def _analyzer(
         )
     announced = sender.described(task)
     listed = announced.next_keys
-    found = [key for key in listed.keys if listed.fingerprint(key) == wanted]
-    if not found:
+    trusted = [key for key in listed.keys if listed.fingerprint(key) == wanted]
+    if not trusted:
         raise InvalidInput("the shuffler announces no key with this fingerprint. Ask the analyzer for the current one.")
-    return KeyList(role=listed.role, keys=tuple(found)), announced
+    return KeyList(role=listed.role, keys=tuple(trusted)), announced
 
 
 def _check_value(task: Task, text: str) -> None:

@@ -36,9 +36,9 @@ class Command(click.Command):
         for option in dict.fromkeys(options.values()):
             value = values.get(option.name or "")
             several = value if isinstance(value, list) else [value]
-            if any(isinstance(one, str) and one in options for one in several):
+            if any(isinstance(word, str) and word in options for word in several):
                 raise click.UsageError(f"Option {_name(option)!r} requires an argument.", ctx=ctx)
-        for param, times in Counter(one for one in order if isinstance(one, click.Option)).items():
+        for param, times in Counter(param for param in order if isinstance(param, click.Option)).items():
             if times > 1 and not (param.multiple or param.is_flag):
                 raise click.UsageError(f"{_name(param)} is given {times} times. Give it once.", ctx=ctx)
         return super().parse_args(ctx, args)
@@ -52,8 +52,8 @@ class Group(click.Group):
 
 def _options(command: click.Command, ctx: click.Context) -> dict[str, click.Option]:
     """Options by all of their names."""
-    found = [param for param in command.get_params(ctx) if isinstance(param, click.Option)]
-    return {name: option for option in found for name in (*option.opts, *option.secondary_opts)}
+    options = [param for param in command.get_params(ctx) if isinstance(param, click.Option)]
+    return {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
 
 
 def _name(option: click.Option) -> str:
@@ -75,7 +75,8 @@ def _no_option(name: str, options: dict[str, click.Option], ctx: click.Context) 
     if name in _ELSEWHERE:
         return f"{said} {_ELSEWHERE[name]}"
     elsewhere = _commands_with(name)
-    near = "" if elsewhere else misnamed(name, [one for one in options if one.startswith("--") and one != "--help"])
+    offered = [option for option in options if option.startswith("--") and option != "--help"]
+    near = "" if elsewhere else misnamed(name, offered)
     if near or not elsewhere:
         return f"{said} {near}".rstrip()
     where = " and ".join(filter(None, (", ".join(elsewhere[:-1]), elsewhere[-1])))
@@ -91,8 +92,8 @@ def _commands_with(name: str) -> list[str]:
 
     def inside(command: Any, words: tuple[str, ...]) -> Iterable[str]:
         if isinstance(command, click.Group):
-            for one in command.list_commands(root):
-                yield from inside(command.get_command(root, one), (*words, one))
+            for word in command.list_commands(root):
+                yield from inside(command.get_command(root, word), (*words, word))
         elif name in _options(command, root):
             yield " ".join(words)
 

@@ -45,7 +45,7 @@ def _read(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
         if several != (parameter.nargs == -1 or parameter.multiple):
             raise InvalidInput(f"{path}: {key} must be {'one value' if several else 'a list'}.")
         if isinstance(parameter.type, click.Path):
-            value = [_placed(path, key, one) for one in value] if several else _placed(path, key, value)
+            value = [_placed(path, key, entry) for entry in value] if several else _placed(path, key, value)
         if isinstance(parameter.type, StoreUrl) and "://" not in str(value):
             value = _placed(path, key, value)
         defaults[str(parameter.name)] = value

@@ -33,7 +33,7 @@ def _named() -> Iterator[Path]:
     for name, value in () if context is None else context.params.items():
         if name == "files" and isinstance(value, str):
             yield from files_like(value)
-        yield from (one for one in (value if isinstance(value, tuple) else [value]) if isinstance(one, Path))
+        yield from (entry for entry in (value if isinstance(value, tuple) else [value]) if isinstance(entry, Path))
 
 
 def write_new(path: Path, text: str, *, replace: bool) -> None:

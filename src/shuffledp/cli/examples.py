@@ -75,8 +75,8 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
 def with_examples(command: click.Command, *words: str) -> click.Command:
     """The command, its examples in its help; of a group, those of each of its commands in theirs."""
     if isinstance(command, click.Group):
-        for name, one in command.commands.items():
-            with_examples(one, *words, name)
+        for name, subcommand in command.commands.items():
+            with_examples(subcommand, *words, name)
     shown = EXAMPLES.get(" ".join(words), ())
     if shown and "Examples:" not in (command.epilog or ""):
         lines = "\n".join(f"  {example}" for example in shown)

@@ -53,12 +53,12 @@ def export_command(
             ),
             progress=lambda share: bar.update(int(1000 * share) - bar.pos),
         )  # fmt: skip
-    found, promise = messages.tally, messages.promise
+    tally, promise = messages.tally, messages.promise
     history = History(state_folder() / "releases.jsonl")
     for note in history.note(chosen, promise, paths) if paths else [NOT_REMEMBERED]:  # before anything is written
         print_error(f"warning: {note}")
     messages.write(out)
-    changed: dict[str, dict[str, int]] = {"rejected": dict(found.rejected), "adjusted": dict(found.adjusted)}
+    changed: dict[str, dict[str, int]] = {"rejected": dict(tally.rejected), "adjusted": dict(tally.adjusted)}
     lines = [f"{counted(messages.users, 'report')} in {out}", f"guarantee: {promise}"]
     lines += [
         f"{what}: {count:,} {reason}, which the guarantee does not cover and the table does not say"

@@ -32,19 +32,19 @@ def index_command(randomizer: str, matrix: Path | None, as_json: bool, **options
     kind = RandomizerChoice(name=randomizer, matrix=None if matrix is None else read_channel(matrix))
     local = local_parameter(randomizer, values, None)
     request = Request(kind=kind, values=values, local=local, rounds=1)
-    found: list[tuple[str, ShuffleIndex]] = []
+    indices: list[tuple[str, ShuffleIndex]] = []
     with working("Computing"):
         for point in request.points():
             blanket = kind.at(point, local)
             if isinstance(blanket, RandomizerFamily):
                 raise InvalidInput(f"the randomizer's parameter is missing. Give --{blanket.parameter}.")
-            found.append((given(point[request.sweep]) if request.sweep else randomizer, index_of(blanket)))
+            indices.append((given(point[request.sweep]) if request.sweep else randomizer, index_of(blanket)))
     if as_json:
-        results = [_document(index) for _, index in found]
+        results = [_document(index) for _, index in indices]
         inputs = {"randomizer": randomizer, **{name: v if len(v) > 1 else v[0] for name, v in values.items()}}
         print_lines(json.dumps({"inputs": inputs, "results": results}, indent=2, allow_nan=False))
         return
-    print_lines(indices_table(request.sweep or "randomizer", found))
+    print_lines(indices_table(request.sweep or "randomizer", indices))
 
 
 def _document(index: ShuffleIndex) -> dict[str, float | bool | None]:

@@ -15,7 +15,7 @@ def as_flags(message: str) -> str:
     return _PARAMETER.sub(_flag, message)
 
 
-def _flag(found: re.Match[str]) -> str:
-    name, value = found.groups()
+def _flag(match: re.Match[str]) -> str:
+    name, value = match.groups()
     flag = f"--{name.replace('_', '-')}"
     return flag if value is None else f"{flag} {value.strip(chr(39))}"

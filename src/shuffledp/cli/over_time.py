@@ -37,32 +37,32 @@ def plan_over_time(
             "an error is planned for people who take part in every round. Leave out --rounds-per-person, or give --epsilon."
         )
     with working("Planning the rounds"):
-        found = replace(plan_from_targets(question, given), wording=wording)
-    warn(found)
-    text = json.dumps(found.document(), indent=2, allow_nan=False)
+        plan = replace(plan_from_targets(question, given), wording=wording)
+    warn(plan)
+    text = json.dumps(plan.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)
     if as_json:
         print_lines(text)
     else:
-        print_lines(found.explain())
+        print_lines(plan.explain())
     if as_json and plot is None:
         return
     total = given.get("rounds_per_person", given["rounds"])
     costs, after = dict[int, float](), sorted(fewer(total))
     with progress(len(after), "Composing") as bar:
         for rounds in after:
-            costs |= spent(found, [rounds])
+            costs |= spent(plan, [rounds])
             bar.update(1)
     with working("Comparing"):
         rest = {name: value for name, value in given.items() if name not in _REST}
-        beside = choices(found, question, **rest)
+        beside = choices(plan, question, **rest)
     if not as_json:
-        print_lines(f"\n{_costs(costs)}\n\n{_table(beside, total, found.protocol.reading.averages)}")
+        print_lines(f"\n{_costs(costs)}\n\n{_table(beside, total, plan.protocol.reading.averages)}")
     if plot is not None:
         from shuffledp.figures.over_time import draw_rounds
 
-        draw_rounds(found, costs, beside, plot)
+        draw_rounds(plan, costs, beside, plot)
 
 
 def _costs(costs: dict[int, float]) -> str:
@@ -71,15 +71,17 @@ def _costs(costs: dict[int, float]) -> str:
 
 
 def _table(beside: list[Choice], chosen: int, averages: bool) -> str:
-    rows, planned = [], [one.plan for one in beside if one.plan is not None]
+    rows, planned = [], [choice.plan for choice in beside if choice.plan is not None]
     epsilons = iter(column_up([plan.guarantee.epsilon for plan in planned]))
-    for one in beside:
-        mark = " (this plan)" if one.per_person == chosen else ""
-        if one.plan is None:
-            rows.append([f"{one.per_person:,}{mark}", "-", "-", "-"])
+    for choice in beside:
+        mark = " (this plan)" if choice.per_person == chosen else ""
+        if choice.plan is None:
+            rows.append([f"{choice.per_person:,}{mark}", "-", "-", "-"])
             continue
-        error = "-" if one.rmse is None else about(one.rmse)
-        rows.append([f"{one.per_person:,}{mark}", f"{one.plan.min_batch:,}", next(epsilons), error])
+        error = "-" if choice.rmse is None else about(choice.rmse)
+        rows.append([f"{choice.per_person:,}{mark}", f"{choice.plan.min_batch:,}", next(epsilons), error])
     what = "expected error of a round" if averages else "expected error of a round, for all people"
     table = aligned(["rounds per person", "people per round", "epsilon of a round", what], rows)
-    return "\n".join([table, *(f"{one.per_person:,}: {as_flags(one.note)}" for one in beside if one.plan is None)])
+    return "\n".join(
+        [table, *(f"{choice.per_person:,}: {as_flags(choice.note)}" for choice in beside if choice.plan is None)]
+    )

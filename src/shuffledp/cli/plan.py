@@ -95,29 +95,29 @@ def plan_command(
         return
     with working("Planning"):
         strategies = survey_strategies(question, asked, paper=paper) if _SEVERAL in asked else []
-        found = best_plan(strategies) if strategies else plan_from_targets(question, asked, paper=paper)
-    found = replace(found, wording=wording)
-    warn(found)
-    text = json.dumps(found.document(), indent=2, allow_nan=False)
+        plan = best_plan(strategies) if strategies else plan_from_targets(question, asked, paper=paper)
+    plan = replace(plan, wording=wording)
+    warn(plan)
+    text = json.dumps(plan.document(), indent=2, allow_nan=False)
     if out is not None:
         write_new(out, text + "\n", replace=force)
     if as_json:
         print_lines(text)
         return
     with working("Explaining"):
-        explained = found.explain()
+        explained = plan.explain()
     print_lines(explained)
     if strategies:
         print_lines(f"\n{strategies_table(strategies)}")
-    elif found.protocol.messages_per_user > 1:
+    elif plan.protocol.messages_per_user > 1:
         options = {option.name for option in registry.options()} | {"honest_fraction"}
         with working("Comparing"):
-            gain = message_gain(found, question, **{name: value for name, value in asked.items() if name in options})
+            gain = message_gain(plan, question, **{name: value for name, value in asked.items() if name in options})
         print_lines(gain)
     elif asked.get("messages_per_user", 1) > 1:
         print_lines("so few messages more than one per user would not make the error smaller")
     dropout = given.get("dropout")
     if dropout is not None:
         print_lines(
-            f"for this, ask {people_to_ask(found.min_batch, dropout):,} people: {100 * dropout:g} % of them may not answer"
+            f"for this, ask {people_to_ask(plan.min_batch, dropout):,} people: {100 * dropout:g} % of them may not answer"
         )

@@ -68,24 +68,24 @@ class QuestionCommand(Command):
 
 
 def _options() -> list[click.Parameter]:
-    found: list[click.Parameter] = []
+    parameters: list[click.Parameter] = []
     for option in registry.options():
         flag = f"--{option.name.replace('_', '-')}"
         if option.values == "several":
-            found.append(click.Option([flag], metavar="A,B,...", help=option.help))
-            found.append(click.Option([f"{flag}-file"], type=_FILE, help="The same from a file, one per line."))
+            parameters.append(click.Option([flag], metavar="A,B,...", help=option.help))
+            parameters.append(click.Option([f"{flag}-file"], type=_FILE, help="The same from a file, one per line."))
         elif option.values == "questions":
-            found.append(click.Argument([option.name], type=_FILE, required=False, metavar="[FILE]"))
+            parameters.append(click.Argument([option.name], type=_FILE, required=False, metavar="[FILE]"))
         elif option.values == "groups":
-            found.append(click.Option([flag], metavar="COLUMN=A,B,...", multiple=True, help=option.help))
+            parameters.append(click.Option([flag], metavar="COLUMN=A,B,...", multiple=True, help=option.help))
         elif option.values == "lines":
-            found.append(click.Option([flag], type=_FILE, help=option.help))
+            parameters.append(click.Option([flag], type=_FILE, help=option.help))
         elif option.choices:
-            found.append(click.Option([flag], type=Choice(option.words), help=option.help))
+            parameters.append(click.Option([flag], type=Choice(option.words), help=option.help))
         else:
             kinds = {"whole": Whole(), "real": Real(), "text": click.STRING}
-            found.append(click.Option([flag], type=kinds[option.values], help=option.help))
-    return found
+            parameters.append(click.Option([flag], type=kinds[option.values], help=option.help))
+    return parameters
 
 
 def given_options(question: str, arguments: dict[str, Any]) -> dict[str, Any]:

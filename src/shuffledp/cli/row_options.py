@@ -119,7 +119,7 @@ def chosen_rows(
     multiline: bool, separator: str, decimal: str, **columns: Any,
 ) -> Iterator[ChosenRows]:  # fmt: skip
     """The rows of one file, of those like a pattern, or of a table of Spark, while a session of Spark lasts if one is needed."""
-    if sum(one is not None for one in (data, files, table)) != 1:
+    if sum(given is not None for given in (data, files, table)) != 1:
         raise InvalidInput(
             "the rows come from one file, from all files like a pattern, or from a table of Spark. "
             "Give DATA or --files, or --table."
@@ -128,8 +128,8 @@ def chosen_rows(
     if table is None:
         paths = [data] if data is not None else files_like(files or "")
         source = FileSource(paths, **columns, **written)
-        with chosen_engine(engine, master, remote) as found:
-            yield ChosenRows(paths, source, found)
+        with chosen_engine(engine, master, remote) as chosen:
+            yield ChosenRows(paths, source, chosen)
         return
     if engine != Spark.name:
         raise InvalidInput("only Spark knows tables by name. Use --engine spark.")

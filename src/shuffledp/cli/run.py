@@ -76,7 +76,7 @@ def run_command(
         check_picture(plot)
     for path in reports:
         check_report(path)
-    for path in (*reports, *(one for one in (plot, out) if one is not None)):
+    for path in (*reports, *filter(None, (plot, out))):
         check_place(path)
     chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
     check_asked(

@@ -228,11 +228,11 @@ def forward(
     from shuffledp.service.analyzer.collector import Collector
     from shuffledp.service.client.sender import Sender
 
-    found = read_task(task)
+    loaded = read_task(task)
     sender, outcomes = Sender(url=target, token=read_secret(to_token)), Counter[Outcome]()
     collector = Collector(url=source, token=read_secret(token), max_batch_bytes=max_batch_bytes)
-    for records in collector.records(found, batch):
-        outcomes.update(sender.send(found, records))
+    for records in collector.records(loaded, batch):
+        outcomes.update(sender.send(loaded, records))
     refused = Counter({outcome: often for outcome, often in outcomes.items() if not outcome.arrived})
     reports, arrived = outcomes.total(), outcomes.total() - refused.total()
     words = f"{arrived:,} of {counted(reports, 'report')} are at the next shuffler"
@@ -248,11 +248,11 @@ def forward(
 def status(store: str, as_json: bool) -> None:
     """The batches in STORE."""
     with _existing(store, read_only=True) as kept:
-        found = kept.history()
+        batches = kept.history()
     lines = [
-        f"task {batch.task[:12]} batch {batch.id}: {batch.state}, {counted(batch.count, 'report')}" for batch in found
+        f"task {batch.task[:12]} batch {batch.id}: {batch.state}, {counted(batch.count, 'report')}" for batch in batches
     ]
-    show({"batches": [_shown(batch) for batch in found]}, "\n".join(lines) or "no batches", as_json=as_json)
+    show({"batches": [_shown(batch) for batch in batches]}, "\n".join(lines) or "no batches", as_json=as_json)
 
 
 @shuffler_group.command("backup")
@@ -310,15 +310,15 @@ def purge(store: str, numbers: tuple[int, ...], as_json: bool) -> None:
 @json_option
 def retire(store: str, task: Path, destroy_open: bool, as_json: bool) -> None:
     """End TASK in STORE for good: a running shuffler takes no more reports for it. Released batches can still be fetched."""
-    found = read_task(task)
+    loaded = read_task(task)
     with _existing(store) as kept:
-        destroyed = kept.retire(found.id, at_most=1 << 62 if destroy_open else 0)
+        destroyed = kept.retire(loaded.id, at_most=1 << 62 if destroy_open else 0)
     if destroyed is None:
         raise InvalidInput(
             "the task has open reports that would be destroyed. Close its batch first, or give --destroy-open."
         )
-    words = f"retired task {found.id}; {counted(destroyed, 'report')} {'was' if destroyed == 1 else 'were'} destroyed"
-    show({"task": found.id, "destroyed": destroyed}, words, as_json=as_json)
+    words = f"retired task {loaded.id}; {counted(destroyed, 'report')} {'was' if destroyed == 1 else 'were'} destroyed"
+    show({"task": loaded.id, "destroyed": destroyed}, words, as_json=as_json)
 
 
 def _shown(batch: Batch) -> dict[str, Any]:

@@ -60,15 +60,17 @@ def simulate_command(
             "released."
         )
     with progress(trials, "Simulating") as bar:
-        found = simulate(chosen, population, trials=trials, generator=np.random.default_rng(seed), progress=bar.update)
+        simulation = simulate(
+            chosen, population, trials=trials, generator=np.random.default_rng(seed), progress=bar.update
+        )
     whole = None
     if whole_runs:
         with progress(whole_runs, "Running") as bar:
             whole = rehearse(chosen, population, runs=whole_runs, seed=seed, progress=bar.update)
     if as_json:
         runs = {} if whole is None else {"whole_runs": whole.document()}
-        print_lines(json.dumps(found.document() | runs, indent=2, allow_nan=False))
+        print_lines(json.dumps(simulation.document() | runs, indent=2, allow_nan=False))
         return
-    print_lines(str(found))
+    print_lines(str(simulation))
     if whole is not None:
         print_lines(str(whole))

@@ -11,15 +11,19 @@ from shuffledp.planning.plan import Plan
 
 def strategies_table(strategies: Sequence[Proposal[Plan]]) -> str:
     """The expected error of each question in each way, and of all together; the best one is marked."""
-    plans = {one.family: one.made for one in strategies if one.made is not None}
-    best = min(strategies, key=lambda one: one.cost).family
+    plans = {strategy.family: strategy.made for strategy in strategies if strategy.made is not None}
+    best = min(strategies, key=lambda strategy: strategy.cost).family
     errors = {name: plan.forecast.by_question for name, plan in plans.items()}
     rows = [[question, *(about(errors[name][question]) for name in plans)] for question in next(iter(errors.values()))]
-    costs = [f"{100 * one.cost**0.5:.2f} %" for one in strategies if one.made is not None]
+    costs = [f"{100 * strategy.cost**0.5:.2f} %" for strategy in strategies if strategy.made is not None]
     rows.append(["all, as a share of their range", *costs])
     rows.append(["messages per user", *(f"{plan.protocol.messages_per_user:g}" for plan in plans.values())])
     header = ["expected error", *(_short(name) + (" (best)" if name == best else "") for name in plans)]
-    notes = [f"{_short(one.family)}: {as_flags(str(one.refusal))}" for one in strategies if one.refusal is not None]
+    notes = [
+        f"{_short(strategy.family)}: {as_flags(str(strategy.refusal))}"
+        for strategy in strategies
+        if strategy.refusal is not None
+    ]
     return "\n".join([aligned(header, rows), *notes])
 
 

@@ -159,16 +159,18 @@ def new(
 @json_option
 def show_task(task: Path, keys: tuple[Path, ...], as_json: bool) -> None:
     """Prove TASK again, and say what it is."""
-    found, lists = read_task(task), [KeyList.load(path) for path in keys]
-    most = found.plan.protocol.most_messages
+    loaded, lists = read_task(task), [KeyList.load(path) for path in keys]
+    most = loaded.plan.protocol.most_messages
     several = (
-        [f"a report has 1 to {most} messages, whatever the value, and {found.report_bytes:,} bytes"] if most > 1 else []
+        [f"a report has 1 to {most} messages, whatever the value, and {loaded.report_bytes:,} bytes"]
+        if most > 1
+        else []
     )
     shown = [line for listed in lists for line in fingerprints(listed).splitlines()]
-    lines = [f"task {found.id}", f"guarantee: {found.plan.guarantee}", *several, found.trust, *shown]
+    lines = [f"task {loaded.id}", f"guarantee: {loaded.plan.guarantee}", *several, loaded.trust, *shown]
     result = {
-        "task": found.id, "document": found.document(), "most_messages": most, "report_bytes": found.report_bytes,
-        "trust": found.trust, "keys": [*map(_marked, lists)],
+        "task": loaded.id, "document": loaded.document(), "most_messages": most, "report_bytes": loaded.report_bytes,
+        "trust": loaded.trust, "keys": [*map(_marked, lists)],
     }  # fmt: skip
     show(result, one_line_each(lines), as_json=as_json)
 

@@ -43,9 +43,9 @@ def key(out: Path, as_json: bool) -> None:
 def issue(task: Path, secret: Path, count: int, out: Path, as_json: bool) -> None:
     """Issue tokens for TASK: one token per report."""
     check_place(out)
-    issuer, found = OneTimeTokens(read_secret(secret).encode()), read_task(task)
+    issuer, loaded = OneTimeTokens(read_secret(secret).encode()), read_task(task)
     try:
-        create_private(out, (_text(issuer.issue(found.id)) for _ in range(count)))
+        create_private(out, (_text(issuer.issue(loaded.id)) for _ in range(count)))
     except FileExistsError:
         raise InvalidInput(f"{out} exists: its tokens may have been given out. Choose another file.") from None
     except OSError as error:

@@ -31,14 +31,14 @@ def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
     result as well: then they are compared.
     """
     documents = [(file, read_json(file, "a certificate, plan, task or result", "Give one of these.")) for file in files]
-    beside, found = [document for _, document in documents], []
+    beside, verifications = [document for _, document in documents], []
     for file, document in documents:
         with working(f"Verifying {file.name}") as say:
-            found.append((file, verify(document, _counter(say), beside=beside)))
-    words = "\n".join(f"{visible(str(file))}: {verification}" for file, verification in found)
-    result = {"results": [{"file": str(file)} | verification.document() for file, verification in found]}
+            verifications.append((file, verify(document, _counter(say), beside=beside)))
+    words = "\n".join(f"{visible(str(file))}: {verification}" for file, verification in verifications)
+    result = {"results": [{"file": str(file)} | verification.document() for file, verification in verifications]}
     show(result, words, as_json=as_json)
-    if not all(verification.confirmed for _, verification in found):
+    if not all(verification.confirmed for _, verification in verifications):
         sys.exit(NO_CLAIM)
 
 

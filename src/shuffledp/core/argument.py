@@ -60,7 +60,7 @@ def texts(value: Any, name: str, example: str) -> list[str]:
     """Several texts."""
     if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
         raise InvalidInput(f"`{name}` must be a list of texts; got a {kind_of(value)}. Give e.g. {example}.")
-    return [text(one, name, "a") for one in value]
+    return [text(entry, name, "a") for entry in value]
 
 
 def function(value: Any, name: str) -> Callable[..., Any]:

@@ -52,4 +52,4 @@ class Wording:
         return replace(self, **{name: text for name, text in texts.items() if text is not None})
 
     def _texts(self) -> dict[str, str]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {caption.name: getattr(self, caption.name) for caption in fields(self)}

@@ -34,13 +34,13 @@ class Counts:
         """Count messages 0 ... size - 1; any other is refused."""
         array = np.asarray(messages)
         if array.dtype == np.uint8:
-            found = _bytes(array, min(size, 256))
-            if found[size:].any():
+            counts = _bytes(array, min(size, 256))
+            if counts[size:].any():
                 raise InvalidInput(f"a message is outside 0..{size - 1}. It belongs to another protocol.")
-            found = np.concatenate([found, np.zeros(max(0, size - len(found)), dtype=np.int64)])[:size]
+            counts = np.concatenate([counts, np.zeros(max(0, size - len(counts)), dtype=np.int64)])[:size]
         else:
-            found = np.bincount(checks.symbols(array, size), minlength=size)
-        return cls(found.astype(np.int64, copy=False))
+            counts = np.bincount(checks.symbols(array, size), minlength=size)
+        return cls(counts.astype(np.int64, copy=False))
 
     @classmethod
     def none(cls, size: int) -> Self:
@@ -81,7 +81,7 @@ def _bytes(array: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
         numbers *= np.uint16(size)
         numbers += array[j * part : (j + 1) * part]
     joint = np.bincount(numbers, minlength=size**digits).reshape((size,) * digits)
-    found: NDArray[np.int64] = np.bincount(array[digits * part :], minlength=size)
+    counts: NDArray[np.int64] = np.bincount(array[digits * part :], minlength=size)
     for j in range(digits):
-        found += joint.sum(axis=tuple(other for other in range(digits) if other != j))
-    return found
+        counts += joint.sum(axis=tuple(other for other in range(digits) if other != j))
+    return counts

@@ -25,8 +25,8 @@ def check_memory(needed: int, what: str, remedy: str) -> None:
 
 def available_memory() -> int | None:
     """Bytes that can still be used, as the system and its limits for this process say; None if they do not."""
-    found = [bytes_ for bytes_ in (_of_system(), _of_group()) if bytes_ is not None]
-    return min(found) if found else None
+    limits = [bytes_ for bytes_ in (_of_system(), _of_group()) if bytes_ is not None]
+    return min(limits) if limits else None
 
 
 def _of_system() -> int | None:

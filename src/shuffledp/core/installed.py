@@ -17,10 +17,10 @@ _ELSEWHERE: Final = re.compile(r"sys_platform|platform_system|os_name")
 
 def extras() -> dict[str, dict[str, str]]:
     """What each extra needs: requirements by the name of the package. The first, without a name, is always needed."""
-    found: dict[str, dict[str, str]] = {"": {}}
+    needed_by: dict[str, dict[str, str]] = {"": {}}
     try:
         lines = requires("shuffledp") or []
-        found |= {extra: {} for extra in sorted(metadata("shuffledp").get_all("Provides-Extra") or ())}
+        needed_by |= {extra: {} for extra in sorted(metadata("shuffledp").get_all("Provides-Extra") or ())}
     except PackageNotFoundError:  # a folder that is on the path, and was never installed
         lines = []
     for line in lines:
@@ -28,8 +28,8 @@ def extras() -> dict[str, dict[str, str]]:
         extra = _EXTRA.search(marker)
         name = _NAME.match(requirement)
         if name is not None and not _ELSEWHERE.search(marker):
-            found[extra.group(1) if extra else ""][name.group()] = requirement.strip()
-    return {extra: needed for extra, needed in found.items() if needed}
+            needed_by[extra.group(1) if extra else ""][name.group()] = requirement.strip()
+    return {extra: needed for extra, needed in needed_by.items() if needed}
 
 
 def installed_version(package: str) -> str | None:

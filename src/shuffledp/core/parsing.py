@@ -38,12 +38,12 @@ def parse_exactly(data: str | bytes) -> Any:
     """
     why = ""
     try:
-        found = json.loads(
+        document = json.loads(
             data if isinstance(data, str) else data.decode(),
             object_pairs_hook=_named_once, parse_float=_finite, parse_constant=_finite,
         )  # fmt: skip
-        check_depth(found)
-        json.dumps(found, ensure_ascii=False).encode()  # halves of characters
+        check_depth(document)
+        json.dumps(document, ensure_ascii=False).encode()  # halves of characters
     except Unreadable as error:
         why = str(error)
     except (InvalidInput, RecursionError):
@@ -54,22 +54,22 @@ def parse_exactly(data: str | bytes) -> Any:
         why = "it is not JSON"
     if why:  # raised outside the handlers: the parser's error holds the text, which may be a key
         raise Unreadable(why)
-    return found
+    return document
 
 
 def parse_toml(text: str) -> dict[str, Any]:
     """The tables in a text."""
     why = ""
     try:
-        found = tomllib.loads(text)
-        check_depth(found)
+        document = tomllib.loads(text)
+        check_depth(document)
     except tomllib.TOMLDecodeError as error:
         why = f"it is not TOML: {error}"
     except (InvalidInput, RecursionError):
         why = "it is nested too deeply"
     if why:
         raise Unreadable(why)
-    return found
+    return document
 
 
 def plain(document: Any) -> Any:
@@ -117,10 +117,10 @@ def _number(value: int | float) -> int | float:
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise Unreadable("a name occurs twice in it")
-    return found
+    return members
 
 
 def _finite(text: str) -> float:

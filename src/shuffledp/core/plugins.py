@@ -43,15 +43,15 @@ class Plugins(Generic[T]):
         """By name; two packages that bring the same are refused."""
         from importlib.metadata import entry_points
 
-        found: dict[str, EntryPoint] = {}
+        entries: dict[str, EntryPoint] = {}
         for entry in entry_points(group=self.group):
-            other = found.setdefault(entry.name, entry)
+            other = entries.setdefault(entry.name, entry)
             if other.value != entry.value:
                 raise InvalidInput(
                     f"the packages {_package(other)} and {_package(entry)} both bring {self.noun} {visible(entry.name)!r}. "
                     "Uninstall one of them."
                 )
-        return found
+        return entries
 
     def names(self) -> tuple[str, ...]:
         """Of all of them; none is imported for that."""

@@ -27,8 +27,8 @@ def users_at(wanted: NDArray[Any], places: NDArray[Any], users: NDArray[np.integ
     [0, 101, 0]
     """
     different, which = np.unique(wanted, return_inverse=True)
-    found = np.minimum(np.searchsorted(different, places), max(0, len(different) - 1))
-    here = different[found] == places if len(different) else np.zeros(len(places), dtype=np.bool_)
+    nearest = np.minimum(np.searchsorted(different, places), max(0, len(different) - 1))
+    here = different[nearest] == places if len(different) else np.zeros(len(places), dtype=np.bool_)
     total = np.zeros(len(different), dtype=np.int64)
-    np.add.at(total, found[here], users[here])
+    np.add.at(total, nearest[here], users[here])
     return np.asarray(total[which])

@@ -21,9 +21,9 @@ class Ranged(np.ndarray[Any, np.dtype[np.float64]]):
     @classmethod
     def of(cls, values: NDArray[np.float64], low: float, high: float) -> Self:
         """These values, which whoever calls this has looked at, and which nobody changes before they are rounded."""
-        found = values.view(cls)
-        found.low, found.high = low, high
-        return found
+        ranged = values.view(cls)
+        ranged.low, ranged.high = low, high
+        return ranged
 
     def known_within(self, low: float, high: float) -> bool:
         """Whether it was this very range."""

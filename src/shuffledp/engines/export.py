@@ -117,15 +117,15 @@ def message_table(
     if words is not None and not words.private:
         raise InvalidInput("a table states a guarantee, which these words do not give. Use KeyedWords.fresh().")
     try:
-        found = tally_source(plan, source, words, policy=policy, engine=engine, progress=progress)
+        tally = tally_source(plan, source, words, policy=policy, engine=engine, progress=progress)
     except InvalidInput as refused:
         raise InvalidInput(str(refused).replace(OR_SKIP, "")) from None
-    protocol, counts = plan.protocol, found.counts.values
+    protocol, counts = plan.protocol, tally.counts.values
     n, rows = protocol.reports(counts), source.rows_per_person
     check_enough(plan, plan.honest_of(n), lambda: too_few(plan, n, rows))
     if (protocol.tallied(counts[: protocol.alphabet], protocol.reports(counts)).values != counts).any():
         raise InvalidInput("the messages of this protocol are more than their counts. Use run.")
-    return MessageTable(plan=plan, tally=found, rows_per_person=rows, people_checked=source.knows_people)
+    return MessageTable(plan=plan, tally=tally, rows_per_person=rows, people_checked=source.knows_people)
 
 
 def read_export(path: Path, candidates: Sequence[str] | None = None) -> Result:
@@ -174,9 +174,9 @@ def _digest(stated: Document, messages: Messages) -> str | None:
     version = stated.get("version")
     if version not in (_FORMER, _VERSION):
         return None
-    found = hashlib.sha256(canonical(stated) if version == _VERSION else json.dumps(stated, sort_keys=True).encode())
-    found.update(np.ascontiguousarray(messages, dtype="<u4").tobytes())
-    return found.hexdigest()
+    sha256 = hashlib.sha256(canonical(stated) if version == _VERSION else json.dumps(stated, sort_keys=True).encode())
+    sha256.update(np.ascontiguousarray(messages, dtype="<u4").tobytes())
+    return sha256.hexdigest()
 
 
 def _read(path: Path) -> tuple[Messages, Any]:

@@ -33,14 +33,14 @@ class Memory:
         chunks = list(source.checked_chunks(protocol.domain))
         if not chunks:
             return Tally.empty(protocol, truth=truth)
-        found = tally_rows(
+        tally = tally_rows(
             protocol, _joined([chunk.raw for chunk in chunks]), words, policy, first_row=chunks[0].first_row,
             in_file=source.in_file, truth=truth, addresses=_addresses(chunks),
             leave_out=np.concatenate([chunk.leave_out + (chunk.first_row - chunks[0].first_row) for chunk in chunks]),
         )  # fmt: skip
         if progress is not None:
             progress(1.0)
-        return found
+        return tally
 
 
 def _addresses(chunks: list[Chunk]) -> Words | None:

@@ -67,10 +67,10 @@ class Spark:
         protocol.domain.check(policy)
         job = _Job(protocol, words, policy, in_file=source.in_file, truth=truth)
         if isinstance(source, SparkSource):
-            found = _of_table(job, source)
+            tally = _of_table(job, source)
             if progress is not None:
                 progress(1.0)
-            return found
+            return tally
         return self._of_splits(job, source, progress)
 
     def _of_splits(self, job: "_Job", source: Source, progress: Progress | None) -> Tally:
@@ -125,11 +125,11 @@ class _Job:
         if tally.truth is not None:
             yield Noted(_TRUTH, pickle.dumps(tally.truth).hex(), 1)
 
-    def heard(self, found: Sums) -> Tally:
+    def heard(self, summed: Sums) -> Tally:
         """The tally that all tasks together told."""
         total = Tally.empty(self.protocol, truth=self.truth)
         rejected, adjusted, rows = total.rejected.copy(), total.adjusted.copy(), 0
-        for (place, text), value in found.notes.items():
+        for (place, text), value in summed.notes.items():
             if place == _ROWS_SEEN:
                 rows = value
             elif place == _TRUTH:
@@ -137,7 +137,7 @@ class _Job:
                     total = replace(total, truth=total.truth + pickle.loads(bytes.fromhex(text)))  # noqa: S301 - our own
             else:
                 (rejected if place == _REJECTED else adjusted)[text] += value
-        return replace(total, rows=rows, counts=Counts(found.counts), rejected=rejected, adjusted=adjusted)
+        return replace(total, rows=rows, counts=Counts(summed.counts), rejected=rejected, adjusted=adjusted)
 
 
 # Splits of any source
@@ -198,17 +198,17 @@ def _add(split: Split, total: Tallying) -> None:
 def _of_table(job: _Job, source: SparkSource) -> Tally:
     reading = source.reading(job.protocol.domain)
     adders = int(setting(source.session, "spark.sql.shuffle.partitions") or 1)
-    found = sums(
+    summed = sums(
         reading.table, partial(_rows_done, job, reading.reader), job.protocol.counters,
         partitions=max(adders, _adders(job)),
     )  # fmt: skip
     forget_tables()
-    tally = job.heard(found)
-    if found.distinct != found.done:
+    tally = job.heard(summed)
+    if summed.distinct != summed.done:
         raise InvalidInput(
             f"{source} has two rows with the same row number, which would share their coins. Number each row once."
         )
-    if found.done != tally.rows:
+    if summed.done != tally.rows:
         raise InvalidInput("Spark did not tally every row once, so nothing is released. Please report this.")
     return tally
 

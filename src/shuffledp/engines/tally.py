@@ -121,9 +121,9 @@ class Tallying:
     def _count(self, messages: Any) -> None:
         protocol = self._protocol
         if protocol.counters <= _FEW:
-            found = protocol.count(messages).values
+            counts = protocol.count(messages).values
             with self._turn:
-                self._counts += found
+                self._counts += counts
         else:  # so many that there is room for one array of them only
             with self._turn:
                 protocol.add(self._counts, messages)

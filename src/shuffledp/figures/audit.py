@@ -19,10 +19,10 @@ _COLOURS = {"consistent": GREEN, "violated": VERMILION, "under-powered": ORANGE}
 
 
 @contextmanager
-def drawn(found: Document) -> "Iterator[Figure]":
+def drawn(finding: Document) -> "Iterator[Figure]":
     """The scores in both worlds with the event, and what was shown beside what is claimed."""
     with canvas(8.0, 3.2, 1, 2) as (figure, (left, right)):
-        picture, event = found["picture"], found["event"]
+        picture, event = finding["picture"], finding["event"]
         for world, colour, label in (("first", BLUE, "first world"), ("second", VERMILION, "second world")):
             left.stairs(picture[world], picture["edges"], color=colour, label=label)
         low, high = picture["edges"][0], picture["edges"][-1]
@@ -31,11 +31,11 @@ def drawn(found: Document) -> "Iterator[Figure]":
         left.axvspan(*span, color="#DDDDDD", label="the event", zorder=0)  # behind the scores
         left.set(xlabel="score (log-likelihood ratio)", ylabel="share of trials")
         left.legend()
-        claimed, reach, seen = found["claimed"]["epsilon"], found["reach"], found["epsilon"]
+        claimed, reach, seen = finding["claimed"]["epsilon"], finding["reach"], finding["epsilon"]
         points = {
             "claimed, at most": (claimed, BLACK, rounded_up(claimed, 4)),
             "in reach": (reach, BLUE, rounded_down(reach, 4)),
-            "shown, at least": (seen, _COLOURS[found["verdict"]], rounded_down(seen, 4)),
+            "shown, at least": (seen, _COLOURS[finding["verdict"]], rounded_down(seen, 4)),
         }
         for j, (value, colour, digits) in enumerate(points.values()):
             right.plot([value], [j], marker="o", markersize=7.0, color=colour)
@@ -44,59 +44,59 @@ def drawn(found: Document) -> "Iterator[Figure]":
         right.set(xlabel="epsilon", ylim=(len(points) - 0.5, -0.7), xlim=(0, 1.15 * max(claimed, reach, seen) or 1.0))
         right.set_axisbelow(True)
         right.grid(visible=False, axis="y")
-        right.set_title(found["verdict"])
+        right.set_title(finding["verdict"])
         yield figure
 
 
-def picture(found: Document, kind: str, *, transparent: bool = False) -> bytes:
+def picture(finding: Document, kind: str, *, transparent: bool = False) -> bytes:
     """The bytes of the picture."""
     target = io.BytesIO()
-    with drawn(found) as figure:
+    with drawn(finding) as figure:
         metadata = {"Date": None, "Creator": "shuffledp"} if kind == "svg" else None
         figure.savefig(target, format=kind, metadata=metadata, transparent=transparent)
     return target.getvalue()
 
 
-def page(found: Document) -> str:
+def page(finding: Document) -> str:
     """The whole audit as HTML: nothing is loaded, nothing runs."""
-    drawing = picture(found, "svg", transparent=True)
-    claimed, rates = found["claimed"], found["rates"]
+    drawing = picture(finding, "svg", transparent=True)
+    claimed, rates = finding["claimed"], finding["rates"]
     rows = [
         ("claimed, at most", rounded_up(claimed["epsilon"]), claimed["by"]),
-        ("in reach of so many trials", rounded_down(found["reach"]), "of a mechanism that uses up its claim"),
+        ("in reach of so many trials", rounded_down(finding["reach"]), "of a mechanism that uses up its claim"),
         (
             "expected here",
-            f"{rounded_down(found['expected'])}, give or take {rounded_up(found['margin'], 2)}",
-            "from a pilot" if found["piloted"] else "from the law of what is seen",
+            f"{rounded_down(finding['expected'])}, give or take {rounded_up(finding['margin'], 2)}",
+            "from a pilot" if finding["piloted"] else "from the law of what is seen",
         ),
-        ("shown, at least", rounded_down(found["epsilon"]), f"with {100 * found['confidence']:.12g} % confidence"),
+        ("shown, at least", rounded_down(finding["epsilon"]), f"with {100 * finding['confidence']:.12g} % confidence"),
     ]
-    if found["singled_out"] is not None:
-        alone = rounded_down(found["singled_out"])
+    if finding["singled_out"] is not None:
+        alone = rounded_down(finding["singled_out"])
         rows.insert(
             2, ("in reach of so many trials, of an exposed user", alone, "whose message could be told from the others'")
         )
     counted = [
-        ("trials of each world", f"{found['trials']:,}"),
-        ("the event, in the world where it is likelier", f"{found['hits'][0]:,}"),
+        ("trials of each world", f"{finding['trials']:,}"),
+        ("the event, in the world where it is likelier", f"{finding['hits'][0]:,}"),
         ("its probability there, at least", rounded_down(rates["first_at_least"])),
-        ("the event in the other world", f"{found['hits'][1]:,}"),
+        ("the event in the other world", f"{finding['hits'][1]:,}"),
         ("its probability there, at most", rounded_up(rates["second_at_most"])),
         ("delta", rounded_up(claimed["delta"])),
     ]
     return template("audit.html.jinja").render(
-        title=f"Audit of {found['name']}: {found['verdict']}",
-        worlds=found["worlds"],
-        view=found["view"],
+        title=f"Audit of {finding['name']}: {finding['verdict']}",
+        worlds=finding["worlds"],
+        view=finding["view"],
         drawing=base64.b64encode(drawing[drawing.index(b"<svg") :]).decode(),
         alt=f"Scores in both worlds; epsilon claimed {rows[0][1]}, shown {rows[-1][1]}",
         rows=rows,
         counted=counted,
-        learned=found["learned"],
+        learned=finding["learned"],
     )
 
 
-def rendered(found: Document, path: Path) -> bytes:
+def rendered(finding: Document, path: Path) -> bytes:
     """The bytes of a page or a picture; which it is follows from the file's ending."""
     kind = path.suffix.lower().removeprefix(".")
-    return page(found).encode() if kind == "html" else picture(found, kind)
+    return page(finding).encode() if kind == "html" else picture(finding, kind)

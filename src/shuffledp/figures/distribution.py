@@ -15,8 +15,8 @@ TRUTH: Final = "truth (not private)"
 
 def draw_distribution(axis: "Axes", result: Document) -> None:
     """In percent of the users; below the first edge is nobody, below the last everybody."""
-    found, estimate, n = result["derived"], result["estimate"], result["n"]
-    edges = found["curve"]["edges"]
+    read_off, estimate, n = result["derived"], result["estimate"], result["n"]
+    edges = read_off["curve"]["edges"]
 
     def whole(inner: list[float]) -> list[float]:
         return [0.0, *(100 * value / n for value in inner), 100.0]
@@ -25,21 +25,23 @@ def draw_distribution(axis: "Axes", result: Document) -> None:
     together = " for all edges at once" if estimate["simultaneous"] else " at each edge"
     axis.fill_between(edges, low, high, color=SKY, linewidth=0, label=f"{percent(result)} interval{together}")
     axis.plot(edges, whole(estimate["value"]), color=BLUE, linewidth=1.0, label="private estimate")
-    if "consistent" in found:
+    if "consistent" in read_off:
         axis.plot(
-            edges, whole(found["consistent"]["cumulative"]), color=GREEN, linewidth=1.0, linestyle="--",
+            edges, whole(read_off["consistent"]["cumulative"]), color=GREEN, linewidth=1.0, linestyle="--",
             label="never falling (biased)",
         )  # fmt: skip
     if result["truth"] is not None:
         axis.plot(edges, whole(result["truth"]), color=ORANGE, linewidth=1.0, label=TRUTH)
-    for j, (one, (_, number, *_)) in enumerate(zip(found["quantiles"], quantiles(found["quantiles"]), strict=True)):
-        at, (start, end) = 100 * one["share"], one["interval"]
+    for j, (quantile, (_, number, *_)) in enumerate(
+        zip(read_off["quantiles"], quantiles(read_off["quantiles"]), strict=True)
+    ):
+        at, (start, end) = 100 * quantile["share"], quantile["interval"]
         label = "quantiles, with intervals" if j == 0 else None
         axis.errorbar(
-            [one["value"]], [at], xerr=[[one["value"] - start], [end - one["value"]]], fmt="o", color=BLACK, markersize=3.5,
-            elinewidth=1.0, capsize=2.5, label=label, zorder=3,
+            [quantile["value"]], [at], xerr=[[quantile["value"] - start], [end - quantile["value"]]],
+            fmt="o", color=BLACK, markersize=3.5, elinewidth=1.0, capsize=2.5, label=label, zorder=3,
         )  # fmt: skip
-        axis.annotate(number, (one["value"], at), (5, -9), textcoords="offset points", fontsize=8.0, zorder=4)
+        axis.annotate(number, (quantile["value"], at), (5, -9), textcoords="offset points", fontsize=8.0, zorder=4)
     axis.set_xlim(edges[0], edges[-1])
     axis.set_ylim(-2, 102)
     axis.set_ylabel("users below (%)")

@@ -32,24 +32,24 @@ def table(points: int = 61) -> dict[str, list[float]]:
         "histogram", n=N, epsilon=1.0, delta=1e-6, options={"size": SIZE, "messages_per_user": MESSAGES}
     )  # fmt: skip
     users = np.concatenate([[0.0], np.geomspace(10, 0.3 * N, points - 1)])
-    found = {"share": (users / N).tolist()}
+    columns = {"share": (users / N).tolist()}
     for name, (family, _, _) in _CURVES.items():
-        found[name] = np.sqrt(family.propose(asked).variance(users, N)).tolist()
-    return found
+        columns[name] = np.sqrt(family.propose(asked).variance(users, N)).tolist()
+    return columns
 
 
 def large_domains(out: Path) -> list[Path]:
     """The picture of when which wins."""
-    found = table()
+    columns = table()
     with style.canvas(7.2, 3.9, 1, 1) as (figure, axes):
         axis = axes[0]
         for name, (_, colour, line) in _CURVES.items():
-            axis.plot(found["share"][1:], found[name][1:], color=colour, linestyle=line, label=name)
+            axis.plot(columns["share"][1:], columns[name][1:], color=colour, linestyle=line, label=name)
         axis.set(
             xscale="log", yscale="log", xlabel="share of the users who hold the value", ylabel="standard error in users"
         )
-        axis.set_xlim(found["share"][1], found["share"][-1])
+        axis.set_xlim(columns["share"][1], columns["share"][-1])
         axis.set_title(f"{SIZE:,} values, {N:,} users, epsilon = 1, delta = 1e-6", loc="left")
         axis.xaxis.set_major_formatter(lambda x, _: f"{100 * x:g} %")
         figure.legend(loc="outside lower center", ncols=2)
-        return [*style.save(figure, out, "large-domains"), style.save_table(out, "large-domains", found)]
+        return [*style.save(figure, out, "large-domains"), style.save_table(out, "large-domains", columns)]

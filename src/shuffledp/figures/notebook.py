@@ -85,13 +85,13 @@ def _answer(reading: Answer) -> str:
     estimate, wording = result["estimate"], result["wording"]
     above = [text for text in (wording["title"], wording["question"]) if text]
     what = [result["question"], counted(result["n"], "report"), *([] if unit is None else [unit])]
-    also = [(name, one, _chosen(one, range(len(one["names"])))) for name, one in result["also"].items()]
+    also = [(name, more, _chosen(more, range(len(more["names"])))) for name, more in result["also"].items()]
     return (
         paragraphs(*above, ", ".join(what), "no guarantee" if guarantee is None else str(guarantee))
         + (_curve(result) if "curve" in result.get("derived", {}) else "".join(map(_entries, parts(result))))
         + "".join(
-            _table(result, name, one, among, "standard error", left_out=len(one["names"]) - len(among))
-            for name, one, among in also
+            _table(result, name, more, among, "standard error", left_out=len(more["names"]) - len(among))
+            for name, more, among in also
         )
         + paragraphs(*(f"{name}: {why}" for name, why in estimate["refused"].items()), *result["notes"])
     )
@@ -150,6 +150,9 @@ def _curve(result: Document) -> str:
         (Axis("value", edges[0], edges[-1]), Axis("users below (%)", 0.0, 100.0)),
         f"the share of the users below each number, with {percent(result)} intervals",
         line=whole(estimate["value"]),
-        marks=[(one["value"], 100 * one["share"], row[1]) for one, row in zip(derived["quantiles"], rows, strict=True)],
+        marks=[
+            (quantile["value"], 100 * quantile["share"], row[1])
+            for quantile, row in zip(derived["quantiles"], rows, strict=True)
+        ],
     )  # fmt: skip
     return drawing + table(["quantile", "estimate", f"{percent(result)} from", "to"], [list(row) for row in rows])

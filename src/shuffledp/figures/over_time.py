@@ -19,7 +19,7 @@ def draw_rounds(plan: Plan, costs: dict[int, float], beside: Sequence[Choice], p
         total = plan.over_time
         if total is not None:
             left.set_title(f"at delta = {rounded_up(total.delta)}", loc="left")
-        known = [(one.per_person, one.rmse) for one in beside if one.rmse is not None]
+        known = [(choice.per_person, choice.rmse) for choice in beside if choice.rmse is not None]
         if known:
             right.plot(*zip(*known, strict=True), color=style.VERMILION, marker="o")
             right.set(xlabel="rounds per person", ylabel="expected error of a round", xscale="log", yscale="log")

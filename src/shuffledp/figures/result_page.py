@@ -74,7 +74,8 @@ def page(result: Document) -> str:
         alt=alt,
         caption=caption,
         estimates=[
-            (_folded(one.part, one.rows), _estimates(one.part, one.rows, name=len(answers) > 1)) for one in answers
+            (_folded(answer.part, answer.rows), _estimates(answer.part, answer.rows, name=len(answers) > 1))
+            for answer in answers
         ],
         derived=_derived(result),
         guarantee=_guarantee(result),
@@ -168,38 +169,38 @@ def _estimates(result: Document, rows: list[Written], *, name: bool) -> _Table:
 
 def _derived(result: Document) -> list[_Table]:
     """What the operator asked to read off a histogram."""
-    found, names, level = result.get("derived", {}), result["estimate"]["names"], percent(result)
+    read_off, names, level = result.get("derived", {}), result["estimate"]["names"], percent(result)
     places = places_of(entries(result, shown(result["estimate"]["value"], in_order=is_curve(result))))
     interval = ["Estimate", "Standard error", f"{level} from", "to"]
     tables = [
-        _Table(_sentence(name, end=""), ["Bin", *interval], _intervals(one["names"], one, shown(one["value"])))
-        for name, one in result["also"].items()
+        _Table(_sentence(name, end=""), ["Bin", *interval], _intervals(entry["names"], entry, shown(entry["value"])))
+        for name, entry in result["also"].items()
     ]
-    if "projected" in found:
-        rows = [(names[j], fixed(found["projected"][j], places)) for j in shown(found["projected"])]
+    if "projected" in read_off:
+        rows = [(names[j], fixed(read_off["projected"][j], places)) for j in shown(read_off["projected"])]
         tables.append(_Table("Nearest possible histogram", ["Bin", "Users"], rows))
-    if "consistent" in found:
-        curve = found["consistent"]["cumulative"]
+    if "consistent" in read_off:
+        curve = read_off["consistent"]["cumulative"]
         rows = [(names[j], fixed(curve[j], places)) for j in shown(curve, in_order=True)]
         tables.append(_Table("Nearest curve that never falls (biased)", ["Numbers", "Users"], rows))
     for key, caption in (("frequencies", "Shares of users"), ("cumulative", "Cumulative users")):
-        if key in found and not (is_curve(result) and key == "cumulative"):  # the estimates are cumulative already
+        if key in read_off and not (is_curve(result) and key == "cumulative"):  # the estimates are cumulative already
             tables.append(
-                _Table(caption, ["Bin", *interval], _intervals(names, found[key], shown(found[key]["value"])))
+                _Table(caption, ["Bin", *interval], _intervals(names, read_off[key], shown(read_off[key]["value"])))
             )
     if is_curve(result):
         tables.append(
-            _Table("Quantiles", ["Share of users", "Estimate", f"{level} from", "to"], quantiles(found["quantiles"]))
+            _Table("Quantiles", ["Share of users", "Estimate", f"{level} from", "to"], quantiles(read_off["quantiles"]))
         )
-    elif "quantiles" in found:
-        rows = [(f"{one['share']:g}", one["bin"], *one["interval"]) for one in found["quantiles"]]
+    elif "quantiles" in read_off:
+        rows = [(f"{entry['share']:g}", entry["bin"], *entry["interval"]) for entry in read_off["quantiles"]]
         tables.append(_Table("Quantiles", ["Share of users", "Bin", f"{level} from", "to"], rows))
-    if "top" in found:
-        rows = [(one["bin"], fixed(one["value"], places)) for one in found["top"]]
-        tables.append(_Table(_largest(found.get("threshold"), places), ["Bin", "Estimate"], rows))
-    if "ranges" in found:
-        columns = {key: [one[key] for one in found["ranges"]] for key in ("value", "standard_error", "interval")}
-        names = [one["range"] for one in found["ranges"]]
+    if "top" in read_off:
+        rows = [(entry["bin"], fixed(entry["value"], places)) for entry in read_off["top"]]
+        tables.append(_Table(_largest(read_off.get("threshold"), places), ["Bin", "Estimate"], rows))
+    if "ranges" in read_off:
+        columns = {key: [entry[key] for entry in read_off["ranges"]] for key in ("value", "standard_error", "interval")}
+        names = [entry["range"] for entry in read_off["ranges"]]
         tables.append(_Table("Ranges of bins", ["Range", *interval], _intervals(names, columns, range(len(names)))))
     return tables
 
@@ -222,8 +223,8 @@ def _guarantee(result: Document) -> _Table | None:
     claims = stated(result)
     if not claims:
         return None
-    conditions = [f"Promised {claims[0].when}", *(_sentence(one.when, end="") for one in claims[1:])]
-    rows = [(when, one.epsilon, one.delta) for when, one in zip(conditions, claims, strict=True)]
+    conditions = [f"Promised {claims[0].when}", *(_sentence(claim.when, end="") for claim in claims[1:])]
+    rows = [(when, claim.epsilon, claim.delta) for when, claim in zip(conditions, claims, strict=True)]
     return _Table("Differential privacy, rounded up; smaller is stronger", ["", "epsilon", "delta"], rows)
 
 

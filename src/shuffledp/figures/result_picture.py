@@ -40,7 +40,7 @@ def picture(result: Document, kind: str = "png", *, transparent: bool = False) -
 def drawn(result: Document) -> "Iterator[Figure]":
     """The figure itself, while our look applies: a panel for each question, on a scale of its own."""
     questions = parts(result)[:_MOST]
-    panels = [Panel(one) for one in questions]
+    panels = [Panel(question) for question in questions]
     several = len(panels) > 1
     legend = result["truth"] is not None or is_curve(result)
     title = _wrapped(result["wording"]["title"], 45)
@@ -48,10 +48,12 @@ def drawn(result: Document) -> "Iterator[Figure]":
     heights = [panel.height + (0.3 if several else 0) for panel in panels]
     height = sum(heights) + 0.3 + (0.4 if legend else 0) + 0.2 * len(title) + 0.16 * len(below)
     with canvas(_WIDTH, height, len(panels), 1, heights) as (figure, axes):
-        for one, panel, axis in zip(questions, panels, axes, strict=True):
+        for question, panel, axis in zip(questions, panels, axes, strict=True):
             panel.draw(axis)
             if several:
-                axis.set_title(_cut(one["question"]), loc="left", fontsize=9.0, fontweight="bold", parse_math=False)
+                axis.set_title(
+                    _cut(question["question"]), loc="left", fontsize=9.0, fontweight="bold", parse_math=False
+                )
         if legend:
             handles, labels = axes[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=2)

@@ -86,8 +86,8 @@ def round_numbers(values: Iterable[float]) -> list[float]:
     known = list(values)
     low, high = min(known), 1.001 * max(known)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found = [value for power in powers for times in (1, 2, 5) if low <= (value := times * 10.0**power) <= high]
-    return found if len(found) > 1 else sorted({low, high})
+    numbers = [value for power in powers for times in (1, 2, 5) if low <= (value := times * 10.0**power) <= high]
+    return numbers if len(numbers) > 1 else sorted({low, high})
 
 
 def save(figure: "Figure", out: Path, name: str) -> list[Path]:

@@ -78,21 +78,21 @@ class Answer(ABC):
         >>> answer["query"].low < 0.5 < answer["query"].high
         True
         """
-        found, labels = (
+        entries, labels = (
             self.estimate.entries(),
-            [label_of(one) for one in (name if isinstance(name, tuple) else [name])],
+            [label_of(label) for label in (name if isinstance(name, tuple) else [name])],
         )
-        texts = [text.join(one or "" for one in labels) for text in (", ", ": ")]
+        texts = [text.join(label or "" for label in labels) for text in (", ", ": ")]
         for text in texts:
             if text in self.names:
-                return found[self.names.index(text)]
+                return entries[self.names.index(text)]
         if not isinstance(name, str | bool | tuple) and not any(map(_WHOLE.fullmatch, self.names)):
             try:
-                return found[operator.index(name)]  # type: ignore[arg-type]
+                return entries[operator.index(name)]  # type: ignore[arg-type]
             except IndexError:
                 raise InvalidInput(
-                    f"there are {counted(len(found), 'entry').replace('entrys', 'entries')}, counted from 0, and no such place. "
-                    "Ask for one of them, or for a name."
+                    f"there are {counted(len(entries), 'entry').replace('entrys', 'entries')}, counted from 0, and no such "
+                    "place. Ask for one of them, or for a name."
                 ) from None
             except TypeError:
                 pass
@@ -104,7 +104,7 @@ class Answer(ABC):
 
     def _of_question(self, name: str) -> Entry:
         """The only entry of a question of a survey; refused, with what to ask for, if there is none of this name."""
-        inside = [one.removeprefix(f"{name}: ") for one in self.names if one.startswith(f"{name}: ")]
+        inside = [entry.removeprefix(f"{name}: ") for entry in self.names if entry.startswith(f"{name}: ")]
         if len(inside) == 1:
             return self[name, inside[0]]
         if inside:
@@ -122,21 +122,21 @@ class Answer(ABC):
         self, *, confidence: float | None = None, simultaneous: bool | None = None
     ) -> dict[str, dict[str, Any]]:
         """The entries by name: estimate, standard error, interval, and the truth if it was asked for; None for no number."""
-        found = self.estimate.entries(**_given(confidence, simultaneous))
-        truths = [{}] * len(found) if self.truth is None else [{"truth": value} for value in self.truth.tolist()]
+        entries = self.estimate.entries(**_given(confidence, simultaneous))
+        truths = [{}] * len(entries) if self.truth is None else [{"truth": value} for value in self.truth.tolist()]
         return {
-            one.name: {key: _known(value) for key, value in (one._asdict() | truth).items() if key != "name"}
-            for one, truth in zip(found, truths, strict=True)
+            entry.name: {key: _known(value) for key, value in (entry._asdict() | truth).items() if key != "name"}
+            for entry, truth in zip(entries, truths, strict=True)
         }
 
     def columns(self, *, confidence: float | None = None, simultaneous: bool | None = None) -> dict[str, Any]:
         """The entries as columns, of which any library makes a data frame: name, estimate, standard error, interval, truth."""
         low, high = self.estimate.interval(**_given(confidence, simultaneous))
-        found = {
+        columns = {
             "name": list(self.names), "estimate": self.estimate.value,
             "standard_error": self.estimate.standard_error, "low": low, "high": high,
         }  # fmt: skip
-        return found | ({} if self.truth is None else {"truth": self.truth})
+        return columns | ({} if self.truth is None else {"truth": self.truth})
 
     def to_frame(self, *, confidence: float | None = None, simultaneous: bool | None = None) -> Any:
         """The same as a data frame of pandas."""

@@ -66,19 +66,19 @@ def derived(
             "cumulative counts, quantiles and ranges need a plan by randomized response: only there the errors of several bins "
             "together are known. Plan with `objective='total'`."
         )
-    found: dict[str, Any] = {} if curve is None else axis(curve, consistent=project)
+    read_off: dict[str, Any] = {} if curve is None else axis(curve, consistent=project)
     if project and curve is None:
-        found["projected"] = statistics.projected().tolist()
+        read_off["projected"] = statistics.projected().tolist()
     if frequencies:
-        found["frequencies"] = _entries(statistics.frequencies(), confidence, simultaneous)
+        read_off["frequencies"] = _entries(statistics.frequencies(), confidence, simultaneous)
     if cdf:
         cumulative = result.estimate if ordered is None else ordered.cumulative()
-        found["cumulative"] = _entries(cumulative, confidence, simultaneous)
+        read_off["cumulative"] = _entries(cumulative, confidence, simultaneous)
     if curve is not None:
         shares = quantiles or curve.usual_quantiles
-        found["quantiles"] = quantiles_of(curve, shares, result.truth, confidence, simultaneous)
+        read_off["quantiles"] = quantiles_of(curve, shares, result.truth, confidence, simultaneous)
     elif quantiles and ordered is not None:
-        found["quantiles"] = [
+        read_off["quantiles"] = [
             dict(zip(("share", "bin", "interval"), (share, names[at], [names[low], names[high]]), strict=True))
             for share in quantiles
             for at, low, high in [ordered.quantile(share, confidence, simultaneous=simultaneous)]
@@ -87,28 +87,28 @@ def derived(
         largest = statistics.top(len(names) if top is None else top)
         if false_positives is not None:
             threshold = statistics.threshold(false_positives)
-            found["threshold"] = threshold._asdict() | {"values": len(names)}
+            read_off["threshold"] = threshold._asdict() | {"values": len(names)}
             largest = largest[result.estimate.value[largest] >= threshold.estimate]
-        found["top"] = [{"bin": names[j], "value": float(result.estimate.value[j])} for j in largest]
+        read_off["top"] = [{"bin": names[j], "value": float(result.estimate.value[j])} for j in largest]
     if ranges:
         summed = _in_ranges(ordered, names, ranges) if ordered is not None else None
         summed = in_ranges(curve, ranges) if curve is not None else summed
         counted = {} if summed is None else _entries(summed, confidence, simultaneous)
-        found["ranges"] = [
+        read_off["ranges"] = [
             {"range": text} | {key: values[j] for key, values in counted.items()} for j, text in enumerate(ranges)
         ]
-    return found
+    return read_off
 
 
 def _in_ranges(statistics: Statistics, names: tuple[str, ...], ranges: Sequence[str]) -> Estimate:
     bins = {name: j for j, name in enumerate(names)}
-    found = []
+    sums = []
     for text in ranges:
         first, dots, last = text.partition("..")
         if not dots or first not in bins or last not in bins:
             raise InvalidInput(f"{text!r} is not a range of bins. Write the names of two bins with .. between them.")
-        found.append(statistics.in_range(bins[first], bins[last]))
-    value, error = (np.concatenate([getattr(one, part) for one in found]) for part in ("value", "standard_error"))
+        sums.append(statistics.in_range(bins[first], bins[last]))
+    value, error = (np.concatenate([getattr(summed, part) for summed in sums]) for part in ("value", "standard_error"))
     return like(statistics.counts, value, error)
 
 

@@ -73,18 +73,20 @@ def parts(result: Document) -> list[Document]:
 
 def _part(result: Document, name: str, measure: str) -> Document:
     estimate, truth, start = result["estimate"], result["truth"], f"{name}: "
-    at = [j for j, one in enumerate(estimate["names"]) if one.startswith(start)]
+    at = [j for j, entry in enumerate(estimate["names"]) if entry.startswith(start)]
     columns = {key: [estimate[key][j] for j in at] for key in ("value", "standard_error", "interval")}
     rest = {
         "names": [estimate["names"][j].removeprefix(start) for j in at],
-        "refused": {one.removeprefix(start): why for one, why in estimate["refused"].items() if one.startswith(start)},
+        "refused": {
+            entry.removeprefix(start): why for entry, why in estimate["refused"].items() if entry.startswith(start)
+        },
     }
     return result | {
         "question": name,
         "measure": measure,
         "measures": {},
         "estimate": estimate | columns | rest,
-        "also": {one.removeprefix(start): also for one, also in result["also"].items() if one.startswith(start)},
+        "also": {entry.removeprefix(start): also for entry, also in result["also"].items() if entry.startswith(start)},
         "truth": None if truth is None else [truth[j] for j in at],
     }
 
@@ -159,13 +161,13 @@ def measured(result: Document) -> str:
     return f"{what} ({printable(unit)}){comma}{rest}"
 
 
-def quantiles(found: Sequence[Document]) -> list[tuple[str, ...]]:
+def quantiles(listed_quantiles: Sequence[Document]) -> list[tuple[str, ...]]:
     """Quantiles of a distribution: the share, the number, and its limits, which say how many decimals are worth it."""
-    ends = [(one["interval"][0], one["interval"][1]) for one in found]
+    ends = [(quantile["interval"][0], quantile["interval"][1]) for quantile in listed_quantiles]
     places = decimals([(high - low) / 2 for low, high in ends], [end for both in ends for end in both])
     return [
-        (f"{one['share']:g}", fixed(one["value"], places), *interval(low, high, places))
-        for one, (low, high) in zip(found, ends, strict=True)
+        (f"{quantile['share']:g}", fixed(quantile["value"], places), *interval(low, high, places))
+        for quantile, (low, high) in zip(listed_quantiles, ends, strict=True)
     ]
 
 

@@ -84,8 +84,8 @@ class History:
             when=datetime.now(UTC).isoformat(timespec="seconds"),
             spend=Spend.of(plan) if promise == plan.guarantee else None,
         )  # fmt: skip
-        found = [self._of(digest) for digest in digests]
-        before, unreadable = max(found, key=lambda one: len(one[0]))  # the people who were asked most often
+        earlier = [self._of(digest) for digest in digests]
+        before, unreadable = max(earlier, key=lambda releases: len(releases[0]))  # the people who were asked most often
         notes = [_warning(release, before)] if before else []
         if unreadable:
             notes.append(
@@ -98,7 +98,7 @@ class History:
 
     def _of(self, data: str) -> tuple[list[Release], int]:
         """Answers about the same data, and how many lines cannot be read."""
-        found, unreadable = [], 0
+        releases, unreadable = [], 0
         try:
             lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -110,8 +110,8 @@ class History:
                 unreadable += 1
                 continue
             if release.data == data:
-                found.append(release)
-        return found, unreadable
+                releases.append(release)
+        return releases, unreadable
 
     def _append(self, release: Release) -> bool:
         try:

@@ -15,38 +15,38 @@ from shuffledp.protocols.statistics import like
 
 def axis(curve: Curve, *, consistent: bool) -> dict[str, Any]:
     """Where the estimates are; and a curve that never falls and its steps, if wanted, which are labelled as biased."""
-    found: dict[str, Any] = {"curve": {"edges": curve.protocol.grid.edges.tolist()}}
+    read_off: dict[str, Any] = {"curve": {"edges": curve.protocol.grid.edges.tolist()}}
     if consistent:
-        found["consistent"] = {
+        read_off["consistent"] = {
             "biased": True,
             "cumulative": curve.projected().tolist(),
             "histogram": curve.histogram().tolist(),
         }
-    return found
+    return read_off
 
 
 def quantiles_of(
     curve: Curve, shares: Sequence[float], truth: NDArray[np.float64] | None, confidence: float, simultaneous: bool
 ) -> list[dict[str, Any]]:
     """A number for each share, its limits, the interval of the grid that it is in, and the one where it is in truth."""
-    names, found = curve.protocol.grid.names, []
+    names, quantiles = curve.protocol.grid.names, []
     for share in shares:
         at = curve.quantile(share, confidence, simultaneous=simultaneous)
-        found.append({"share": share, "value": at.value, "interval": [at.low, at.high], "bin": names[at.bin]})
+        quantiles.append({"share": share, "value": at.value, "interval": [at.low, at.high], "bin": names[at.bin]})
         if truth is not None:
-            found[-1]["truth"] = names[int(np.searchsorted(truth, share * curve.counts.n))]
-    return found
+            quantiles[-1]["truth"] = names[int(np.searchsorted(truth, share * curve.counts.n))]
+    return quantiles
 
 
 def in_ranges(curve: Curve, ranges: Sequence[str]) -> Estimate:
     """Users from one edge of the grid up to another, that one not included."""
-    grid, found = curve.protocol.grid, []
+    grid, sums = curve.protocol.grid, []
     for text in ranges:
         first, last = (_edge(grid, end, text) for end in text.partition("..")[::2])
         if not first < last:
             raise InvalidInput(f"{text!r} is an empty range. Write the smaller number first.")
-        found.append(curve.in_range(first, last - 1))
-    value, error = (np.concatenate([getattr(one, part) for one in found]) for part in ("value", "standard_error"))
+        sums.append(curve.in_range(first, last - 1))
+    value, error = (np.concatenate([getattr(summed, part) for summed in sums]) for part in ("value", "standard_error"))
     return like(curve.counts, value, error)
 
 

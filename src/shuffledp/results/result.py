@@ -155,8 +155,8 @@ class Result(Answer):
         """The result as JSON data, with the quantiles and the curve of a distribution: what files hold."""
         from shuffledp.results.derived import derived
 
-        found = derived(self)
-        return self.document() | ({"derived": found} if found else {})
+        read_off = derived(self)
+        return self.document() | ({"derived": read_off} if read_off else {})
 
     @staticmethod
     def load(path: Path | str) -> "SavedResult":
@@ -200,11 +200,11 @@ class Result(Answer):
             },
             "also": {
                 name: {
-                    "names": list(one.names),
-                    **listed(one, confidence=confidence, simultaneous=simultaneous),
-                    "refused": one.refused,
+                    "names": list(more.names),
+                    **listed(more, confidence=confidence, simultaneous=simultaneous),
+                    "refused": more.refused,
                 }
-                for name, one in self.also.items()
+                for name, more in self.also.items()
             },
             "guarantee": self._guarantee(),
             "certificate": None if self.certificate is None else self.certificate.document(),

@@ -93,13 +93,13 @@ class SavedResult(Answer):
     @classmethod
     def from_document(cls, document: Any) -> Self:
         """Read an answer; one whose guarantee is not what its certificate is about is refused."""
-        found = plain(document)
-        if isinstance(found, dict) and not {"estimate", "guarantee"} <= found.keys():
-            what = next((name for mark, name in _OTHERS.items() if mark in found), None)
+        answer = plain(document)
+        if isinstance(answer, dict) and not {"estimate", "guarantee"} <= answer.keys():
+            what = next((name for mark, name in _OTHERS.items() if mark in answer), None)
             if what is not None:
                 raise InvalidInput(f"this is {what}, and an answer is needed. Give what save(path) of an answer wrote.")
         try:
-            return cls._read(found)
+            return cls._read(answer)
         except InvalidInput:
             raise
         except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError, IndexError):
@@ -121,7 +121,7 @@ class SavedResult(Answer):
             for end in (0, 1)
         )
         threshold = estimate["threshold"]
-        found = cls(
+        answer = cls(
             estimate=SavedEstimate(
                 **numbers, n=whole(document["n"]), guarantee=guarantee, names=names, low=low, high=high,
                 threshold=None if threshold is None else Threshold(
@@ -134,8 +134,8 @@ class SavedResult(Answer):
             truth=None if document["truth"] is None else _column(document["truth"], len(names)),
             certificate=certificate, _spend=spend, _document=document,
         )  # fmt: skip
-        str(found)  # whatever is missing or of another kind shows now, and not when somebody prints it
-        return found
+        str(answer)  # whatever is missing or of another kind shows now, and not when somebody prints it
+        return answer
 
     @property
     def question(self) -> str:

@@ -79,8 +79,8 @@ def simulate(
     batch = max(1, min(trials, _AT_ONCE // max(protocol.cells_per_run, len(population.values))))
     for start in range(0, trials, batch):
         runs = min(batch, trials - start)
-        found = protocol.simulate(population, generator, runs)
-        said = protocol.reading.of(Estimate(value=found, standard_error=protocol.standard_error(found, n), n=n))
+        estimates = protocol.simulate(population, generator, runs)
+        said = protocol.reading.of(Estimate(value=estimates, standard_error=protocol.standard_error(estimates, n), n=n))
         low, high = said.interval(0.95)
         error = said.value - truth
         squared += np.nansum(np.square(error), axis=0)

@@ -45,17 +45,17 @@ def _of_service(result: Document) -> list[str]:
     promised, received, _ = stated(result)
     lines = [f"{result['n']:,} valid of {counted(result['received'], 'report')}"]
     lines += [f"rejected: {count:,} {reason}" for reason, count in sorted(result["rejected"].items())]
-    lines += [f"epsilon = {one.epsilon} at delta = {one.delta} {one.when}" for one in (promised, received)]
+    lines += [f"epsilon = {claim.epsilon} at delta = {claim.delta} {claim.when}" for claim in (promised, received)]
     lines += [shift(result), result["trust"], *result["notes"]]
     return [*lines, *(str(Balance(**result["ledger"])).splitlines() if result["ledger"] else [])]
 
 
 def _estimates(result: Document) -> str:
     """The answer as tables: the quantiles of a distribution and what is below its edges, if wanted; or else all entries."""
-    found, wording = result.get("derived", {}), result["wording"]
+    read_off, wording = result.get("derived", {}), result["wording"]
     above = [visible(text) for text in (wording["title"], wording["question"]) if text]
-    if "curve" in found:
-        tables = [_quantiles(result), *(_answer(result) if "cumulative" in found else [])]
+    if "curve" in read_off:
+        tables = [_quantiles(result), *(_answer(result) if "cumulative" in read_off else [])]
     else:
         tables = [table for part in parts(result) for table in _answer(part)]
     why = selection(result)
@@ -66,26 +66,29 @@ def _estimates(result: Document) -> str:
 
 def _read_off(result: Document) -> list[str]:
     """What else was read off the estimates, a table each."""
-    found, names = result.get("derived", {}), result["estimate"]["names"]
-    curve = "curve" in found  # its quantiles and what is below its edges are the answer itself
+    read_off, names = result.get("derived", {}), result["estimate"]["names"]
+    curve = "curve" in read_off  # its quantiles and what is below its edges are the answer itself
     tables = []
-    if "projected" in found:
-        tables.append(_plain(result, "nearest possible histogram (biased)", found["projected"]))
-    if "consistent" in found:
-        tables.append(_plain(result, "nearest curve that never falls (biased)", found["consistent"]["cumulative"]))
+    if "projected" in read_off:
+        tables.append(_plain(result, "nearest possible histogram (biased)", read_off["projected"]))
+    if "consistent" in read_off:
+        tables.append(_plain(result, "nearest curve that never falls (biased)", read_off["consistent"]["cumulative"]))
     lists = [("frequencies", "share of users", _places(result))]
     lists += [] if curve else [("cumulative", "cumulative", _spread(len(names)))]
     tables += [
-        _table(result, what, {"names": names} | found[key], places) for key, what, places in lists if key in found
+        _table(result, what, {"names": names} | read_off[key], places) for key, what, places in lists if key in read_off
     ]
-    if "quantiles" in found and not curve:
+    if "quantiles" in read_off and not curve:
         level = f"{100 * result['estimate']['confidence']:g} % from"
-        lines = [[f"{one['share']:g}", *map(visible, (one["bin"], *one["interval"]))] for one in found["quantiles"]]
+        lines = [
+            [f"{entry['share']:g}", *map(visible, (entry["bin"], *entry["interval"]))]
+            for entry in read_off["quantiles"]
+        ]
         tables.append(aligned(["quantile", "bin", level, "to"], lines))
-    if "ranges" in found:
-        columns = {key: [one[key] for one in found["ranges"]] for key in ("value", "standard_error", "interval")}
-        ranges = {"names": [one["range"] for one in found["ranges"]]} | columns
-        tables.append(_table(result, "range", ranges, range(len(found["ranges"]))))
+    if "ranges" in read_off:
+        columns = {key: [entry[key] for entry in read_off["ranges"]] for key in ("value", "standard_error", "interval")}
+        ranges = {"names": [entry["range"] for entry in read_off["ranges"]]} | columns
+        tables.append(_table(result, "range", ranges, range(len(read_off["ranges"]))))
     return tables
 
 
@@ -93,22 +96,22 @@ def _answer(result: Document) -> list[str]:
     """A line per entry: its estimate, its error and its interval, and the truth if it was asked for; then what else is said."""
     unit = result["wording"]["unit"]
     what = f"{result['question']} ({visible(unit)})" if unit and result["measure"] == USERS else result["question"]
-    found, estimate = result.get("derived", {}), result["estimate"]
+    read_off, estimate = result.get("derived", {}), result["estimate"]
     lines = [_table(result, what, estimate, _places(result), result["truth"])]
-    if "threshold" in found:
-        lines.append(_reached(result, found["threshold"]))
+    if "threshold" in read_off:
+        lines.append(_reached(result, read_off["threshold"]))
     lines += [f"{visible(name)}: {why}" for name, why in estimate["refused"].items()]
     plain = result | {"measure": USERS}  # what is said besides is not in the values' unit
-    also = [_table(plain, name, one, _most(one)) for name, one in result["also"].items()]
+    also = [_table(plain, name, more, _most(more)) for name, more in result["also"].items()]
     return ["\n".join(lines), *also]
 
 
 def _places(result: Document) -> Sequence[int]:
     """Which entries are shown: of many the largest, or as many of them as were asked for; those of a curve all the way."""
-    found, estimate = result.get("derived", {}), result["estimate"]
-    if "curve" in found:
+    read_off, estimate = result.get("derived", {}), result["estimate"]
+    if "curve" in read_off:
         return _spread(len(estimate["names"]))
-    return largest(estimate["value"], len(found["top"])) if "top" in found else _most(estimate)
+    return largest(estimate["value"], len(read_off["top"])) if "top" in read_off else _most(estimate)
 
 
 def _most(columns: Document) -> Sequence[int]:
@@ -174,5 +177,5 @@ def _quantiles(result: Document) -> str:
     lines = [list(cells) for cells in quantiles(rows)]
     if result["truth"] is not None:
         header.append("truth (not private)")
-        lines = [[*line, one["truth"]] for line, one in zip(lines, rows, strict=True)]
+        lines = [[*line, row["truth"]] for line, row in zip(lines, rows, strict=True)]
     return aligned(header, lines)

@@ -29,16 +29,16 @@ def addresses_of(column: Any, name: str) -> Words:
         kind = column.type
     texts = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
-    found = None
+    addresses = None
     if column.null_count == 0 and (texts or whole):
         with contextlib.suppress(pa.ArrowException):  # its message would quote a cell
-            found = column.cast(pa.uint64())
-    if found is None:
+            addresses = column.cast(pa.uint64())
+    if addresses is None:
         raise InvalidInput(
             f"column {name!r} has row numbers that are missing, negative, too large or not whole. "
             "Use one with a whole number from 0 to 2^64 - 1 in every row."
         )
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.uint64)
+    return np.asarray(addresses.to_numpy(zero_copy_only=False), dtype=np.uint64)
 
 
 class Rising:
@@ -98,7 +98,7 @@ def _comes_again(addresses: Iterable[Words]) -> bool:
                 blocks = secret.blocks(some, 0)
                 database.register("batch", pa.table({"high": blocks[:, 0].copy(), "low": blocks[:, 1].copy()}))
                 database.execute("INSERT INTO rows SELECT high, low FROM batch")
-            found = database.execute("SELECT 1 FROM rows GROUP BY high, low HAVING count(*) > 1 LIMIT 1").fetchall()
+            repeated = database.execute("SELECT 1 FROM rows GROUP BY high, low HAVING count(*) > 1 LIMIT 1").fetchall()
         finally:
             database.close()
-    return bool(found)
+    return bool(repeated)

@@ -29,8 +29,8 @@ class Dialect:
     decimal: str = "."
 
     def __post_init__(self) -> None:
-        one = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator.isascii()
-        if not one or self.separator.isalnum() or not (self.separator.isprintable() or self.separator == "\t"):
+        single = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator.isascii()
+        if not single or self.separator.isalnum() or not (self.separator.isprintable() or self.separator == "\t"):
             raise InvalidInput(
                 "a separator is one character that is neither a letter, a digit nor a line break. Use e.g. ';' or a tab."
             )

@@ -60,19 +60,19 @@ class CsvFile:
 
     def trouble(self, columns: list[str] | None, *, lonely: bool) -> str:
         """Why it cannot be read, and in which row: what Arrow says of that is taken apart, because it quotes the row."""
-        pa, found = arrow(), None
+        pa, bad_row = arrow(), None
         try:  # one thread: several do not number rows
             for _ in self._reader(self._file(), columns, lonely=lonely, threads=False):
                 pass
         except pa.ArrowException as error:
-            found = _ROW.search(str(error))
+            bad_row = _ROW.search(str(error))
         with self._bytes() as opened:
             start = opened.read(2)
         if start in (b"\xff\xfe", b"\xfe\xff"):
             return f'{self.path.name} is in UTF-16. Save it in UTF-8, in a spreadsheet as "CSV UTF-8".'
-        if found is None:
+        if bad_row is None:
             return f"{self.path.name} cannot be read as csv: damaged, not in UTF-8, or rows of different lengths. Check it."
-        row, wanted, got = int(found[1]) - 1, found[2], found[3]
+        row, wanted, got = int(bad_row[1]) - 1, bad_row[2], bad_row[3]
         if wanted is None:
             return f"data row {row:,} of {self.path.name} is not in UTF-8. Save the file in that encoding."
         fix = self.separator_hint() or "Fix that row; cells that contain the separator need quotation marks."

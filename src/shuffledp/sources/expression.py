@@ -104,14 +104,14 @@ class Expression:
         """One value per row, which is missing where the expression fails: whether it does says something of the row."""
         import duckdb
 
-        found = None
+        answers = None
         with contextlib.suppress(duckdb.Error):  # for want of memory; it may quote a cell
-            found = self._values(batch)
-        if found is None:
+            answers = self._values(batch)
+        if answers is None:
             raise InvalidInput(NO_ANSWER)
-        if len(found) != batch.num_rows:
+        if len(answers) != batch.num_rows:
             raise InvalidInput("the query does not give one value per row. Use an expression of one row's columns.")
-        return found
+        return answers
 
     def _values(self, batch: "pa.RecordBatch") -> Any:
         self._database.register("people", arrow().Table.from_batches([batch]))
@@ -122,13 +122,15 @@ class Expression:
         """The columns that the query names, and conditions under which a row is missing."""
         statement = f"SELECT (\n{self.text}\n)"
         try:
-            found = json.loads(self._database.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()[0][0])
+            parsed = json.loads(self._database.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()[0][0])
         except RecursionError:
             raise InvalidInput("the query is nested too deeply. Write a simpler one.") from None
-        if found["error"]:
-            raise InvalidInput(f'the query is not an SQL expression: {found["error_message"]}. Write e.g. "age >= 65".')
-        node = found["statements"][0]["node"]
-        alone = len(found["statements"]) == 1 and node["type"] == "SELECT_NODE" and len(node["select_list"]) == 1
+        if parsed["error"]:
+            raise InvalidInput(
+                f'the query is not an SQL expression: {parsed["error_message"]}. Write e.g. "age >= 65".'
+            )
+        node = parsed["statements"][0]["node"]
+        alone = len(parsed["statements"]) == 1 and node["type"] == "SELECT_NODE" and len(node["select_list"]) == 1
         if not (alone and _PLAIN.items() <= node.items() and node["from_table"]["type"] == "EMPTY"):
             raise InvalidInput("the query is more than an expression. Write what would follow SELECT for one row.")
         columns: list[str] = []
@@ -143,7 +145,7 @@ class Expression:
                 if len(part["column_names"]) != 1:
                     raise InvalidInput("the query names a table or a field. Use plain column names.")
                 columns.append(part["column_names"][0])
-        return list(dict.fromkeys(columns)), self._missing(found)
+        return list(dict.fromkeys(columns)), self._missing(parsed)
 
     def _missing(self, parsed: dict[str, Any]) -> list[str]:
         """What must not be NULL: columns, and casts that may fail, unless the query handles that itself."""

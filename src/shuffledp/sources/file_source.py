@@ -41,8 +41,8 @@ class FileSource(TableSource):
         super().__init__(**columns)
         argument.truth(multiline, "multiline")
         listed = [path] if isinstance(path, Path | str) or not isinstance(path, list | tuple) else path
-        self._paths = [place_of(one) for one in listed]
-        if len({one.resolve() for one in self._paths}) < max(1, len(self._paths)):
+        self._paths = [place_of(path) for path in listed]
+        if len({path.resolve() for path in self._paths}) < max(1, len(self._paths)):
             raise InvalidInput(
                 "there is no file, or one is named twice, so that people would count twice. Name each once."
             )
@@ -58,12 +58,12 @@ class FileSource(TableSource):
 
     def identity(self) -> object:
         """Which files they are, how long, and when they were written last."""
-        found = list[tuple[int, ...]]()
+        states = list[tuple[int, ...]]()
         for path in self._paths:
             with contextlib.suppress(OSError):  # whoever reads it says so
                 seen = path.stat()
-                found.append((seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns))
-        return found
+                states.append((seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns))
+        return states
 
     def __str__(self) -> str:
         return self._paths[0].name if len(self._paths) == 1 else f"the table of {len(self._paths):,} files"

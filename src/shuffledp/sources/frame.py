@@ -55,10 +55,10 @@ class Frame(Table):
         names = data.keys() if isinstance(data, Mapping) else getattr(data, "column_names", None)
         if names is None:
             names = data.columns if hasattr(data, "columns") else data.__dataframe__().column_names()
-        found = list(names() if callable(names) else names)
-        if not all(isinstance(name, str) for name in found):
+        columns = list(names() if callable(names) else names)
+        if not all(isinstance(name, str) for name in columns):
             raise InvalidInput("the table has columns whose names are not texts. Name them.")
-        return found
+        return columns
 
     def record_batches(
         self,

@@ -79,11 +79,11 @@ def surplus(table: Table, user: str, most: int) -> Iterator[Surplus]:
                 database.register("batch", pa.Table.from_batches([batch]))
                 # what may spill to disk is a salted hash, not a name
                 database.execute("INSERT INTO rows SELECT md5_number(? || person), number FROM batch", [salt])
-            found = database.sql(
+            surplus_rows = database.sql(
                 "SELECT number FROM (SELECT number, row_number() OVER (PARTITION BY person ORDER BY number) AS turn FROM rows) "
                 "WHERE turn > ? ORDER BY number",
                 params=[most],
             ).to_arrow_reader()
-            yield Surplus(batch.column("number").to_numpy() for batch in found)
+            yield Surplus(batch.column("number").to_numpy() for batch in surplus_rows)
         finally:
             database.close()

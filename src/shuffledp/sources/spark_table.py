@@ -35,9 +35,9 @@ def spark_table(spark: Any, name: str) -> Any:
     failure = ""
     try:
         with quiet():
-            found = spark.table(name)
-            found.columns  # noqa: B018 - Connect looks it up only when it is asked about
-            return found
+            table = spark.table(name)
+            table.columns  # noqa: B018 - Connect looks it up only when it is asked about
+            return table
     except Exception as error:
         failure = getattr(error, "getCondition", lambda: None)() or type(error).__name__
     raise InvalidInput(f"Spark has no table {name!r} that can be read ({failure}). Check the name and the catalog.")
@@ -187,7 +187,7 @@ class Reader:
 class ColumnNames(Table):
     """A table of which only the columns' names are known."""
 
-    found: tuple[str, ...]
+    names: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -196,7 +196,7 @@ class ColumnNames(Table):
 
     def columns(self) -> list[str]:
         """Names of the columns."""
-        return list(self.found)
+        return list(self.names)
 
     def record_batches(
         self, columns: Sequence[str], *, numbers: Collection[str] = ()

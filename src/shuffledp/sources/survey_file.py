@@ -21,13 +21,13 @@ def read_survey(path: Path) -> list[dict[str, Any]]:
 def survey_of(text: str, where: str) -> list[dict[str, Any]]:
     """The same of a text that stands somewhere."""
     try:
-        found = parse_toml(text)
+        document = parse_toml(text)
     except Unreadable as why:
         raise InvalidInput(f"{where} is not a list of questions: {why}. Fix it.") from None
-    unknown = sorted(found.keys() - {"question"})
+    unknown = sorted(document.keys() - {"question"})
     if unknown:
         raise InvalidInput(f"{where} has no use for {unknown[0]!r}. Write each question as a table [[question]].")
-    questions = found.get("question")
-    if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
+    questions = document.get("question")
+    if not isinstance(questions, list) or not all(isinstance(question, dict) for question in questions):
         raise InvalidInput(f"{where} lists no questions. Write each as a table [[question]].")
     return questions

@@ -78,10 +78,10 @@ class TableFile(Table):
 
     def columns(self) -> list[str]:
         """Names of the columns."""
-        found = self.types()
-        if found is None:
+        types = self.types()
+        if types is None:
             raise InvalidInput(f"{self.path.name} has no rows. Give a file with one row per person.")
-        return [name for name, _ in found]
+        return [name for name, _ in types]
 
     def types(self) -> list[tuple[str, str]] | None:
         """Names of the columns and their types; None if there are no rows."""
@@ -128,8 +128,8 @@ class TableFile(Table):
         """The row groups of a Parquet file, small ones together; one that is very large is better read in order."""
         if self.format != "parquet":
             return None
-        found = next(self._translated(self._metadata()))
-        sizes = [found.row_group(j).num_rows for j in range(found.num_row_groups)]
+        metadata = next(self._translated(self._metadata()))
+        sizes = [metadata.row_group(j).num_rows for j in range(metadata.num_row_groups)]
         if max(sizes, default=0) > _LARGE:
             return None
         splits, groups, names = list[TableSplit](), list[int](), list(dict.fromkeys(columns))
@@ -139,7 +139,7 @@ class TableFile(Table):
             groups.append(j)
             rows = sum(sizes[i] for i in groups)
             if rows >= CHUNK or j == len(sizes) - 1:
-                splits.append(TableSplit(rows, partial(table._split, names, groups, found, mapped)))
+                splits.append(TableSplit(rows, partial(table._split, names, groups, metadata, mapped)))
                 groups = []
         return splits
 
@@ -251,11 +251,11 @@ class _Mapped:
 
     def file(self) -> Any:
         """The file, open until nobody holds it any more: there may be more files than a process may have open."""
-        found = self._kept()
-        if found is None:
-            found = arrow().memory_map(str(self._path))
-            self._kept = weakref.ref(found)
-        return found
+        file = self._kept()
+        if file is None:
+            file = arrow().memory_map(str(self._path))
+            self._kept = weakref.ref(file)
+        return file
 
     def __reduce__(self) -> tuple[type[Self], tuple[Path]]:
         return type(self), (self._path,)
@@ -264,4 +264,7 @@ class _Mapped:
 def _named(schema: Any) -> list[tuple[str, str]]:
     """Names and types; texts that are coded are texts."""
     pa = arrow()
-    return [(one.name, str(one.type.value_type if pa.types.is_dictionary(one.type) else one.type)) for one in schema]
+    return [
+        (field.name, str(field.type.value_type if pa.types.is_dictionary(field.type) else field.type))
+        for field in schema
+    ]

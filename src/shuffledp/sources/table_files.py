@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 def files_like(pattern: str) -> list[Path]:
     """The files whose names match a pattern, in their order; `**` stands for folders in folders."""
-    found = sorted(path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file())  # noqa: PTH207
-    if not found:
+    paths = sorted(path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file())  # noqa: PTH207
+    if not paths:
         raise InvalidInput(f"no file matches {pattern}. Check the pattern, and put it in quotation marks.")
-    return found
+    return paths
 
 
 class TableFiles(Table):
@@ -71,7 +71,7 @@ class TableFiles(Table):
 
     def splits(self, columns: Sequence[str]) -> list[TableSplit] | None:
         """Those of each file, if all have some."""
-        found = [table.splits(columns) for table in self._tables]
-        if any(splits is None for splits in found):
+        of_each = [table.splits(columns) for table in self._tables]
+        if any(splits is None for splits in of_each):
             return None
-        return [split for splits in found if splits is not None for split in splits]
+        return [split for splits in of_each if splits is not None for split in splits]

@@ -67,7 +67,7 @@ _LEAST: Final = 1e-10
 
 
 def _fields() -> list[Field]:
-    found = [
+    fields = [
         Field(
             name="randomizer", label="Randomizer", kind="choice", start="rr", section="What each person does",
             choices=[(name, _NAMES.get(name, name)) for name in KINDS],
@@ -76,21 +76,25 @@ def _fields() -> list[Field]:
     for name in SHAPES:
         label, start, slider = _SHAPES.get(name, (name, "", None))
         only = [kind for kind, what in KINDS.items() if name in (*what.needs, *what.takes)]
-        choices = [("", "the usual"), *((str(one), str(one)) for one in DIMENSIONS)] if name == "dimension" else []
-        found.append(
+        choices = (
+            [("", "the usual"), *((str(dimension), str(dimension)) for dimension in DIMENSIONS)]
+            if name == "dimension"
+            else []
+        )
+        fields.append(
             Field(
                 name=name, label=label, kind="choice" if choices else "whole", start=start, slider=slider, choices=choices,
                 only={"randomizer": only}, optional=not start,
             )
         )  # fmt: skip
-    found.append(
+    fields.append(
         Field(
             name="matrix", label="Probabilities, one row per value", kind="lines", start="0.7 0.2 0.1\n0.1 0.2 0.7",
             about=["channel"],
             only={"randomizer": [name for name, kind in KINDS.items() if not kind.parameters]},
         )
     )  # fmt: skip
-    found.append(
+    fields.append(
         Field(
             name="by", label="Given by", kind="choice", start=PARAMETERS[0], only={"randomizer": _TWO},
             choices=[(name, name) for name in dict.fromkeys(p for kind in _TWO for p in KINDS[kind].parameters)],
@@ -99,11 +103,11 @@ def _fields() -> list[Field]:
     for name in PARAMETERS:
         label, start, slider = _PARAMETERS.get(name, (name, "", None))
         kinds = [kind for kind, what in KINDS.items() if name in what.parameters]
-        found.append(
+        fields.append(
             Field(name=name, label=label, start=start, slider=slider, only={"randomizer": kinds, "by": [name]})
         )
     return [
-        *found,
+        *fields,
         Field(name="n", label="People", kind="whole", start="10000", slider=USERS, section="The crowd"),
         Field(
             name="lie", label="May lie or collude", start="0", unit="%", slider=Slider(0, 95, 1), about=["honest_fraction"],
@@ -125,11 +129,11 @@ def _blanket(typed: Typed) -> tuple[Blanket, dict[str, str]]:
     if local is not None:
         values[local] = typed.real(local)
     matrix = channel_of(typed.text("matrix"), "the matrix") if local is None else None
-    found = RandomizerChoice(name=name, matrix=matrix).at(values, local)
-    if isinstance(found, RandomizerFamily):
+    blanket = RandomizerChoice(name=name, matrix=matrix).at(values, local)
+    if isinstance(blanket, RandomizerFamily):
         raise FieldError(local or "", f"{local} is missing. Fill it in.")
-    shown = {"randomizer": name} | {one: typed.text(one) for one in values}
-    return found, shown | ({"matrix": "matrix.txt"} if local is None else {})
+    shown = {"randomizer": name} | {parameter: typed.text(parameter) for parameter in values}
+    return blanket, shown | ({"matrix": "matrix.txt"} if local is None else {})
 
 
 def _answer(typed: Typed) -> Iterator[Block]:
@@ -142,15 +146,15 @@ def _answer(typed: Typed) -> Iterator[Block]:
     def solved(bound: Bound) -> Solution:
         return solve_rounds(bound, problem, rounds=rounds, honest_fraction=fraction)
 
-    found = dict[str, Solution]()
+    solutions = dict[str, Solution]()
     if rounds == 1:
-        found = {name: solved(bound) for name, bound in bounds().items() if bound.kind == "formula"}
-        quick = min((s for s in found.values() if s.value is not None), key=lambda s: s.value or 0, default=None)
+        solutions = {name: solved(bound) for name, bound in bounds().items() if bound.kind == "formula"}
+        quick = min((s for s in solutions.values() if s.value is not None), key=lambda s: s.value or 0, default=None)
         if quick is not None:
             yield numbers("numbers", _numbers(blanket, quick, delta, rounds), certain=False)
     often = f" of {rounds:,} rounds together" if rounds > 1 else ""
     yield doing(f"Computing epsilon{often}, by the {DEFAULT_BOUND} bound")
-    best = found[DEFAULT_BOUND] = solved(bound_named(DEFAULT_BOUND))
+    best = solutions[DEFAULT_BOUND] = solved(bound_named(DEFAULT_BOUND))
     yield numbers("numbers", _numbers(blanket, best, delta, rounds))
     known = None
     if best.value is not None:
@@ -160,27 +164,27 @@ def _answer(typed: Typed) -> Iterator[Block]:
     elif known is not None:
         yield risk("risk", known.success, about="after all rounds")
     for name, bound in bounds().items():
-        if name not in found:
-            found[name] = solved(bound)
-            yield waiting("bounds", "Every bound", len(found) / len(bounds()))
-    yield table("bounds", "Every bound", ["bound", "epsilon", "lower bound", "where it comes from"], _rows(found))
+        if name not in solutions:
+            solutions[name] = solved(bound)
+            yield waiting("bounds", "Every bound", len(solutions) / len(bounds()))
+    yield table("bounds", "Every bound", ["bound", "epsilon", "lower bound", "where it comes from"], _rows(solutions))
     top = best.value or best.lower or 1.0
     yield from _curves(blanket, honest, delta, float(top) if rounds == 1 else None)
     line = account_line(said, n=typed.text("n"), delta=typed.text("delta"), fraction=fraction, rounds=rounds)
     yield code("lines", "The same on the command line", [("Shell", line)])
 
 
-def _numbers(blanket: Blanket, found: Solution, delta: float, rounds: int) -> list[Number]:
+def _numbers(blanket: Blanket, solution: Solution, delta: float, rounds: int) -> list[Number]:
     together = f" of all {rounds:,} rounds together" if rounds > 1 else ""
     items = [
         Number(
             label=[f"epsilon{together}, at delta = ", up(delta)],
-            value="-" if found.value is None else [up(float(found.value))],
-            note=found.regime or found.note or f"proved by the {found.bound} bound; {SETTING}",
+            value="-" if solution.value is None else [up(float(solution.value))],
+            note=solution.regime or solution.note or f"proved by the {solution.bound} bound; {SETTING}",
         )
     ]
-    if found.lower is not None:
-        items.append(Number(label="lower bound", value=[down(float(found.lower))], note="no proof can be below it"))
+    if solution.lower is not None:
+        items.append(Number(label="lower bound", value=[down(float(solution.lower))], note="no proof can be below it"))
     local = blanket.epsilon0()
     items.append(Number(
         label="local epsilon0", value="none" if local is None else [up(round_up(local))],
@@ -191,16 +195,16 @@ def _numbers(blanket: Blanket, found: Solution, delta: float, rounds: int) -> li
     return items
 
 
-def _rows(found: dict[str, Solution]) -> list[list[Text]]:
+def _rows(solutions: dict[str, Solution]) -> list[list[Text]]:
     return [
         [
             name,
-            "-" if one.value is None else [up(float(one.value))],
-            "-" if one.lower is None else [down(float(one.lower))],
-            one.reference if one.regime is None else one.regime,
+            "-" if solution.value is None else [up(float(solution.value))],
+            "-" if solution.lower is None else [down(float(solution.lower))],
+            solution.reference if solution.regime is None else solution.regime,
         ]
         for name in bounds()
-        if (one := found[name])
+        if (solution := solutions[name])
     ]
 
 
@@ -214,8 +218,8 @@ def _curves(blanket: Blanket, n: int, delta: float, top: float | None) -> Iterat
     every = [bound_named(DEFAULT_BOUND), *(b for b in bounds().values() if b.kind == "formula" or b.name == "generic")]
     for j, bound in enumerate(every):
         for epsilon in x:
-            one = solve(bound, Problem(randomizer=blanket, n=n, epsilon=epsilon))
-            ends.setdefault(bound.name, []).append((one.lower, one.upper))
+            solution = solve(bound, Problem(randomizer=blanket, n=n, epsilon=epsilon))
+            ends.setdefault(bound.name, []).append((solution.lower, solution.upper))
             if len(ends[bound.name]) % 5 == 0 and not j:
                 yield waiting("curve", title, len(ends[bound.name]) / _POINTS)
         if not j or j + 1 == len(every):

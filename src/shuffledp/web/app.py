@@ -62,8 +62,8 @@ class Answers:
                 yield line
             return
         said = list[bytes]()
-        async with aclosing(self._workers.lines(tab, given, request.is_disconnected)) as found:
-            async for line in found:
+        async with aclosing(self._workers.lines(tab, given, request.is_disconnected)) as lines:
+            async for line in lines:
                 said.append(line)
                 yield line
         if said and b'"kind":"end"' in said[-1]:
@@ -148,10 +148,10 @@ def app(*, names: Sequence[str] = (), tabs: Mapping[str, Tab] = TABS) -> ASGIApp
 
     async def page(request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
-        found = _static().get(name)
-        if found is None:
+        content = _static().get(name)
+        if content is None:
             return PlainTextResponse("there is no such file.\n", 404)
-        return Response(found, media_type=_TYPES[name.rpartition(".")[2]])
+        return Response(content, media_type=_TYPES[name.rpartition(".")[2]])
 
     async def known(request: Request) -> Response:
         if request.path_params["tab"] not in tabs:

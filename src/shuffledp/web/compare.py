@@ -78,10 +78,10 @@ def _answer(typed: Typed) -> Iterator[Block]:
         for size in _SIZES:
             for name in group:
                 try:
-                    found = compare(asked.name, n=size, only=[name], **numbers_)
+                    compared = compare(asked.name, n=size, only=[name], **numbers_)
                 except InvalidInput:
                     continue
-                for row in found:
+                for row in compared:
                     at = errors.setdefault(row.name, [None] * len(_SIZES))
                     at[_SIZES.index(size)] = row.rmse
                     drawn[row.name] = row
@@ -148,14 +148,14 @@ def _error(row: Candidate) -> Text:
 
 def _best(rows: dict[str, Candidate]) -> list[Number]:
     """The least error for each kind of trust, that of shuffledp first."""
-    found = []
+    best = []
     for trust in ("the shuffler", "the curator", "nobody"):
         row = next(
             (r for r in _sorted(rows) if r.trust == trust and r.rmse is not None and r.accounted_by != "proof"), None
         )
         if row is not None:
-            found.append(Number(label=f"least error if people trust {trust}", value=_error(row), note=row.name))
-    return found
+            best.append(Number(label=f"least error if people trust {trust}", value=_error(row), note=row.name))
+    return best
 
 
 COMPARE: Final = Tab(

@@ -99,7 +99,7 @@ class Tab:
             "name": self.name,
             "title": self.title,
             "lead": self.lead,
-            "fields": [asdict(one) for one in self.fields],
+            "fields": [asdict(field) for field in self.fields],
             "starts": self.starts,
         }
 
@@ -113,21 +113,21 @@ class Tab:
 
     def _culprit(self, message: str, given: Given) -> str:
         """The field that a message names first."""
-        found = []
-        for one in self.fields:
-            shown = all(given.get(other) in (None, *values) for other, values in one.only.items())
-            for word in (one.name, *one.about) if shown else ():
+        named = []
+        for asked in self.fields:
+            shown = all(given.get(other) in (None, *values) for other, values in asked.only.items())
+            for word in (asked.name, *asked.about) if shown else ():
                 place = re.search(rf"(?<![\w-])(--)?{re.escape(word).replace('_', '[_-]')}s?(?![\w-])", message)
                 if place:
-                    found.append((place.start(), one.name))
-        return min(found, default=(0, ""))[1]
+                    named.append((place.start(), asked.name))
+        return min(named, default=(0, ""))[1]
 
 
 class Typed:
     """What was typed into the fields of a tab, read when it is asked for."""
 
     def __init__(self, tab: Tab, given: Given) -> None:
-        self._fields = {one.name: one for one in tab.fields}
+        self._fields = {field.name: field for field in tab.fields}
         unknown = sorted(given.keys() - self._fields.keys())
         if unknown:
             raise FieldError("", f"there is no field {unknown[0][:40]!r} here. Reload the page.")

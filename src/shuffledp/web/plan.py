@@ -174,12 +174,12 @@ def _answer(typed: Typed) -> Iterator[Block]:
 def _search(question: str, aim: str, rounds: int) -> str:
     """What takes a while."""
     together = f" of {rounds:,} rounds together" if rounds > 1 else ""
-    found = {
+    aims = {
         "accuracy": f"the smallest epsilon{together} with this margin of error",
         "epsilon": f"the most accurate protocol at this epsilon{together}",
         "people": "the smallest number of people with this margin of error at this epsilon",
     }
-    return f"Looking for {found[aim]} ({question.replace('-', ' ')})"
+    return f"Looking for {aims[aim]} ({question.replace('-', ' ')})"
 
 
 def _typed(value: Any) -> str:
@@ -250,26 +250,26 @@ def _risk(made: Plan) -> float:
     if made.over_time is None or made.over_time.per_person == 1:
         return chance(blanket, made.guarantee.n, made.guarantee)
     total = made.over_time
-    found = [success(total.epsilon, total.delta)]
+    chances = [success(total.epsilon, total.delta)]
     with contextlib.suppress(NoClaim):
-        found.append(success(0.0, composition(blanket, made.guarantee.n, total.per_person).delta(0.0)))
-    return min(found)
+        chances.append(success(0.0, composition(blanket, made.guarantee.n, total.per_person).delta(0.0)))
+    return min(chances)
 
 
 def _also(made: Plan, people: int, given: dict[str, Any]) -> list[str]:
-    found = []
+    notes = []
     if "dropout" in given:
-        found.append(f"for this, ask {people:,} people: {100 * given['dropout']:g} % of them may not answer")
+        notes.append(f"for this, ask {people:,} people: {100 * given['dropout']:g} % of them may not answer")
     lies = made.min_batch - made.guarantee.n
     if lies:
         most = lies * made.protocol.max_shift(made.min_batch)
         false = f"{counted(lies, 'report')} {'is' if lies == 1 else 'are'} false"
         means_of_groups = made.protocol.reading.averages and not made.protocol.averages
         entry = "the number of people in a group" if means_of_groups else "one entry of the answer"
-        found.append(f"if {false}, {entry} shifts by at most {at_most(most)}")
+        notes.append(f"if {false}, {entry} shifts by at most {at_most(most)}")
     if math.isinf(made.epsilon0) and NOTHING_LOCAL not in made.explain():
-        found.append(NOTHING_LOCAL)
-    return found
+        notes.append(NOTHING_LOCAL)
+    return notes
 
 
 def _fewer_reports(made: Plan) -> Iterator[Block]:

@@ -72,7 +72,7 @@ STARTS: Final[dict[str, Given]] = {
 def question_fields() -> list[Field]:
     """The question, and the options of all of them."""
     names = registry.questions()
-    found = [
+    fields = [
         Field(
             name="question", label="What to ask for", kind="choice", start=names[0], section="The question",
             choices=[(name, name.replace("-", " ")) for name in names],
@@ -81,8 +81,8 @@ def question_fields() -> list[Field]:
     for option in registry.options():
         askable = [name for name in names if option in registry.options_of(name)]
         if askable:
-            found.append(_field(option, askable))
-    return found
+            fields.append(_field(option, askable))
+    return fields
 
 
 def _field(option: Option, questions: list[str]) -> Field:
@@ -116,37 +116,37 @@ class Asked:
 
 def read_question(typed: Typed) -> Asked:
     """What was asked."""
-    found = Asked(typed.choice("question"))
-    known = {option.name for option in registry.options_of(found.name)}
+    asked = Asked(typed.choice("question"))
+    known = {option.name for option in registry.options_of(asked.name)}
     for option in registry.options():
         if option.name in known and option.name in typed:
-            _read(option, typed, found)
-    return found
+            _read(option, typed, asked)
+    return asked
 
 
-def _read(option: Option, typed: Typed, found: Asked) -> None:
+def _read(option: Option, typed: Typed, asked: Asked) -> None:
     name, text = option.name, typed.text(option.name)
     match option.values:
         case "whole":
-            found.options[name] = typed.whole(name)
+            asked.options[name] = typed.whole(name)
         case "real":
-            found.options[name] = typed.real(name)
+            asked.options[name] = typed.real(name)
         case "several":
-            found.options[name] = several(text, name)
+            asked.options[name] = several(text, name)
         case "groups":
             given = [line for line in text.splitlines() if line.strip()]
-            found.options[name] = groups(given, name)
-            found.said += [(name, line.strip()) for line in given]
+            asked.options[name] = groups(given, name)
+            asked.said += [(name, line.strip()) for line in given]
             return
         case "lines":
-            found.options[name] = candidates_of(text.encode(), f"the list of {name}")
-            found.files[f"{name}.txt"] = text.rstrip("\n") + "\n"
+            asked.options[name] = candidates_of(text.encode(), f"the list of {name}")
+            asked.files[f"{name}.txt"] = text.rstrip("\n") + "\n"
             text = f"{name}.txt"
         case "questions":
-            found.options[name] = survey_of(text, "the list of questions")
-            found.place = f"{name}.toml"
-            found.files[found.place] = text.rstrip("\n") + "\n"
+            asked.options[name] = survey_of(text, "the list of questions")
+            asked.place = f"{name}.toml"
+            asked.files[asked.place] = text.rstrip("\n") + "\n"
             return
         case _:
-            found.options[name] = typed.choice(name) if option.choices else text
-    found.said.append((name, text))
+            asked.options[name] = typed.choice(name) if option.choices else text
+    asked.said.append((name, text))

@@ -28,12 +28,12 @@ def chance(blanket: Blanket, n: int, known: Guarantee | None) -> float:
     Rounding: up.
     """
     epsilons = [0.0, *([] if known is None else [known.epsilon / _CLOSER])]
-    found = [] if known is None else [known.success]
+    chances = [] if known is None else [known.success]
     for epsilon in epsilons:
         claim = bound_named(DEFAULT_BOUND).claim(blanket, n=n, epsilon=epsilon, side="upper")
         if claim.regime is None:
-            found.append(success(epsilon, exp_up(claim.log_delta.upper)))
-    return min(found, default=1.0)
+            chances.append(success(epsilon, exp_up(claim.log_delta.upper)))
+    return min(chances, default=1.0)
 
 
 def success(epsilon: float, delta: float) -> float:

@@ -58,12 +58,12 @@ def said(line: str) -> Text:
     ['epsilon is ', Figure(number='0.57721', rounding='up'), '; off by about ',
      Figure(number='99.14', rounding='nearest')]
     """
-    found, end = list[str | Figure](), 0
+    parts, end = list[str | Figure](), 0
     for place in _DECIMAL.finditer(line):
         before = line[end : place.start()]
-        found += [before, Figure(place.group(), "nearest" if _FORECAST.search(before) else "up")]
+        parts += [before, Figure(place.group(), "nearest" if _FORECAST.search(before) else "up")]
         end = place.end()
-    return [part for part in (*found, line[end:]) if part != ""]
+    return [part for part in (*parts, line[end:]) if part != ""]
 
 
 def document(text: Text) -> Any:
