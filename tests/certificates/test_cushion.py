@@ -1,15 +1,19 @@
 """Blocks of mixed crowds against exact sums over all outcomes."""
 
+import math
 import random
 from fractions import Fraction
 from itertools import product
 from math import prod
 
+import pytest
 from flint import arb, ctx, fmpq
+from scipy.stats import binom
 
 from oracles.scale import full
+from shuffledp import Channel, bounds
 from shuffledp.certificates.contour import Term
-from shuffledp.certificates.cushion import _largest_block, corners, cushioned_delta
+from shuffledp.certificates.cushion import _largest_block, _split, corners, cushioned_delta
 from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.positive_part import BITS
 
@@ -56,6 +60,34 @@ def test_the_law_of_a_block_is_above_every_block_and_close_to_the_largest() -> N
                 largest = ball(max(exact_excess(atoms, size, t) for atoms in kinds))
                 assert largest <= excess(block, t) + short
                 assert excess(block, t) <= largest + 0.05
+
+
+@pytest.mark.parametrize("counts", [((5, 4, 1), (4, 5, 1), (3, 6, 1)), ((8, 4, 4), (4, 8, 4), (5, 5, 6))])
+def test_others_may_hold_an_input_that_is_neither_of_the_two_compared(counts: tuple[tuple[int, ...], ...]) -> None:
+    """A third input, which sends what tells the two apart more rarely, hides them least: that dataset is among those covered."""
+    n, epsilon, whole = 10**7, 0.001, sum(counts[0])
+    shown = Channel([[often / whole for often in row] for row in counts])
+    witness = bounds()["witness"].claim(shown.blanket(), n=n, epsilon=epsilon, side="lower")
+    truth = math.exp(witness.log_delta.lower)
+    rows = [[fmpq(often, whole) for often in row] for row in counts]
+    with ctx.workprec(BITS):
+        assert truth <= cushioned_delta(rows, n, epsilon, arb(1.1 * truth), Effort()) <= 1.1 * truth
+
+
+@pytest.mark.parametrize("inputs", [2, 3, 5])
+def test_all_blocks_can_be_filled_whatever_the_others_hold(inputs: int) -> None:
+    """Of each input as many users may be left as fill no block, and the cushion is as thick as is claimed but for a failure."""
+    rows = [[fmpq(7 if y == x else 3, 3 * inputs + 4) for y in range(inputs)] for x in range(inputs)]
+    gamma = 3 * inputs / (3 * inputs + 4)
+    for n, epsilon in ((30_011, 0.1), (10**6 + 7, 0.01), (10**9, 3e-4)):
+        with ctx.workprec(BITS):
+            split = _split(rows, n, epsilon)
+            assert split is not None
+            draws = round(7 / 3 / float(split.rho))
+            failure = float(split.failure)
+        assert split.size > 1
+        assert split.crowd + inputs * (split.size - 1) <= n - 1
+        assert binom.cdf(draws - 1, n - 1 - split.crowd, gamma) <= failure
 
 
 def test_too_few_users_are_not_claimed_for() -> None:
