@@ -203,6 +203,16 @@ def test_a_damaged_witness_is_refused(tmp_path: Path, witness: Witness, content:
         serving(url, witness)
 
 
+class At:
+    """A store that has come so far."""
+
+    def __init__(self, generation: int) -> None:
+        self.found = Instance(id=UUID(int=5), generation=generation)
+
+    def instance(self) -> Instance:
+        return self.found
+
+
 def test_two_shufflers_that_follow_one_store_do_not_alarm_each_other(witness: Witness) -> None:
     """Between two questions of the first, the second takes store and witness further."""
 
@@ -212,21 +222,31 @@ def test_two_shufflers_that_follow_one_store_do_not_alarm_each_other(witness: Wi
         def instance(self) -> Instance:
             self.asked += 1
             if self.asked == 2:
-                ahead.follow(Fixed(7))  # type: ignore[arg-type]
+                ahead.follow(At(7))  # type: ignore[arg-type]
             return Instance(id=UUID(int=5), generation=1 if self.asked == 1 else 7)
-
-    class Fixed:
-        def __init__(self, generation: int) -> None:
-            self.found = Instance(id=UUID(int=5), generation=generation)
-
-        def instance(self) -> Instance:
-            return self.found
 
     ahead = witness
     witness.follow(Shared(":memory:"))
-    witness.follow(Fixed(7))  # type: ignore[arg-type]
+    witness.follow(At(7))  # type: ignore[arg-type]
     with pytest.raises(SetBack):
-        witness.follow(Fixed(6))  # type: ignore[arg-type]
+        witness.follow(At(6))  # type: ignore[arg-type]
+
+
+def test_a_shuffler_that_is_slow_does_not_make_the_witness_forget(witness: Witness) -> None:
+    """It has looked how far the store has come, and while it waits for its turn another one takes both further."""
+
+    class Slow(SQLiteStore):
+        asked = 0
+
+        def instance(self) -> Instance:
+            self.asked += 1
+            if self.asked == 2:
+                witness.follow(At(7))  # type: ignore[arg-type]
+            return Instance(id=UUID(int=5), generation=1)
+
+    witness.follow(Slow(":memory:"))
+    with pytest.raises(SetBack):
+        witness.follow(At(6))  # type: ignore[arg-type]
 
 
 # Moving
