@@ -302,6 +302,19 @@ def test_a_result_is_compared_with_its_plan_and_its_task() -> None:
         assert verify(served, beside=[strange]).confirmed
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_result_counts_no_more_of_its_reports_as_honest_than_its_plan_does(beside: bool) -> None:
+    """What it would promise if all were honest is true of them, but not what its plan relies on."""
+    honest, made = result_of_a_run(), planned("labels")
+    plans = [as_file(made.document())] if beside else []
+    assert (honest["n"], honest["guarantee"]["realised_honest"]) == (3300, 2640)
+    for relied, verdict in ((2639, "confirmed"), (2640, "confirmed"), (2641, "refused"), (3300, "refused")):
+        said = {"realised_honest": relied, "realised_epsilon": made.epsilon_at(relied)}
+        found = verify(honest | {"guarantee": honest["guarantee"] | said}, beside=plans)
+        assert found.verdict == verdict, relied
+        assert found.confirmed or "more honest reports than its plan does" in found.reason
+
+
 def test_what_a_ledger_says_is_not_proved(tmp_path: Any) -> None:
     task, _, _ = task_and_result()
     shuffler = serving(task)
