@@ -62,7 +62,7 @@ def test_the_law_of_a_block_is_above_every_block_and_close_to_the_largest() -> N
                 assert excess(block, t) <= largest + 0.05
 
 
-@pytest.mark.parametrize("counts", [((5, 4, 1), (4, 5, 1), (3, 6, 1)), ((8, 4, 4), (4, 8, 4), (5, 5, 6))])
+@pytest.mark.parametrize("counts", [((8, 4, 4), (4, 8, 4), (4, 4, 8)), ((8, 4, 4), (4, 8, 4), (5, 5, 6))])
 def test_others_may_hold_an_input_that_is_neither_of_the_two_compared(counts: tuple[tuple[int, ...], ...]) -> None:
     """A third input, which sends what tells the two apart more rarely, hides them least: that dataset is among those covered."""
     n, epsilon, whole = 10**7, 0.001, sum(counts[0])
