@@ -26,7 +26,7 @@ class ClosedForm:
     reference: str = cite("BBGN19", "Theorem 5.3")
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:  # noqa: ARG002
-        """Theorem 5.3."""
+        """The delta of Theorem 5.3, which needs an epsilon above 0."""
         if blanket.epsilon0() is None:
             return outside("Theorem 5.3 needs a pure epsilon0-LDP randomizer, and this one has no epsilon0.")
         if is_local_guarantee(blanket, epsilon):

@@ -41,7 +41,7 @@ _NEAR: Final = 2e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """The same n users report once in each of several rounds.
+    """Rounds in which n users report, the same ones in each.
 
     Attributes:
         blanket: of the randomizer.
@@ -183,7 +183,7 @@ class Composition:
 
     @property
     def rounds(self) -> int:
-        """Of all collections."""
+        """How many rounds all collections have together."""
         return sum(part.rounds for part in self.collections)
 
     def epsilon(self, delta: float | None = None) -> float:
@@ -213,7 +213,7 @@ class Composition:
         return self.law(self._deep_enough(lambda law: law.delta(epsilon))).delta(epsilon)
 
     def _alone(self, delta: float) -> float | None:
-        """Of a single round what its bound says; the number of few digits next to it, if that holds, as a plan's epsilon does."""
+        """The epsilon of a single round by its bound; if it holds, the number of few digits next to it, as in a plan."""
         if self.rounds > 1:
             return None
         [part] = self.collections

@@ -64,7 +64,7 @@ class Cushion:
     reference: str = cite("BBGN19", "Lemma A.2") + " and a cushion for mixed crowds"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
-        """The certified value."""
+        """An upper end, or none where the crowd is too small for it."""
         if side == "lower":
             return Claim(log_delta=NOTHING)
         if is_local_guarantee(blanket, epsilon):
@@ -207,7 +207,7 @@ class _Crowd:
         self.ulps = laws.ulps + 6
 
     def laws(self) -> list[Law]:
-        """One by one."""
+        """The law of l + kappa |l| for each input that the others may hold."""
         return [Law(v, p, s, self.ulps) for v, p, s in zip(self.values, self.masses, self.scales, strict=True)]
 
     def ceiling(self, n: int) -> float:

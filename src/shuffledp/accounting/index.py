@@ -68,7 +68,7 @@ def shuffle_index(randomizer: HasBlanket) -> ShuffleIndex:
 
 
 def index_of(blanket: Blanket) -> ShuffleIndex:
-    """The same from its blanket.
+    """The shuffle index of a randomizer with this blanket.
 
     Formula: chi^2 = max over x, x', x'' of sum_y (mu_x - mu_x')^2 / mu_x''; of the blanket, with eta instead of mu_x''.
     Regime: one message per person and no dummies.

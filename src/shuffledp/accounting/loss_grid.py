@@ -50,7 +50,7 @@ class LossGrid:
 
     @property
     def epsilons(self) -> list[float]:
-        """The points."""
+        """Where the curve is evaluated, in units of epsilon."""
         return [k * self.step for k in self.points]
 
 

@@ -51,7 +51,7 @@ class Numeric:
     reference: str = cite("BBGN19", "Lemma 5.3") + ", evaluated"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
-        """The certified value."""
+        """An upper end, by the worst pair of inputs and the best measure for it."""
         if side == "lower":
             return Claim(log_delta=NOTHING)
         if is_local_guarantee(blanket, epsilon):
@@ -82,7 +82,7 @@ class GenericBound:
     reference: str = f"{cite('FMT21', 'clones')} and {cite('WCLZ24', 'variation ratio')}, evaluated"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
-        """The certified value."""
+        """An upper end for any randomizer with this epsilon0."""
         if side == "lower":
             return Claim(log_delta=NOTHING)
         if blanket.epsilon0() is None:

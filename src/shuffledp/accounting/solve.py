@@ -461,7 +461,7 @@ def _second_moment(blanket: Blanket, epsilon: float) -> float:
 
 
 def _growth(epsilon: float) -> float:
-    """Of E[l^2] from 0 to epsilon, if x and x' are alike."""
+    """How much larger E[l^2] is at epsilon than at 0, if x and x' are alike."""
     return (1 + math.exp(min(2 * epsilon, 300.0))) / 2
 
 

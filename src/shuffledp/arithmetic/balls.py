@@ -64,7 +64,7 @@ def log_down(value: float) -> float:
 
 
 def exp_down(log_value: float) -> float:
-    """e^log_value rounded down."""
+    """e^log_value, rounded down to a double."""
     return evaluate(lambda: arb(log_value).exp()).lower if log_value > -math.inf else 0.0
 
 

@@ -118,7 +118,7 @@ class _Series:
         return np.asarray(self.weights @ np.concatenate([terms.real, terms.imag], axis=1).T + level[:, None])
 
     def rounding(self, spoiled: Reals, size: Reals) -> float:
-        """Of the nodes, of the angles in their weights, and of the sum."""
+        """How far rounding may move U: of the nodes, of the angles in their weights, and of the sum."""
         own = (2 * len(self.frequency) + 16 * (1 + self.frequency * self.reach)) * ULP * size
         return float(((spoiled + own) * _most(self.frequency, self.reach)).sum()) + 16 * ULP * self.reach
 

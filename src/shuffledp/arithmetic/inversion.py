@@ -63,7 +63,7 @@ class Search:
     whole: bool = False
 
     def mirrored(self) -> "Search":
-        """The same interval for the opposite condition."""
+        """This interval for the opposite condition, which holds towards the other end."""
         return replace(self, towards="smaller" if self.towards == "larger" else "larger")
 
 

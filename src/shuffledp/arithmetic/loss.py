@@ -181,7 +181,7 @@ class LossLaw:
         return first, second
 
     def _finer(self, ratio: int) -> "LossLaw":
-        """The same law on a grid that is so many times finer."""
+        """This law on a grid that is so many times finer."""
         if self.step / ratio * ratio != self.step or ratio & (ratio - 1):
             raise InvalidInput("steps of laws that compose must be powers of two of each other.")
         masses = [fmpz(0)] * ((len(self.masses) - 1) * ratio + 1)

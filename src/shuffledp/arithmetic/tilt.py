@@ -101,7 +101,7 @@ class Tilted:
 
 
 class TiltedPoisson(Tilted):
-    """The same for a Poisson number of summands and a drift: log E[e^(zS)] = mean (M(z) - 1) + z drift.
+    """Tilting for a Poisson number of summands and a drift: log E[e^(zS)] = mean (M(z) - 1) + z drift.
 
     Tilting multiplies the intensity of each atom by e^(theta x), so q is p e^(theta x): no M(theta) to divide by.
     """
@@ -124,12 +124,10 @@ class TiltedPoisson(Tilted):
         return self.spoiled(d, off, t)[1]
 
     def spoiled(self, cumulant: Complexes, off: Reals, t: Reals) -> tuple[Reals, Reals]:
-        """As above; the mean may be off by one unit in its last place, too."""
         error = self.weight * (off + 12 * ULP * np.abs(cumulant)) + 8 * ULP * abs(self.drift) * t
         return error, self.weight * cumulant.real + error
 
     def rise(self, theta: Reals) -> Reals:
-        """From both powers."""
         power, error = self._log_power_at(theta)
         return np.asarray(power - self.log_power + error + self.error_log_power)
 
@@ -268,7 +266,7 @@ def _many_sums(x: Reals, p: Reals, top: float) -> _Sums:
 
 
 def _few_sums(x: Reals, p: Reals, top: float) -> _Sums:
-    """The same for a handful of atoms, in a fraction of the time."""
+    """The sums at a theta in plain Python: for a handful of atoms that takes a fraction of numpy's time."""
     atoms = list(zip(x.tolist(), p.tolist(), strict=True))
 
     def at(theta: float) -> tuple[float, float, float, float]:

@@ -85,7 +85,7 @@ class Certificate:
 
     @classmethod
     def of(cls, randomizer: _Documented, guarantee: _Promise, *, reports: int | None = None, rounds: int = 1) -> Self:
-        """Of a guarantee of the randomizer as it runs, `reports` being all reports and the guarantee's n the honest ones."""
+        """A guarantee of the randomizer as it runs: of `reports` reports in all, the guarantee's n are honest."""
         for thing, methods, name, what in (
             (randomizer, ("blanket", "document"), "randomizer", "a randomizer"),
             (guarantee, ("epsilon", "delta", "n", "bound"), "guarantee", "a guarantee, as account gives it"),

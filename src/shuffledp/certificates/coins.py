@@ -147,7 +147,7 @@ class _Direction:
         return self._alpha * at_low.before - self._rise * at_low.above + steps
 
     def _step(self, chances: _Chances) -> arb:
-        """D_(J+1) - D_J."""
+        """How much D grows from J to the next: D_(J+1) - D_J."""
         return self._beta * chances.here - self._alpha * chances.before
 
     def _chances(self, ones: int, zeros: int, j: int) -> _Chances:

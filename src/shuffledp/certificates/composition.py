@@ -48,7 +48,7 @@ _PREPARED: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The same users, with one randomizer, so many times.
+    """One randomizer run by the same users so many times.
 
     Attributes:
         law: of the randomizer.

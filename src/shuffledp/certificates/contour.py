@@ -36,7 +36,7 @@ class Term:
         object.__setattr__(self, "mass", sum(self.masses, arb(0)))
 
     def positive_part(self) -> arb:
-        """E[l_+]."""
+        """What of it is above 0 on average: E[l_+]."""
         return sum((mass * positive(value) for value, mass in zip(self.values, self.masses, strict=True)), arb(0))
 
     def rise(self, x: arb) -> arb:

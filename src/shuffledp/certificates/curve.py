@@ -60,7 +60,7 @@ class Curve:
         return reduce(arb.max, [u / v for u, v, _ in cells], arb(1)).log()
 
     def end(self) -> float:
-        """The same, rounded up; infinite if there is none."""
+        """The least epsilon at which delta is 0, rounded up; infinite if there is none."""
         local = self.local()
         return math.inf if local is None else _up(local)
 

@@ -91,7 +91,7 @@ def cushioned_delta(rows: Sequence[Row], n: int, epsilon: float, target: arb, ef
 
 
 def _law(x: Row, y: Row, z: Row, growth: arb, kappa: arb) -> Term:
-    """Of l + kappa |l|, l = (mu_x - e^epsilon mu_x') / mu_z under mu_z."""
+    """The law of l + kappa |l|, l = (mu_x - e^epsilon mu_x') / mu_z under mu_z."""
     values = [arb(u / w) - growth * arb(v / w) for u, v, w in zip(x, y, z, strict=True)]
     return Term([value + kappa * abs(value) for value in values], [arb(w) for w in z])
 
@@ -166,7 +166,7 @@ def _powers(first: acb, ratio: acb, count: int) -> list[acb]:
 
 
 def _lower_hull(dots: Sequence[tuple[arb, arb]]) -> list[tuple[arb, arb]]:
-    """Of points (t, U) those on the lower convex hull with a line of slope -1 to the left of all; any choice is valid."""
+    """Those of the points (t, U) on the lower convex hull with a line of slope -1 to the left of all; any choice is valid."""
     hull: list[tuple[arb, arb]] = []
     for dot in dots:
         while hull and not (_slope(hull[-2], hull[-1]) if len(hull) > 1 else arb(-1)) < _slope(hull[-1], dot):

@@ -33,7 +33,7 @@ class Pair:
         return sum(((u - growth * v).max(arb(0)) for u, v in self.bare), arb(0))
 
     def times(self, weight: arb) -> "Pair":
-        """The same with a probability of being drawn at all."""
+        """This pair where it is drawn with this probability only: all its masses times that."""
         return Pair([(u, v, weight * m) for u, v, m in self.cells], [(weight * u, weight * v) for u, v in self.bare])
 
     @staticmethod

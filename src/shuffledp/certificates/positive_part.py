@@ -51,7 +51,7 @@ class Crowd:
     mean: arb | None = None
 
     def expected(self) -> arb:
-        """On average."""
+        """How many there are on average."""
         return arb(self.users) if self.mean is None else self.mean
 
     def log_transform(self, rise: arb) -> arb:
@@ -177,7 +177,7 @@ def _of_few(law: Term, most: int) -> list[arb]:
 
 
 def _power_series(coefficients: Sequence[arb], at: acb) -> acb:
-    """By Horner's rule."""
+    """The value of a power series, by Horner's rule."""
     found = acb(0)
     for coefficient in reversed(coefficients):
         found = found * at + coefficient

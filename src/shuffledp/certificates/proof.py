@@ -113,7 +113,7 @@ def _hardest_first(
 
 
 def _first_below(options: Sequence[Pair], growth: arb, most: arb) -> int:
-    """Of measures that leave less and less uncovered, the first that leaves no more than so much; the last if none does."""
+    """The first of measures, which leave less and less uncovered, that leaves no more than so much; the last if none does."""
     low, high = 0, len(options) - 1
     while low < high:
         middle = (low + high) // 2
@@ -134,7 +134,7 @@ def _measures(
 
 
 def _best_measure(options: Sequence[Pair], crowd: Crowd, growth: arb, target: arb, effort: Effort) -> Pair:
-    """Of measures that leave less and less uncovered, the one with the least bound: it falls and rises again."""
+    """The measure with the least bound among those that leave less and less uncovered: it falls and rises again."""
 
     def bound(pair: Pair) -> float:
         term, rest = pair.term(growth), target - pair.uncovered(growth)

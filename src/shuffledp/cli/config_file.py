@@ -19,7 +19,7 @@ STORE: Final = StoreUrl()
 
 
 def config_option(command: Any) -> Any:
-    """`--config FILE`."""
+    """The option --config FILE, read before all others."""
     return click.option(
         "--config", type=click.Path(dir_okay=False, path_type=Path), is_eager=True, expose_value=False, callback=_read,
         help="File with these options (TOML); paths in it are relative to it. Command-line options take precedence.",

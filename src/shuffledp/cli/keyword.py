@@ -12,7 +12,6 @@ class Choice(click.Choice):  # type: ignore[type-arg]
     """What is nearly one of them gets a hint."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The word."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as refusal:
@@ -28,15 +27,12 @@ class Registered(click.ParamType):  # type: ignore[type-arg]
         self._names = names
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """All of them."""
         return self._choice.get_metavar(param, ctx)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name."""
         return self._choice.convert(value, param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Names with this beginning."""
         return self._choice.shell_complete(ctx, param, incomplete)
 
     @property

@@ -15,7 +15,7 @@ _Number = TypeVar("_Number", int, float)
 
 
 class Real(click.ParamType):  # type: ignore[type-arg]
-    """One real number."""
+    """A real number as people type it: 0.1, 1e-6."""
 
     name = "number"
 
@@ -40,7 +40,6 @@ class WholeRange(click.IntRange):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """As `Whole` does."""
         return _within(self, Whole().convert(value, param, ctx), param, ctx)
 
 
@@ -50,7 +49,6 @@ class RealRange(click.FloatRange):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """As `Real` does."""
         return _within(self, Real().convert(value, param, ctx), param, ctx)
 
 

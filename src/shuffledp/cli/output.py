@@ -35,10 +35,9 @@ class OneLine(logging.Formatter):
     """A line of a log for each thing that happens, whatever is quoted in it."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - of the standard library
-        """The line."""
         return visible(super().formatMessage(record))
 
 
 def show(result: dict[str, Any], words: str, *, as_json: bool) -> None:
-    """Print a result."""
+    """Print a result as JSON for programs, or else in words."""
     print_lines(json.dumps(result, indent=2, allow_nan=False) if as_json else words)

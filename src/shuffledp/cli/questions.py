@@ -26,7 +26,6 @@ class _Question(click.ParamType):  # type: ignore[type-arg]
     name = "question"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002
-        """All of them."""
         return f"{{{'|'.join(registry.questions())}}}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -40,7 +39,6 @@ class _Question(click.ParamType):  # type: ignore[type-arg]
         return f"Use one of {', '.join(registry.questions())}."
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002
-        """Names with this beginning."""
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(name) for name in registry.questions() if name.startswith(incomplete)]
@@ -50,7 +48,6 @@ class _Named(click.Argument):
     """Called QUESTION where something is wrong with it, and all that it can be where it is explained."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:  # noqa: ARG002
-        """Its short name."""
         return "'QUESTION'"
 
 

@@ -48,7 +48,7 @@ _OWN_FILES = 150
 
 
 def _witness_option(command: Any) -> Any:
-    """`--witness FOLDER`."""
+    """The option --witness FOLDER."""
     return click.option(
         "--witness", type=click.Path(file_okay=False, path_type=Path),
         help="Folder that remembers how far the store has come, so that an earlier state of it is refused; best on another disk "

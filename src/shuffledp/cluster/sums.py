@@ -142,7 +142,7 @@ class _Task:
     version: str
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """What Spark runs."""
+        """Work off the record batches of a partition, as Spark asks a task to."""
         return guarded(self._rows, batches)
 
     def _rows(self, batches: Iterator[Any]) -> Iterator[Any]:

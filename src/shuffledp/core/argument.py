@@ -39,7 +39,7 @@ def truth(value: Any, name: str) -> bool:
 
 
 def text(value: Any, name: str, example: str) -> str:
-    """A text."""
+    """Refuse anything but a text."""
     if not isinstance(value, str):
         raise InvalidInput(f"`{name}` must be a text; got a {kind_of(value)}. Give e.g. {example!r}.")
     return value
@@ -57,7 +57,7 @@ def one_of(value: Any, name: str, words: Sequence[str]) -> str:
 
 
 def texts(value: Any, name: str, example: str) -> list[str]:
-    """Several texts."""
+    """Refuse anything but a list of texts; one text alone is not one."""
     if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
         raise InvalidInput(f"`{name}` must be a list of texts; got a {kind_of(value)}. Give e.g. {example}.")
     return [text(entry, name, "a") for entry in value]

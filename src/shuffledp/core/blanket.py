@@ -128,7 +128,7 @@ class HasBlanket(Protocol):
     """Anything that can be accounted for."""
 
     def blanket(self) -> Blanket:
-        """The privacy blanket."""
+        """The part of its output that does not depend on the value."""
         ...
 
 

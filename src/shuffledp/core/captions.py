@@ -44,7 +44,7 @@ class Wording:
 
     @classmethod
     def from_document(cls, document: Document) -> Self:
-        """Of what is said."""
+        """Read what `document` wrote."""
         return cls(**document)
 
     def changed(self, **texts: str | None) -> Self:

@@ -49,7 +49,7 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """Number of messages."""
+        """How many messages there are."""
         return int(self.values.sum())
 
     @property

@@ -46,7 +46,7 @@ def about(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
 
 
 def at_most(value: float) -> str:
-    """The same of a bound: not below it."""
+    """Four digits of a bound, rounded up."""
     return about(value, ROUND_CEILING)
 
 

@@ -24,7 +24,7 @@ def draw_with(artist: Artist) -> None:
 
 
 def figure_of(thing: Any) -> Any:
-    """A matplotlib figure."""
+    """A matplotlib figure of it, by the named artist."""
     return _named[0].figure(thing)
 
 

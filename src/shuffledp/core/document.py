@@ -57,7 +57,7 @@ def members(document: object, what: str, **readers: Reader) -> dict[str, Any]:
 
 
 def text(value: Any) -> str:
-    """A text."""
+    """Refuse anything but a text."""
     if not isinstance(value, str):
         raise ValueError("a text")
     return value

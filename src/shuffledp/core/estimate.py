@@ -107,7 +107,7 @@ class SideBySide(Estimate):
 
     @classmethod
     def of(cls, parts: Sequence[Estimate], prefixes: Sequence[str]) -> Self:
-        """Of the same reports."""
+        """Put estimates from the same reports side by side."""
         return cls(
             value=np.concatenate([part.value for part in parts], axis=-1),
             standard_error=np.concatenate([part.standard_error for part in parts], axis=-1),
@@ -119,13 +119,11 @@ class SideBySide(Estimate):
         )
 
     def limits(self, z: float) -> tuple[Reals, Reals]:
-        """Of each part."""
         low, high = zip(*(part.limits(z) for part in self.parts), strict=True)
         return np.concatenate(low, axis=-1), np.concatenate(high, axis=-1)
 
     @property
     def refused(self) -> dict[str, str]:
-        """Of each part."""
         return {
             f"{prefix}{name}": why
             for part, prefix in zip(self.parts, self.prefixes, strict=True)

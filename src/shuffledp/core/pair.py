@@ -82,7 +82,7 @@ def pair_of(atoms: list[tuple[arb, arb, arb]]) -> Pair:
 
 
 def held_by_either(atoms: list[tuple[arb, arb, arb]]) -> list[Pair]:
-    """The same two inputs relative to the law of each of them: all others hold the first, or the second."""
+    """Two inputs relative to the law of each of them: all others hold the first, or the second."""
     on_first, on_second = [], []
     for difference, second, mass in atoms:
         first = second + difference

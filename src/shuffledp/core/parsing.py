@@ -31,7 +31,7 @@ def parse_json(data: str | bytes) -> Any:
 
 
 def parse_exactly(data: str | bytes) -> Any:
-    """The same with every number as it is written: for what people said, and for files of before with numbers of 64 bits.
+    """JSON data with every number as it is written: for what people said, and for files of before with numbers of 64 bits.
 
     >>> parse_exactly('{"n": 18446744073709551616, "share": 1.0}')
     {'n': 18446744073709551616, 'share': 1.0}
@@ -73,7 +73,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def plain(document: Any) -> Any:
-    """The same JSON data with each number as what it is worth: RFC 8785 writes 1.0 as 1, and both stand for the same double.
+    """JSON data with each number as what it is worth: RFC 8785 writes 1.0 as 1, and both stand for the same double.
 
     >>> plain({"n": 1000.0, "shares": [0.5, 1.0], "fair": True})
     {'n': 1000, 'shares': [0.5, 1], 'fair': True}

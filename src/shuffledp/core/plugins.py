@@ -54,7 +54,7 @@ class Plugins(Generic[T]):
         return entries
 
     def names(self) -> tuple[str, ...]:
-        """Of all of them; none is imported for that."""
+        """What installed packages bring, by name; none is imported for that."""
         return tuple(self._found)
 
     def package(self, name: str) -> str:

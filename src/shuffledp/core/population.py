@@ -16,7 +16,7 @@ class Population:
 
     @property
     def n(self) -> int:
-        """All users."""
+        """How many users there are."""
         return int(self.users.sum())
 
 

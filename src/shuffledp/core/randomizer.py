@@ -28,7 +28,7 @@ class LocalRandomizer(Protocol):
         ...
 
     def blanket(self) -> Blanket:
-        """The privacy blanket."""
+        """The part of its output that does not depend on the value: all that a bound sees of it."""
         ...
 
     def document(self) -> Document:
@@ -61,7 +61,7 @@ class FiniteRandomizer(LocalRandomizer, Protocol):
         ...
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
-        """mu_symbol(message)."""
+        """How likely this symbol becomes this message: mu_symbol(message)."""
         ...
 
 
@@ -111,7 +111,7 @@ class Thresholded(Protocol):
 
     @property
     def gamma_as_run(self) -> float:
-        """The same probability, to the nearest double."""
+        """The probability of ignoring the value, to the nearest double."""
         ...
 
 

@@ -49,7 +49,7 @@ class Ratios(Estimate):
         start: float = 0.0,
         span: float = 1.0,
     ) -> Self:
-        """Of parts of one estimate; NaN where there is no number."""
+        """The ratios between parts of one estimate; NaN where there is no number."""
         above, across, below = variances
         sure = (bottom > 0) & (bottom >= SURE * np.sqrt(below))
         safe = np.where(sure, bottom, 1.0)

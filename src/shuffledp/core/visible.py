@@ -19,7 +19,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    r"""The same line by line, for texts of several lines whose line ends are our own.
+    r"""A text of several lines, each shown as `visible` shows it: its line ends are our own.
 
     >>> visible_lines("yes  12\nno\a  3")
     'yes  12\nno\\x07  3'

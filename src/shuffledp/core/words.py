@@ -87,7 +87,7 @@ class EncodingWords:
 
     @property
     def private(self) -> bool:
-        """As the source."""
+        """Whether the source is private."""
         return self.source.private
 
     def reserve(self) -> None:
@@ -117,7 +117,7 @@ class QuestionWords:
 
     @property
     def private(self) -> bool:
-        """As the source."""
+        """Whether the source is private."""
         return self._source.private
 
     def reserve(self) -> None:
@@ -151,11 +151,11 @@ class SystemWords:
         """There is nothing to keep: no word comes twice."""
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002 - the address does not matter here
-        """Fresh system bytes."""
+        """Fresh system bytes, other ones at every call."""
         return np.frombuffer(os.urandom(count), dtype=np.uint8)
 
     def blocks(self, rows: Words, draw: int) -> Words:  # noqa: ARG002
-        """Fresh system words."""
+        """Fresh system words, other ones at every call."""
         return np.frombuffer(os.urandom(16 * len(rows)), dtype="<u8").reshape(-1, 2)
 
 
@@ -165,14 +165,14 @@ class NoWords:
     private = False
 
     def reserve(self) -> None:
-        """There are none."""
+        """Do nothing: there are no words to use up."""
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002
-        """Refused."""
+        """Refuse to give any, whatever was asked for."""
         raise InvalidInput("this depends on chance. State how likely each outcome is.")
 
     def blocks(self, rows: Words, draw: int) -> Words:  # noqa: ARG002
-        """Refused."""
+        """Refuse to give any, whatever was asked for."""
         raise InvalidInput("this depends on chance. State how likely each outcome is.")
 
 
@@ -204,7 +204,7 @@ class KeyedWords:
         return cls(hashlib.sha256(f"shuffledp simulation {seed}".encode()).digest(), private=False)
 
     def replayed(self) -> Self:
-        """The same words, to repeat a run bit for bit. What is randomized with them carries no guarantee."""
+        """These words again, to repeat a run bit for bit. What is randomized with them carries no guarantee."""
         return type(self)(self._stream_key + self._block_key, private=False)
 
     def reserve(self) -> None:
@@ -291,7 +291,7 @@ class RowWords:
 
     @property
     def private(self) -> bool:
-        """As the source."""
+        """Whether the source is private."""
         return self._source.private
 
     def reserve(self) -> None:

@@ -115,7 +115,7 @@ def distinct_texts(raw: Any, first_row: int | None) -> DistinctTexts:
 
 
 def _arrow_texts(column: Any, first_row: int | None) -> DistinctTexts:
-    """Of a column that may be dictionary-encoded already; then only the entries in use count."""
+    """The distinct texts of a column that may be dictionary-encoded already; then only the entries in use count."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
@@ -219,7 +219,7 @@ def _arrow_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.in
 
 
 def _coded_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.integer], Mask | None]:
-    """Of a dictionary-encoded column: each entry is looked up once, and rows are known by their codes."""
+    """Positions of a dictionary-encoded column: each entry is looked up once, and rows are known by their codes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

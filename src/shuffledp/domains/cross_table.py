@@ -84,7 +84,6 @@ class CrossTable(Rows, Listed):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of groups and a list of values."""
         return cls(**fields(document, cls.kind, by=several(group_of), value=_listed))
 
 

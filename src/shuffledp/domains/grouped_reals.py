@@ -45,11 +45,10 @@ class GroupedReals(Rows):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of clean values."""
+        """The numpy type of clean values: a group and a number."""
         return np.dtype([("group", np.min_scalar_type(self.groups - 1)), ("value", np.float64)])
 
     def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
-        """Groups and numbers."""
         (*groups, numbers), keep, rejected, adjusted = self.clean_columns(raw, policy, first_row)
         values = np.empty(len(numbers), dtype=self.dtype)
         shape = tuple(labels.size for _, labels in self.by)
@@ -68,5 +67,4 @@ class GroupedReals(Rows):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of groups and a range."""
         return cls(**fields(document, cls.kind, by=several(group_of), value=RealRange.from_document))

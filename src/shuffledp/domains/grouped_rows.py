@@ -58,16 +58,14 @@ class Rows(Domain):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Of all columns."""
         return tuple(dict.fromkeys(label for column in self.columns for label in column.domain.labels))
 
     def is_number(self, column: str) -> bool:
-        """Groups are labels."""
         return column not in self.beside and self.value.is_number(column)
 
     @abstractmethod
     def samples(self) -> list[str]:
-        """Lines of text."""
+        """Some values as lines of text, their columns separated by commas."""
 
     def check_columns(self) -> None:
         """Refuse groups that cannot be told apart."""

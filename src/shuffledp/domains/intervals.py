@@ -58,7 +58,7 @@ class Intervals(Listed):
 
     @property
     def width(self) -> float:
-        """Of one."""
+        """How wide each interval is."""
         return (self.high - self.low) / self.size
 
     @property
@@ -105,6 +105,5 @@ class Intervals(Listed):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of a size and two numbers."""
         found = fields(document, cls.kind, size=whole, low=number, high=number)
         return cls(found["size"], found["low"], found["high"])

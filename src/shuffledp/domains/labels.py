@@ -44,7 +44,6 @@ class Labels(Lookup):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The texts themselves."""
         return self.texts
 
     @property
@@ -53,7 +52,6 @@ class Labels(Lookup):
         return self.texts
 
     def samples(self) -> list[str]:
-        """The first labels."""
         return list(self.texts[:5])
 
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:  # noqa: ARG002
@@ -99,5 +97,4 @@ class Labels(Lookup):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of a list of labels."""
         return cls(fields(document, cls.kind, labels=several(text))["labels"])

@@ -68,7 +68,6 @@ class Record(Domain):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Of all values."""
         return tuple(dict.fromkeys(label for one in self.fields for label in one.domain.labels))
 
     def is_number(self, column: str) -> bool:
@@ -135,7 +134,6 @@ class Record(Domain):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of names and as many domains."""
         found = fields(document, cls.kind, names=several(text), domains=several(_domain))
         if len(found["names"]) != len(found["domains"]):
             raise InvalidInput("a record has a name for each domain. Give as many.")
@@ -259,7 +257,7 @@ def _parsed(row: Any) -> Mapping[str, Any] | _Strange | None:
 
 
 def _record(given: str | None, option: str) -> Mapping[str, Any] | None:
-    """A policy's stand-ins."""
+    """What stands for a whole record where a policy has something stand for each of its values."""
     if given is None:
         return None
     found = _parsed(given)

@@ -93,5 +93,4 @@ class RealRange(Domain):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of two numbers."""
         return cls(**fields(document, cls.kind, low=number, high=number))

@@ -53,7 +53,7 @@ class Spelled(Domain):
 
     @property
     def dtype(self) -> np.dtype[np.bytes_]:
-        """Of clean values."""
+        """The numpy type of clean values: one byte for each letter."""
         return np.dtype(f"S{self.max_length}")
 
     def check(self, policy: Policy) -> None:
@@ -126,12 +126,10 @@ class Spelled(Domain):
         return False
 
     def document(self) -> Document:
-        """Alphabet and length."""
         return {"kind": self.kind, "alphabet": self.alphabet, "max_length": self.max_length}
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of an alphabet and a length."""
         return cls(**fields(document, cls.kind, alphabet=text, max_length=whole))
 
 

@@ -85,10 +85,8 @@ class Texts(Domain):
         return False
 
     def document(self) -> Document:
-        """The key."""
         return {"kind": self.kind, "key": self.key}
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of a key."""
         return cls(fields(document, cls.kind, key=text)["key"])

@@ -34,11 +34,9 @@ class WholeNumbers(Lookup):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The numbers themselves."""
         return tuple(str(j) for j in range(self.size))
 
     def samples(self) -> list[int]:
-        """The first numbers."""
         return list(range(min(5, self.size)))
 
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:
@@ -58,5 +56,4 @@ class WholeNumbers(Lookup):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of a size."""
         return cls(fields(document, cls.kind, size=whole)["size"])

@@ -39,7 +39,7 @@ class Arrow:
         truth: bool = False,
         progress: Progress | None = None,
     ) -> Tally:
-        """Of all splits."""
+        """Tally the splits side by side; of several errors, that of the first rows is raised."""
         settle_allocator()
         total = Tallying(protocol, words, policy, in_file=source.in_file, truth=truth)
         total.add([])  # what is worked out once for all rows is worked out here: balls are not made for threads

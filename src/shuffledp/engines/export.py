@@ -170,7 +170,7 @@ def _permuted(often: NDArray[np.int64]) -> Messages:
 
 
 def _digest(stated: Document, messages: Messages) -> str | None:
-    """Of what is stated and the messages; None for a version that is not known."""
+    """The hash over what is stated and the messages; None for a version that is not known."""
     version = stated.get("version")
     if version not in (_FORMER, _VERSION):
         return None

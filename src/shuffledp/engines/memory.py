@@ -28,7 +28,7 @@ class Memory:
         truth: bool = False,
         progress: Progress | None = None,
     ) -> Tally:
-        """Of the whole column."""
+        """Tally all rows as one column."""
         protocol.domain.check(policy)
         chunks = list(source.checked_chunks(protocol.domain))
         if not chunks:

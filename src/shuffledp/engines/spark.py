@@ -61,7 +61,7 @@ class Spark:
         truth: bool = False,
         progress: Progress | None = None,
     ) -> Tally:
-        """Of all splits, each of which counts once however often it is tried."""
+        """Tally all splits, each of which counts once however often it is tried."""
         if not isinstance(words, KeyedWords):
             raise InvalidInput("Spark may do work twice, so words must be the same each time. Use KeyedWords.fresh().")
         protocol.domain.check(policy)

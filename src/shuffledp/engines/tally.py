@@ -41,7 +41,7 @@ class Tally:
 
     @classmethod
     def empty(cls, protocol: ShuffleProtocol, *, truth: bool = False) -> Self:
-        """Of no rows."""
+        """What no rows give."""
         nothing = protocol.truth(np.empty(0, dtype=np.int64)) if truth else None
         return cls(rows=0, counts=Counts.none(protocol.counters), truth=nothing)
 
@@ -97,7 +97,7 @@ class Tallying:
             self._count(self._randomized(raw[start:end], words, first_row + start, surplus))
 
     def tally(self) -> Tally:
-        """Of all that was added."""
+        """The tally of all rows that were added."""
         return replace(self._rest, counts=Counts(self._counts))
 
     def _randomized(self, raw: Any, words: WordSource, first_row: int, surplus: NDArray[np.int64]) -> Any:

@@ -40,7 +40,7 @@ class Panel:
         return 0.6 + (0.26 if self._result["truth"] is not None else 0.2) * lines
 
     def draw(self, axis: "Axes") -> None:
-        """Draw it."""
+        """Draw the answer into its place of a picture."""
         rows, measure, unit = self._rows, measured(self._result), self._result["wording"]["unit"]
         if self._curve:
             draw_distribution(axis, self._result)

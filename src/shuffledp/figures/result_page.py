@@ -106,7 +106,7 @@ class _Answer(NamedTuple):
 
 
 def _several(result: Document, questions: int) -> tuple[str, str]:
-    """The same of a survey."""
+    """What the picture of a survey shows, for those who cannot see it; and the line below it."""
     alt = (
         f"The answers to {counted(questions, 'question')} with {percent(result)} intervals; the tables have the numbers"
     )

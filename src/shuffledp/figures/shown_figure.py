@@ -24,12 +24,10 @@ class ShownFigure(Figure):
     """Drawn on white, so that it can be read on a dark page, too; a letter that no font here has is a box, not a warning."""
 
     def draw(self, renderer: Any) -> None:
-        """As any figure."""
         with _boxes():
             super().draw(renderer)
 
     def savefig(self, *arguments: Any, **options: Any) -> None:
-        """As any figure."""
         with _boxes():
             super().savefig(*arguments, **options)
 

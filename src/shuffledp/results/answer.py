@@ -39,7 +39,7 @@ class Answer(ABC):
     @property
     @abstractmethod
     def question(self) -> str:
-        """What was asked."""
+        """The name of the question, e.g. histogram."""
 
     @property
     @abstractmethod
@@ -139,7 +139,7 @@ class Answer(ABC):
         return columns | ({} if self.truth is None else {"truth": self.truth})
 
     def to_frame(self, *, confidence: float | None = None, simultaneous: bool | None = None) -> Any:
-        """The same as a data frame of pandas."""
+        """The entries as a data frame of pandas."""
         try:
             import pandas as pd
         except ImportError:

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The same as text; the interval is rounded outwards."""
+    """An entry as text; the interval is rounded outwards."""
 
     name: str
     value: str
@@ -51,7 +51,7 @@ def entries(result: Document, shown: Sequence[int] | None = None) -> list[Entry]
 def listed(
     columns: Document, truth: Sequence[float | None] | None = None, shown: Sequence[int] | None = None
 ) -> list[Entry]:
-    """The same of names with their values, errors and intervals."""
+    """The entries that names, values, errors and intervals make."""
     names, values, errors, intervals = (columns[key] for key in ("names", "value", "standard_error", "interval"))
     return [
         Entry(

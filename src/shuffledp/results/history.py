@@ -77,7 +77,7 @@ class History:
         return [] if result.guarantee is None else self.note(result.plan, result.guarantee, files)
 
     def note(self, plan: Plan, promise: Guarantee, files: Sequence[Path]) -> list[str]:
-        """The same for what a plan promises about files, whoever will read the answer."""
+        """Note what a plan promises about files, whoever will read the answer; what there is to say about earlier releases."""
         digests = [_digest(path) for path in files]
         release = Release(
             data=digests[0], plan=plan.sha256, epsilon=promise.epsilon, delta=promise.delta, unit=promise.adjacency,

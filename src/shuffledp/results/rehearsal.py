@@ -44,7 +44,7 @@ class Rehearsal:
         )
 
     def document(self) -> Document:
-        """As JSON data."""
+        """The numbers as JSON data."""
         return asdict(self)
 
 

@@ -148,7 +148,6 @@ class Result(Answer):
 
     @property
     def question(self) -> str:
-        """What was asked."""
         return self.plan.question
 
     def whole(self) -> Document:

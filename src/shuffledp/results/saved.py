@@ -139,7 +139,6 @@ class SavedResult(Answer):
 
     @property
     def question(self) -> str:
-        """What was asked."""
         return str(self._document["question"])
 
     @property
@@ -158,7 +157,6 @@ class SavedResult(Answer):
         return self._spend
 
     def whole(self) -> Document:
-        """The file's document."""
         return dict(self._document)
 
     def document(self) -> Document:

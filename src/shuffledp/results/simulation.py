@@ -59,7 +59,7 @@ class Simulation:
         return f"<Simulation: {self.question}, {how_many}, rmse = {about(self.rmse)}>"
 
     def document(self) -> Document:
-        """As JSON data."""
+        """The numbers as JSON data."""
         return asdict(self) | {"guarantee": None}
 
 

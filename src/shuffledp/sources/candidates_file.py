@@ -15,7 +15,7 @@ def read_candidates(path: Path) -> list[str]:
 
 
 def candidates_of(data: bytes, where: str) -> list[str]:
-    """The same of bytes that stand somewhere."""
+    """The texts in bytes that stand somewhere, one per line."""
     lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
     if lines == [b""]:
         raise InvalidInput(f"{where} is empty. Give a file with one text per line.")

@@ -69,7 +69,7 @@ class Dialect:
         return pc.if_else(comma, pc.replace_substring(column, ",", "."), column)
 
     def pointed_text(self, text: str) -> str:
-        """The same of one cell."""
+        """A cell whose number has a decimal point, whatever it has in the file."""
         if self.decimal == ".":
             return text
         if re.match(_POINT, text):

@@ -44,7 +44,6 @@ class Frame(Table):
 
     @property
     def name(self) -> str:
-        """It has none."""
         return "the table"
 
     def columns(self) -> list[str]:

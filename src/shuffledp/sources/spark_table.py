@@ -191,7 +191,6 @@ class ColumnNames(Table):
 
     @property
     def name(self) -> str:
-        """It has none."""
         return "the table"
 
     def columns(self) -> list[str]:

@@ -19,7 +19,7 @@ def read_survey(path: Path) -> list[dict[str, Any]]:
 
 
 def survey_of(text: str, where: str) -> list[dict[str, Any]]:
-    """The same of a text that stands somewhere."""
+    """The [[question]] tables in a text that stands somewhere."""
     try:
         document = parse_toml(text)
     except Unreadable as why:

@@ -28,7 +28,7 @@ class Table(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """For errors."""
+        """What errors call it."""
 
     @property
     def untyped(self) -> bool:

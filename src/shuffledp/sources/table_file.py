@@ -52,7 +52,6 @@ class TableFile(Table):
 
     @property
     def name(self) -> str:
-        """The file's."""
         return self.path.name
 
     @property

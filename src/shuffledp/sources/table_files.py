@@ -45,7 +45,6 @@ class TableFiles(Table):
 
     @property
     def name(self) -> str:
-        """Of the first: all have the same columns."""
         return self._tables[0].name
 
     @property

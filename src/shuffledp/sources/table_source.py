@@ -58,7 +58,7 @@ class TableSource(Source):
 
     @abstractmethod
     def _table(self, domain: Domain) -> Table:
-        """The table."""
+        """The table whose rows these are."""
 
     def addresses(self, domain: Domain) -> Iterator[Words]:
         """Those of all rows, if there is a column with them."""

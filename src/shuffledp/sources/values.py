@@ -29,7 +29,6 @@ class ValuesSource(Source):
             self._values = _answers(query, self._values)
 
     def chunks(self, domain: Domain) -> Iterator[Chunk]:  # noqa: ARG002
-        """All at once."""
         yield Chunk(self._values, 0)
 
     def splits(self, domain: Domain) -> Iterator[Split]:  # noqa: ARG002

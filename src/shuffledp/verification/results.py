@@ -115,7 +115,7 @@ def _claims(result: Document, promised: Document, plan: Plan | None) -> Sequence
 
 
 def _claims_of_group(result: Document, promised: Document, plan: Plan | None, rows: int) -> Sequence[Claim]:
-    """The same for people with several rows: which randomizer ran is only known from the plan."""
+    """What a result promises people with several rows: which randomizer ran is only known from the plan."""
     if result["certificate"] is not None or result["spend"] is not None:
         raise InvalidInput(f"a promise to people with several rows has no certificate, and none is booked. {EDITED}")
     if plan is None:

@@ -78,7 +78,7 @@ class Verification:
         )
 
     def document(self) -> dict[str, Any]:
-        """As JSON data."""
+        """The verdict and its reasons as JSON data."""
         return {
             "verdict": self.verdict,
             "reason": self.reason,

@@ -156,7 +156,7 @@ class Typed:
         return self.text(name) == "yes"
 
     def real(self, name: str) -> float:
-        """As a number."""
+        """What was typed, as a real number."""
         return self._read(name, number_text.real)
 
     def whole(self, name: str) -> int:
@@ -164,7 +164,7 @@ class Typed:
         return self._read(name, number_text.whole)
 
     def share(self, name: str) -> float:
-        """Of per cent, exactly the decimal number that was written."""
+        """A share typed in per cent, exactly the decimal number that was written."""
         return float(Decimal(repr(self.real(name))) / 100)
 
     def rest(self, name: str) -> float:

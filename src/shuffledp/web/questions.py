@@ -115,7 +115,7 @@ class Asked:
 
 
 def read_question(typed: Typed) -> Asked:
-    """What was asked."""
+    """The question that was asked, its options read."""
     asked = Asked(typed.choice("question"))
     known = {option.name for option in registry.options_of(asked.name)}
     for option in registry.options():

@@ -46,7 +46,7 @@ def success(epsilon: float, delta: float) -> float:
 
 
 def frequency(success: float) -> tuple[int, int]:
-    """The same as so many of 100, or of more where that would hide the difference to a coin; rounded up.
+    """A chance as so many of 100, or of more where that would hide the difference to a coin; rounded up.
 
     >>> frequency(0.62), frequency(0.50013), frequency(0.5), frequency(1.0)
     ((62, 100), (50013, 100000), (50, 100), (100, 100))

@@ -33,7 +33,7 @@ def up(value: float, digits: int = 7) -> Figure:
 
 
 def down(value: float, digits: int = 7) -> Figure:
-    """A lower bound."""
+    """A lower bound, which the page may only round down."""
     return Figure(rounded_down(value, digits), "down")
 
 
