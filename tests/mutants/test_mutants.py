@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mutants import judged, reach
+from mutants.__main__ import GROUPS
 from mutants.bug import Bug
 from mutants.hook import sitecustomize as hook
 from mutants.operators import OPERATORS, bugs, is_bug
@@ -81,8 +82,13 @@ def test_every_bug_is_another_program_and_says_where_it_is() -> None:
             bug.planted(b"#" + SOURCE.replace(b"n", b"mm"))
 
 
+@pytest.mark.parametrize(("group", "pattern"), [(group, one) for group, some in GROUPS.items() for one in some])
+def test_every_group_of_modules_is_where_it_says(group: str, pattern: str) -> None:
+    assert list(reach.SOURCES.glob(pattern)), f"nothing of {group}"
+
+
 def test_a_planted_module_is_loaded_here_and_in_other_programs_and_no_file_is_written(tmp_path: Path) -> None:
-    path = reach.SOURCES / "core" / "honest.py"
+    path = reach.SOURCES / "core" / "turnout.py"
     source = path.read_bytes()
     (bug,) = [
         bug for bug in bugs("core/turnout.py", source) if bug.text.startswith("honest = ") and bug.operator == "sign"
