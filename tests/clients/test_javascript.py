@@ -19,7 +19,7 @@ from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.primes import prime_from
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.service.analyzer.analyzer import analyze
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.task import Task
 
 REPORTS = 1000
@@ -88,7 +88,7 @@ def test_a_thousand_reports_are_accepted_released_and_opened(tmp_path: Path) -> 
         assert json.loads(sent.stdout or "null") == {"fresh": 100, "earlier": 0}, sent.stderr
         close = f"/v2/tasks/{chatty.id}/batches/close"
         assert httpx.post(server.url + close, headers=server.headers("operator")).json()["reports"] == 100
-        fetched = Collector(url=server.url, token=(tmp_path / "analyzer.token").read_text()).fetch(chatty)
+        fetched = BatchFetcher(url=server.url, token=(tmp_path / "analyzer.token").read_text()).fetch(chatty)
         among = analyze(fetched, chatty, ANALYZER)
         result = analyzed(server)
     assert (among.n, among.rejected) == (100, {})

@@ -10,7 +10,7 @@ from pathlib import Path
 from oracles.hostile import BEHAVIOURS, ENDLESS
 from shuffledp.cli.task import read_task
 from shuffledp.errors import ShuffledpError
-from shuffledp.service.analyzer.collector import AnnouncedBatch, Collector
+from shuffledp.service.analyzer.batch_fetcher import AnnouncedBatch, BatchFetcher
 from shuffledp.service.client.sender import Sender
 
 _SOON, _LATE = 0.2, 3600.0
@@ -25,13 +25,13 @@ def _main() -> None:
         patience = _SOON if behaviour in ENDLESS else _LATE
         at = f"{url}/{behaviour}"
         sender = Sender(url=at, attempts=2, pause=0.0, patience=patience)
-        collector = Collector(url=at, token="t" * 16, patience=patience, release_patience=patience)
+        fetcher = BatchFetcher(url=at, token="t" * 16, patience=patience, release_patience=patience)
         exchanges: dict[str, Callable[[], object]] = {
             "describe": partial(sender.described, task),
             "send": partial(sender.send, task, [bytes(task.report_bytes)] * 3),
-            "list": partial(collector.announced, task),
-            "close": partial(collector.close, task),
-            "fetch": partial(collector.download, task, announced),
+            "list": partial(fetcher.announced, task),
+            "close": partial(fetcher.close, task),
+            "fetch": partial(fetcher.download, task, announced),
         }
         said[behaviour] = {}
         for name, exchange in exchanges.items():

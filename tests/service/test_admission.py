@@ -20,7 +20,7 @@ from oracles.server import Place, in_open_batches, inner_records, running, store
 from shuffledp import InvalidInput
 from shuffledp.cli.tokens import read_tokens
 from shuffledp.core.outcome import Outcome
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.client import Client
 from shuffledp.service.client.sender import Sender, Submitted, submit
 from shuffledp.service.sealing.hpke import seal_inner, wrap
@@ -173,7 +173,7 @@ def test_nobody_is_twice_in_a_batch(folder: Path, tmp_path: Path) -> None:
     with running(folder) as server:
         sender, operator = (
             Sender(url=server.url),
-            Collector(url=server.url, token=(folder / "operator.token").read_text()),
+            BatchFetcher(url=server.url, token=(folder / "operator.token").read_text()),
         )
         now = [0.0]
 

@@ -24,7 +24,7 @@ from oracles.server import Place, Server, in_open_batches, inner_records, runnin
 from oracles.survey import survey
 from shuffledp import InvalidInput, KeyedWords
 from shuffledp.service.analyzer.analyzer import open_batch, result_of
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.client import Client
 from shuffledp.service.client.sender import NotDelivered, Sender, submit
 from shuffledp.service.sealing.hpke import seal_message
@@ -128,9 +128,9 @@ def test_a11_no_address_header_or_outer_byte_is_kept(folder: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(send, range(1000)))
     before = b"".join(path.read_bytes() for path in folder.iterdir() if path.name.startswith("store.db"))
-    closed = Collector(url=server.url, token=(folder / "operator.token").read_text()).close(task)
-    collector = Collector(url=server.url, token=(folder / "analyzer.token").read_text())
-    batch = collector.fetch(task, closed.batch).content.tobytes()
+    closed = BatchFetcher(url=server.url, token=(folder / "operator.token").read_text()).close(task)
+    fetcher = BatchFetcher(url=server.url, token=(folder / "analyzer.token").read_text())
+    batch = fetcher.fetch(task, closed.batch).content.tobytes()
     metrics = server.metrics().encode()
     output = "".join(server.stop()).encode()
     after = b"".join(path.read_bytes() for path in folder.iterdir() if path.name.startswith("store.db"))

@@ -17,7 +17,7 @@ import pytest
 from oracles.hostile import BEHAVIOURS, ENDLESS, UNPACKED, HostileShuffler, hostile
 from oracles.parties import ANALYZER, EIGHT, MEAN, SHUFFLER
 from shuffledp import InvalidInput
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.client import Announcement, Client
 from shuffledp.service.client.sender import NotDelivered, Sender, submit
 from shuffledp.service.wire.exchange import ANSWER_SECONDS, SLOWEST, Peer, TooSlow, Unreachable, done
@@ -79,7 +79,7 @@ def test_a49_a_hostile_shuffler_gets_no_more_than_200_megabytes(besieged: dict[s
 def test_a49_what_a_hostile_shuffler_can_delay_ends_within_a_minute() -> None:
     """A submission: one question and the report. A collection: the list and the batch."""
     assert ANSWER_SECONDS + Sender(url="https://x").patience <= 60
-    assert 2 * Collector(url="https://x", token="t").patience <= 60
+    assert 2 * BatchFetcher(url="https://x", token="t").patience <= 60
 
 
 def test_a_redirect_is_not_followed_and_no_cookie_is_sent_back(
@@ -99,7 +99,7 @@ def test_plain_http_stays_on_this_machine_whatever_proxy_there_is(
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with pytest.raises(InvalidInput, match="status 307"):
-        Collector(url=f"{shuffler.url}/redirect", token="t").announced(EIGHT)
+        BatchFetcher(url=f"{shuffler.url}/redirect", token="t").announced(EIGHT)
 
 
 def test_a_deadline_is_of_the_whole_delivery_and_nothing_is_lost(shuffler: HostileShuffler, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from shuffledp.errors import ShuffledpError
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
 from shuffledp.service.analyzer.analyzer import open_batch
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
 from shuffledp.service.client.client import Client
 from shuffledp.service.client.sender import Sender
@@ -228,9 +228,9 @@ def test_a8_clients_survive_any_answer(body: bytes, status: int, monkeypatch: py
     monkeypatch.setattr(
         httpx, "AsyncClient", functools.partial(httpx.AsyncClient, transport=httpx.MockTransport(answer))
     )
-    sender, collector = Sender(url="https://x", attempts=2, pause=0.0), Collector(url="https://x", token="t")
+    sender, fetcher = Sender(url="https://x", attempts=2, pause=0.0), BatchFetcher(url="https://x", token="t")
     with pytest.raises(ShuffledpError):
         sender.send(EIGHT, [sealed(1, EIGHT)])
-    for ask in (sender.described, collector.fetch):
+    for ask in (sender.described, fetcher.fetch):
         with pytest.raises(InvalidInput):
             ask(EIGHT)

@@ -27,7 +27,7 @@ from oracles.process import called as run
 from oracles.process import run as started
 from oracles.server import TOKENS, Server, running, stored
 from shuffledp.cli.shuffler import serve
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.sender import NotDelivered, Sender
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.http import OCTETS
@@ -192,8 +192,8 @@ def test_a_backup_taken_while_running_is_restored(folder: Path) -> None:
         sender, url = Sender(url=server.url), server.url
         token = (folder / "operator.token").read_text()
         assert set(sender.send(TASK, first)) == {"accepted"}
-        Collector(url=url, token=token).close(TASK)
-        before = Collector(url=url, token=(folder / "analyzer.token").read_text()).fetch(TASK).sha256
+        BatchFetcher(url=url, token=token).close(TASK)
+        before = BatchFetcher(url=url, token=(folder / "analyzer.token").read_text()).fetch(TASK).sha256
         assert set(sender.send(TASK, second)) == {"accepted"}
         done = run("shuffler backup store.db copy.db", cwd=folder)
         assert done.returncode == 0, done.stderr
@@ -215,7 +215,7 @@ def test_a_backup_taken_while_running_is_restored(folder: Path) -> None:
             [batch["state"] for batch in listed] == ["RELEASED", "OPEN"] if extra else ["RELEASED", "DESTROYED", "OPEN"]
         )
         with running(folder) as server:
-            again = Collector(url=server.url, token=(folder / "analyzer.token").read_text()).fetch(TASK).sha256
+            again = BatchFetcher(url=server.url, token=(folder / "analyzer.token").read_text()).fetch(TASK).sha256
             assert again == before
             assert set(Sender(url=server.url).send(TASK, first + second)) == {"report_replayed"}
     (folder / "empty.db").touch()

@@ -12,7 +12,7 @@ from oracles.parties import SHUFFLER, prepared, sealed
 from oracles.parties import SIXTEEN as TASK
 from oracles.process import called
 from oracles.server import Place, Server
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.sender import Sender
 
 
@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def released(server: Server) -> None:
-    operator = Collector(url=server.url, token=(server.folder / "operator.token").read_text())
+    operator = BatchFetcher(url=server.url, token=(server.folder / "operator.token").read_text())
     operator.close(TASK)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from shuffledp.core.outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.client import Announcement
 from shuffledp.service.client.sender import NotDelivered, Sender
 from shuffledp.service.sealing.keys import KeyRing
@@ -119,7 +119,9 @@ class OverHttp(Deployment):
             raise InvalidInput(f"these are keys of the {ring.role}. Give the analyzer's.")
         self.task, self.ring = task, ring
         self._sender = Sender(url=url)
-        self._operator, self._analyzer = (Collector(url=url, token=token) for token in (operator_token, analyzer_token))
+        self._operator, self._analyzer = (
+            BatchFetcher(url=url, token=token) for token in (operator_token, analyzer_token)
+        )
 
     def announced(self) -> Announcement:
         """Asked for anew for each batch, as every client does."""

@@ -25,7 +25,7 @@ from shuffledp.figures.result_page import check_report, rendered
 from shuffledp.results.derived import derived
 from shuffledp.results.text import in_words
 from shuffledp.service.analyzer.analyzer import analyze, check_role
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.analyzer.opened_reports import OpenedReports
 from shuffledp.service.sealing.keys import KeyRing
@@ -88,7 +88,7 @@ def run_analyzer(
     if book is not None:
         book.check()
     check_engine(engine, master, remote)
-    released = Collector(url=url, token=read_secret(token), max_batch_bytes=max_batch_bytes).fetch(loaded, batch)
+    released = BatchFetcher(url=url, token=read_secret(token), max_batch_bytes=max_batch_bytes).fetch(loaded, batch)
     with chosen_tallier(engine, master, remote) as tallier, progress(1000, "Opening") as bar:
         answer = analyze(
             released, loaded, ring, ledger=book, opened_reports=OpenedReports(opened or state_folder() / "opened"),

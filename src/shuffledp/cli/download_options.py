@@ -3,7 +3,7 @@
 import click
 
 from shuffledp.cli.numbers import WholeRange
-from shuffledp.service.analyzer.collector import MAX_BATCH_BYTES
+from shuffledp.service.analyzer.batch_fetcher import MAX_BATCH_BYTES
 
 max_batch_option = click.option(
     "--max-batch-bytes",

@@ -205,9 +205,9 @@ def openapi() -> None:
 @json_option
 def close(task: Path, url: str, token: Path, as_json: bool) -> None:
     """Release the open batch of TASK now, if it has enough reports."""
-    from shuffledp.service.analyzer.collector import Collector
+    from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 
-    done = Collector(url=url, token=read_secret(token)).close(read_task(task))
+    done = BatchFetcher(url=url, token=read_secret(token)).close(read_task(task))
     words = f"released batch {done.batch} with {counted(done.reports, 'report')}, SHA-256 {done.sha256}"
     show(done.document(), words, as_json=as_json)
 
@@ -225,13 +225,13 @@ def forward(
     task: Path, source: str, token: Path, target: str, to_token: Path, batch: int | None, max_batch_bytes: int, as_json: bool
 ) -> None:  # fmt: skip
     """Send a released batch of TASK to the next hop. Doing it again changes nothing."""
-    from shuffledp.service.analyzer.collector import Collector
+    from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
     from shuffledp.service.client.sender import Sender
 
     loaded = read_task(task)
     sender, outcomes = Sender(url=target, token=read_secret(to_token)), Counter[Outcome]()
-    collector = Collector(url=source, token=read_secret(token), max_batch_bytes=max_batch_bytes)
-    for records in collector.records(loaded, batch):
+    fetcher = BatchFetcher(url=source, token=read_secret(token), max_batch_bytes=max_batch_bytes)
+    for records in fetcher.records(loaded, batch):
         outcomes.update(sender.send(loaded, records))
     refused = Counter({outcome: often for outcome, often in outcomes.items() if not outcome.arrived})
     reports, arrived = outcomes.total(), outcomes.total() - refused.total()

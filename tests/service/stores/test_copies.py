@@ -22,8 +22,7 @@ from shuffledp import InvalidInput
 from shuffledp.service.shuffler.release import release
 from shuffledp.service.stores.postgres.store import PostgresStore
 from shuffledp.service.stores.registry import open_store, restore_store
-from shuffledp.service.stores.sqlite import making
-from shuffledp.service.stores.sqlite import place as placing
+from shuffledp.service.stores.sqlite import file_identity, store_files
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.store import StoreUnavailable
 
@@ -164,14 +163,14 @@ def test_a_store_that_was_renamed_would_not_find_its_log(tmp_path: Path) -> None
 def test_places_are_told_apart_by_birth_where_a_number_is_used_again(tmp_path: Path) -> None:
     (tmp_path / "a b%/").mkdir()
     (tmp_path / "a b%" / "store ü.db").touch()
-    here = placing.Place.of(tmp_path / "a b%" / "store ü.db")
+    here = file_identity.FileIdentity.of(tmp_path / "a b%" / "store ü.db")
     assert here.born is not None  # Linux and macOS say so
-    assert placing.Place.read(str(here)) == here
-    other = placing.Place(name=here.name, inode=here.inode, born=here.born + 1)
-    unknown = placing.Place(name=here.name, inode=here.inode, born=None)
-    assert placing.Place.read(str(unknown)) == unknown
+    assert file_identity.FileIdentity.read(str(here)) == here
+    other = file_identity.FileIdentity(name=here.name, inode=here.inode, born=here.born + 1)
+    unknown = file_identity.FileIdentity(name=here.name, inode=here.inode, born=None)
+    assert file_identity.FileIdentity.read(str(unknown)) == unknown
     assert [here.is_same_file(one) for one in (here, other, unknown)] == [True, False, True]
-    assert not unknown.is_same_file(placing.Place(name=here.name, inode=here.inode + 1, born=None))
+    assert not unknown.is_same_file(file_identity.FileIdentity(name=here.name, inode=here.inode + 1, born=None))
 
 
 # Files with two names, and mounts
@@ -255,12 +254,12 @@ def test_mounts_are_found_in_what_the_kernel_writes(tmp_path: Path) -> None:
         ("/var/lib/my\\040stores/store.db", False),
         ("/var/lib/shuffledp", True),
     ):
-        assert placing.is_mounted_alone(Path(path), mounts) is alone
+        assert file_identity.is_mounted_alone(Path(path), mounts) is alone
     (tmp_path / "store.db").touch()
-    assert not placing.is_mounted_alone(
+    assert not file_identity.is_mounted_alone(
         tmp_path / "store.db", tmp_path / "none"
     )  # by its device, which is the folder's
-    assert placing.is_mounted_alone(Path("/proc"), tmp_path / "none")
+    assert file_identity.is_mounted_alone(Path("/proc"), tmp_path / "none")
 
 
 # What is no store
@@ -284,7 +283,7 @@ def test_a_store_has_its_name_when_it_is_whole(tmp_path: Path, monkeypatch: pyte
         raise InterruptedError
 
     with monkeypatch.context() as patch:
-        patch.setattr(making, "settle", died)
+        patch.setattr(store_files, "settle", died)
         with pytest.raises(InvalidInput):
             SQLiteStore(tmp_path / "store.db")
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from oracles.parties import ANALYZER, SHUFFLER, SIXTEEN, prepared, sealed
 from oracles.server import Server, in_open_batches, inner_records
 from oracles.store_suite import KEYS, closed, reports, started
 from shuffledp.service.analyzer.analyzer import open_batch
-from shuffledp.service.analyzer.collector import Collector
+from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.sender import NotDelivered, Sender
 from shuffledp.service.shuffler.release import release
 from shuffledp.service.stores.postgres.store import PostgresStore
@@ -74,12 +74,12 @@ def test_two_shufflers_on_one_database_one_of_them_killed(url: str, tmp_path: Pa
     try:
         assert len(acknowledged) == n
         assert in_open_batches(url) == inner_records(url) == n
-        operator = Collector(url=second.url, token=(folder / "operator.token").read_text())
+        operator = BatchFetcher(url=second.url, token=(folder / "operator.token").read_text())
         done = operator.close(SIXTEEN)
         third = Server(folder, store=url)
         try:
             for server in (second, third):  # the same batch, wherever it is asked for
-                analyst = Collector(url=server.url, token=(folder / "analyzer.token").read_text())
+                analyst = BatchFetcher(url=server.url, token=(folder / "analyzer.token").read_text())
                 opened = open_batch(analyst.fetch(SIXTEEN, done.batch).content.tobytes(), SIXTEEN, ANALYZER)
                 assert opened.counts.values.tolist() == [n // 16] * 16
         finally:

@@ -117,7 +117,7 @@ class Client:
         return _upload(found)
 
     def rewrapped(self, announced: Announcement, *, window: int) -> bytes:
-        """The same report for the shuffler's current keys, after it said outdated_config."""
+        """A report that was made before, wrapped for the shuffler's current keys, after it said outdated_config."""
         with self._alone():
             kept = self._kept()
             before = kept["windows"].get(str(window))

@@ -78,7 +78,7 @@ class Sender:
         return done(self.deliver(task, records, window=window))
 
     async def deliver(self, task: Task, records: Sequence[bytes], *, window: int | None = None) -> list[Outcome]:
-        """The same, among other asynchronous work."""
+        """Deliver reports, as `send` does, among other asynchronous work."""
         path = f"/v2/tasks/{task.id}/reports" + ("" if window is None else f"?window={window}")
         gate = asyncio.Semaphore(self.at_once)
         async with Peer(self.url, self.token) as peer:
@@ -120,7 +120,7 @@ class Sender:
         return done(self.describe(task))
 
     async def describe(self, task: Task) -> Announcement:
-        """The same, among other asynchronous work."""
+        """Ask what `described` asks, among other asynchronous work."""
         most = len(json.dumps(task.document(), indent=2)) + _AROUND_A_TASK
         try:
             async with Peer(self.url) as peer:

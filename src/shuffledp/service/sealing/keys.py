@@ -61,7 +61,7 @@ class PrivateKey:
         object.__setattr__(self, "point", self.private.public_key().public_bytes_raw())
 
     def public(self) -> PublicKey:
-        """What is published."""
+        """The public part, which may be shown to anybody."""
         return PublicKey(key_id=self.key_id, state=self.state, public=self.point)
 
 
@@ -107,7 +107,7 @@ class KeyRing:
         return replace(self, keys=tuple(key for key in self.keys if key.key_id != key_id))
 
     def public(self) -> "KeyList":
-        """What is published."""
+        """The public part, which may be shown to anybody."""
         return KeyList(role=self.role, keys=tuple(key.public() for key in self.keys))
 
     def save(self, path: Path) -> None:

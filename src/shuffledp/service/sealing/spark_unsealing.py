@@ -113,7 +113,7 @@ class SparkFirst(Unsealers):
         return super().__call__(records, ring, task_id, hop)
 
     def close(self) -> None:
-        """Wait for nobody."""
+        """Let go of processes and threads, without waiting for what they do."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         super().close()
 

@@ -85,13 +85,13 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
 
     def on_message_begin(self) -> None:
-        """Count the request."""
+        """Count the request, and begin to measure its head."""
         super().on_message_begin()
         self._requests += 1
         self._in_head, self._head = True, 0
 
     def on_url(self, url: bytes) -> None:
-        """Measure the head."""
+        """Measure this part of the head."""
         self._measure(len(url))
         super().on_url(url)
 

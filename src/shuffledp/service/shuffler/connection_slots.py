@@ -17,7 +17,7 @@ class SlotHolder(Protocol):
 
     @property
     def sender(self) -> str:
-        """Who connects."""
+        """The sender whose connection it is."""
         ...
 
     def silent_since(self) -> float | None:
@@ -25,7 +25,7 @@ class SlotHolder(Protocol):
         ...
 
     def hang_up(self) -> object:
-        """End it."""
+        """End the connection at once."""
         ...
 
 

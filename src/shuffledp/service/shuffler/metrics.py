@@ -47,7 +47,7 @@ class Metrics(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """The current values."""
+        """The current values of all metrics."""
         reports = CounterMetricFamily(
             "shuffledp_reports", "Reports by outcome, counted when their batch ends.", labels=("task", "outcome")
         )

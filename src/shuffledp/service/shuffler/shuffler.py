@@ -120,7 +120,7 @@ class Shuffler:
         self._next_keys[task_id] = next_keys
 
     def twin(self) -> Self:
-        """The same shuffler for another thread: it shares everything but the connection to the store."""
+        """A handle on this shuffler for another thread: it shares everything but the connection to the store."""
         other = copy.copy(self)
         other.store = self.store.twin()
         return other

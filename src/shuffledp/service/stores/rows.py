@@ -57,7 +57,7 @@ class Rows(ABC):
         return found[-1]
 
     def batch(self, batch_id: int) -> Batch | None:
-        """Any batch."""
+        """The batch of this number; None if there is none."""
         found = self._select("WHERE id = ?", batch_id) if 0 <= batch_id < 2**63 else []
         return found[0] if found else None
 

@@ -38,7 +38,7 @@ class Store(Protocol):
     # The store itself
 
     def twin(self) -> Self:
-        """The same store for another thread."""
+        """A handle on this store for another thread."""
         ...
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class Store(Protocol):
         ...
 
     def batch(self, batch_id: int) -> Batch | None:
-        """Any batch."""
+        """The batch of this number; None if there is none."""
         ...
 
     def batches(self, task_id: str, state: BatchState | None = None) -> list[Batch]:
@@ -135,7 +135,7 @@ class Store(Protocol):
         """Restart the window of an open batch at `now`; with `empty`, only if it has no reports."""
         ...
 
-    # Ending
+    # BatchLifecycle
 
     def end(self, batch_id: int, *, below: int, roll_over: bool, key: NextKey, now: float) -> Batch | None:
         """Roll over or destroy a batch, if it is still open and has fewer reports than `below`; None if not.

@@ -180,7 +180,7 @@ class _NoCookies(CookieJar):
     """Keeps none: they would link the uploads of one person, and reading them takes as long as their author likes."""
 
     def extract_cookies(self, response: Any, request: Any) -> None:
-        """Nothing."""
+        """Keep no cookie of any answer."""
 
 
 def done(work: Coroutine[Any, Any, T]) -> T:

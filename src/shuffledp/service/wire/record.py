@@ -50,7 +50,7 @@ def record_length(layers: int, slots: int = 1) -> int:
 
 
 def encode_message(message: int) -> bytes:
-    """The innermost plaintext."""
+    """A message as the innermost plaintext of a record."""
     return message.to_bytes(8, "big") + bytes(8)
 
 

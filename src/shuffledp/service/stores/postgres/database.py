@@ -145,7 +145,7 @@ class Database:
         return back
 
     def twin(self) -> Self:
-        """The same store for another thread."""
+        """A handle on this store for another thread."""
         return type(self)(self._url, read_only=self._read_only, create=False, reached=self._reached)
 
     def close(self) -> None:

@@ -8,13 +8,13 @@ the life of a task, are first copied in their own order, by one transaction.
 from collections.abc import Sequence
 
 from shuffledp.service.stores.batch import Batch, NextKey
+from shuffledp.service.stores.batch_lifecycle import BatchLifecycle, Sealed
 from shuffledp.service.stores.collecting import Collecting
-from shuffledp.service.stores.ending import Ending, Sealed
 from shuffledp.service.stores.postgres.database import Database
 from shuffledp.service.stores.postgres.schema import tables_closing, tables_of
 
 
-class Records(Database, Collecting, Ending):
+class Records(Database, Collecting, BatchLifecycle):
     """Nothing that takes long locks a task, so that uploads never wait long."""
 
     def _lock(self, task_id: str) -> int | None:

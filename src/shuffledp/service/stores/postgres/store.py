@@ -4,12 +4,12 @@ import time
 from pathlib import Path
 
 from shuffledp.service.stores.postgres.address import shown
-from shuffledp.service.stores.postgres.portable import Portable
+from shuffledp.service.stores.postgres.backup import Backups
 
 __all__ = ["PostgresStore", "restore", "shown"]
 
 
-class PostgresStore(Portable):
+class PostgresStore(Backups):
     """A `Store` in one schema of a database."""
 
 

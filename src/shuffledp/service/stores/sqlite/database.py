@@ -14,9 +14,9 @@ from uuid import UUID
 from shuffledp.core.files import alone_in, may_grow
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.checkpoints import Reached, pass_by
-from shuffledp.service.stores.sqlite.making import becoming, begin, copying_to, make_tables, mark_as_backup
-from shuffledp.service.stores.sqlite.place import Place, check_file, check_place
+from shuffledp.service.stores.sqlite.file_identity import FileIdentity, check_file, check_identity
 from shuffledp.service.stores.sqlite.schema import SCHEMA, add_instance, former_instance, kept_instance, version_of, why
+from shuffledp.service.stores.sqlite.store_files import becoming, begin, copying_to, make_tables, mark_as_backup
 from shuffledp.service.stores.store import Instance, StoreUnavailable
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class Database:
                 if kept_instance(self._connection) is None:
                     with self._transaction() as connection:  # another process may have done it meanwhile
                         if kept_instance(connection) is None:
-                            add_instance(connection, str(Place.of(self._path)))
+                            add_instance(connection, str(FileIdentity.of(self._path)))
         except (sqlite3.Error, OSError) as error:
             raise InvalidInput(f"cannot use the store {path}: {why(error)}") from None
 
@@ -106,7 +106,7 @@ class Database:
                 f"shuffledp shuffler restore {self._name} NEW."
             )
         if kept and kept[1]:
-            check_place(self._path, Place.read(kept[1]), self._name)
+            check_identity(self._path, FileIdentity.read(kept[1]), self._name)
 
     def _configure(self) -> None:
         """Durable, and nothing that was erased is left."""
@@ -126,7 +126,7 @@ class Database:
         )
 
     def twin(self) -> Self:
-        """The same store for another thread; one in memory is shared."""
+        """A handle on this store for another thread; a store in memory is shared."""
         return self if self._memory else type(self)(self._path, create=False, reached=self._reached, _turn=self._turn)
 
     def close(self) -> None:

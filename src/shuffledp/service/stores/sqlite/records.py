@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shuffledp.service.stores.batch import Batch, NextKey
+from shuffledp.service.stores.batch_lifecycle import BatchLifecycle, Sealed
 from shuffledp.service.stores.collecting import Collecting
-from shuffledp.service.stores.ending import Ending, Sealed
 from shuffledp.service.stores.sqlite.database import Database
 
 STEP: Final = 5000
@@ -18,7 +18,7 @@ _TOGETHER: Final = 100
 """Names that one query asks for."""
 
 
-class Records(Database, Collecting, Ending):
+class Records(Database, Collecting, BatchLifecycle):
     """A transaction excludes all other writers, so nothing needs a lock of its own."""
 
     def _lock(self, task_id: str) -> int | None:

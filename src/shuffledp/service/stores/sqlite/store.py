@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 from shuffledp.core.files import alone_in
-from shuffledp.service.stores.sqlite.making import becoming, settle
 from shuffledp.service.stores.sqlite.records import Records
+from shuffledp.service.stores.sqlite.store_files import becoming, settle
 
 
 class SQLiteStore(Records):

@@ -9,9 +9,9 @@ from typing import Any, Final
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.postgres.records import Records
 from shuffledp.service.stores.postgres.schema import tables_closing, tables_of
-from shuffledp.service.stores.sqlite.making import copying_to
 from shuffledp.service.stores.sqlite.schema import TABLES, why
 from shuffledp.service.stores.sqlite.store import SQLiteStore
+from shuffledp.service.stores.sqlite.store_files import copying_to
 
 _TASK: Final = "id, document, hop, number, retired"
 _BATCH: Final = 'id, task, "window", opened, state, count, key, fingerprint, digest, erased, purged'
@@ -23,7 +23,7 @@ _LIVE: Final = "SELECT number, batch.id FROM batch JOIN task ON task.id = batch.
 _WITH_PIECES: Final = "SELECT id FROM batch WHERE state IN ('CLOSING', 'RELEASED') AND NOT purged ORDER BY id"
 
 
-class Portable(Records):
+class Backups(Records):
     """Reads and writes the file."""
 
     def backup(self, copy: Path) -> None:

@@ -66,7 +66,7 @@ class AnnouncedBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collector:
+class BatchFetcher:
     """The analyzer's, or the operator's, access to a shuffler.
 
     Attributes:

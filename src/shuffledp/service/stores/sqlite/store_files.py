@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from shuffledp.core.files import sync_folder
 from shuffledp.errors import InvalidInput
-from shuffledp.service.stores.sqlite.place import Place
+from shuffledp.service.stores.sqlite.file_identity import FileIdentity
 from shuffledp.service.stores.sqlite.schema import TABLES, add_instance, kept_instance, why
 
 _ENDINGS: Final = ("", "-wal", "-shm", "-journal")
@@ -56,7 +56,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 def settle(draft: Path, name: str) -> None:
     """Turn a backup, or empty tables, into a store of its own, whose file will have this name."""
-    place = str(Place.of(draft, name=name))
+    place = str(FileIdentity.of(draft, name=name))
     with _writing(draft) as connection:
         connection.execute("UPDATE instance SET id = ?, place = ?", (str(uuid4()), place))
 

@@ -26,8 +26,8 @@ class Sealed:
     lengths: list[int] = field(default_factory=list, repr=False)
 
 
-class Ending(Rows):
-    """Ends of batches, and what is kept of them."""
+class BatchLifecycle(Rows):
+    """Closes, destroys, releases and erases batches."""
 
     @abstractmethod
     def _advance(self) -> None:
@@ -59,7 +59,7 @@ class Ending(Rows):
 
     @abstractmethod
     def _drop_pieces(self, batch_id: int) -> None:
-        """The same for released bytes that were purged."""
+        """Leave nothing of released bytes that were purged in the database's files, as far as readers allow."""
 
     def retire(self, task_id: str, *, at_most: int) -> int | None:
         """End a task for good and destroy its open reports; returns their number.

@@ -14,7 +14,7 @@ import pytest
 
 from oracles.parties import EIGHT, LABELS, MEAN, PARTIES
 from shuffledp import InvalidInput, plan
-from shuffledp.service.analyzer.collector import AnnouncedBatch, Collector
+from shuffledp.service.analyzer.batch_fetcher import AnnouncedBatch, BatchFetcher
 from shuffledp.service.task import Task
 
 BATCH = bytes(range(71)) * 40_000
@@ -56,7 +56,7 @@ class Shuffler:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.collector = Collector(url=f"http://127.0.0.1:{self.server.server_port}", token="t")
+        self.fetcher = BatchFetcher(url=f"http://127.0.0.1:{self.server.server_port}", token="t")
 
     def clear(self) -> None:
         """Serve the batch as it should be."""
@@ -81,13 +81,13 @@ def test_a_batch_is_mapped_from_a_file_without_a_name(
     shuffler: Shuffler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    found = shuffler.collector.fetch(EIGHT)
+    found = shuffler.fetcher.fetch(EIGHT)
     assert found.content.tobytes() == BATCH
     assert type(found.content).__name__ == "memmap"
     assert found.sha256 == hashlib.sha256(BATCH).hexdigest()
     assert found.records(71).shape == (40_000, 71)
     assert list(tmp_path.iterdir()) == []
-    assert list(chain(*shuffler.collector.records(EIGHT, 3))) == [bytes(range(71))] * 40_000
+    assert list(chain(*shuffler.fetcher.records(EIGHT, 3))) == [bytes(range(71))] * 40_000
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_other_bytes_than_announced_are_refused(shuffler: Shuffler, change: dict
     for name, value in change.items():
         setattr(shuffler, name, value)
     with pytest.raises(InvalidInput, match=why):
-        shuffler.collector.fetch(EIGHT)
+        shuffler.fetcher.fetch(EIGHT)
 
 
 @pytest.mark.parametrize(
@@ -129,23 +129,23 @@ def test_what_is_announced_is_compared_with_the_task_and_with_what_arrives(
     shuffler: Shuffler, change: dict[str, Any], why: str
 ) -> None:
     shuffler.announced = [ANNOUNCED | change]
-    for collect in (shuffler.collector.fetch, lambda task: list(shuffler.collector.records(task))):
+    for collect in (shuffler.fetcher.fetch, lambda task: list(shuffler.fetcher.records(task))):
         with pytest.raises(InvalidInput, match=why):
             collect(EIGHT)
     if "longer" not in why and "arrive" not in why and "reports" not in why:
         with pytest.raises(InvalidInput, match=why):
-            shuffler.collector.close(EIGHT)
+            shuffler.fetcher.close(EIGHT)
 
 
 def test_a_number_is_of_one_batch_and_a_batch_fits_into_the_limit(shuffler: Shuffler) -> None:
     shuffler.announced = [ANNOUNCED, ANNOUNCED | {"sha256": "0" * 64}]
     with pytest.raises(InvalidInput, match="several batches of the number 3"):
-        shuffler.collector.fetch(EIGHT, 3)
+        shuffler.fetcher.fetch(EIGHT, 3)
     shuffler.announced = [ANNOUNCED | {"comment": ["of a later version"], "reports": 40_000.0}]
-    assert len(shuffler.collector.fetch(EIGHT, 3).content) == len(BATCH)
-    assert replace(shuffler.collector, max_batch_bytes=len(BATCH)).fetch(EIGHT).sha256 == ANNOUNCED["sha256"]
+    assert len(shuffler.fetcher.fetch(EIGHT, 3).content) == len(BATCH)
+    assert replace(shuffler.fetcher, max_batch_bytes=len(BATCH)).fetch(EIGHT).sha256 == ANNOUNCED["sha256"]
     with pytest.raises(InvalidInput, match="raise --max-batch-bytes"):
-        replace(shuffler.collector, max_batch_bytes=len(BATCH) - 1).fetch(EIGHT)
+        replace(shuffler.fetcher, max_batch_bytes=len(BATCH) - 1).fetch(EIGHT)
 
 
 @pytest.mark.parametrize(("stated", "good"), [(3, True), (2, False), (4, False)])
@@ -157,13 +157,13 @@ def test_the_number_of_reports_before_their_messages_is_the_announced_one(
     shuffler.length = len(shuffler.body)
     announced = AnnouncedBatch(batch=3, task=CHATTY.id, reports=3, sha256=hashlib.sha256(shuffler.body).hexdigest())
     if good:
-        assert shuffler.collector.download(CHATTY, announced).reports(CHATTY.plan.protocol.most_messages).number == 3
+        assert shuffler.fetcher.download(CHATTY, announced).reports(CHATTY.plan.protocol.most_messages).number == 3
     else:
         with pytest.raises(InvalidInput, match="not of the 3 reports that the shuffler announced"):
-            shuffler.collector.download(CHATTY, announced)
+            shuffler.fetcher.download(CHATTY, announced)
 
 
 def test_no_room_for_a_batch_is_said_so(shuffler: Shuffler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(InvalidInput, match=r"cannot keep the batch .*: No such file or directory\. Set TMPDIR"):
-        shuffler.collector.fetch(EIGHT)
+        shuffler.fetcher.fetch(EIGHT)

@@ -29,8 +29,8 @@ class _Status(ctypes.Structure):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A file, whatever the folder is called in which it is seen.
+class FileIdentity:
+    """What tells a file from its copies, whatever the folder is called in which it is seen.
 
     Devices are not part of it: they are numbered anew at every start of a machine.
 
@@ -58,7 +58,7 @@ class Place:
     def __str__(self) -> str:
         return f"{self.name}/{self.inode}/{'' if self.born is None else self.born}"
 
-    def is_same_file(self, other: "Place") -> bool:
+    def is_same_file(self, other: "FileIdentity") -> bool:
         """Whether these are one file, perhaps under another name."""
         return self.inode == other.inode and (None in (self.born, other.born) or self.born == other.born)
 
@@ -86,9 +86,9 @@ def check_file(path: Path, name: str) -> None:
         )
 
 
-def check_place(path: Path, place: Place, name: str) -> None:
+def check_identity(path: Path, place: FileIdentity, name: str) -> None:
     """Refuse a file that is not in the place where its store was made."""
-    here, remedy = Place.of(path), f"make a store of it with shuffledp shuffler restore {name} NEW"
+    here, remedy = FileIdentity.of(path), f"make a store of it with shuffledp shuffler restore {name} NEW"
     if not here.is_same_file(place):
         raise InvalidInput(
             f"{name} is a copy of a store, or was moved to another disk, and what is open in it may have been released since. "
