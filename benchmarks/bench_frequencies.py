@@ -42,7 +42,7 @@ def fastest(*jobs: Callable[[], object], repeats: int) -> list[float]:
 
 def encoding(protocol: Frequencies) -> None:
     """Ten million reports, in the blocks of an engine."""
-    words, values = KeyedWords.fresh(), GENERATOR.integers(0, protocol.listed.size, CHUNK, dtype=np.uint32)
+    words, values = KeyedWords.fresh(), GENERATOR.integers(0, protocol.domain.size, CHUNK, dtype=np.uint32)
 
     def encode() -> None:
         for block in range(10**7 // CHUNK + 1):
@@ -55,8 +55,8 @@ def encoding(protocol: Frequencies) -> None:
 
 def counting(protocol: Frequencies) -> None:
     """Ten million values cleaned, randomized and counted; and as many texts from a column, all different ones known."""
-    values = GENERATOR.integers(0, protocol.listed.size, 10**7, dtype=np.uint32)
-    texts = TextFrequencies(randomizer=protocol.randomizer, texts=Texts("00" * 16))
+    values = GENERATOR.integers(0, protocol.domain.size, 10**7, dtype=np.uint32)
+    texts = TextFrequencies(randomizer=protocol.randomizer, domain=Texts("00" * 16))
     words = pa.array([f"word {j}" for j in range(10**5)]).take(pa.array(GENERATOR.zipf(1.3, 10**7) % 10**5))
     for what, counted, column in (
         ("values", protocol, values), ("texts", texts, words), ("encoded texts", texts, words.dictionary_encode()),
@@ -90,7 +90,7 @@ def looked_up(plane: AffineSpace, counts: np.ndarray, points: np.ndarray) -> np.
 def forecast(protocol: Frequencies) -> None:
     """The standard error of some values over many runs of all users, against what is forecast."""
     held = np.repeat([round(share * N) for share in WATCHED], list(WATCHED.values()))
-    watched = GENERATOR.choice(protocol.listed.size - 1, len(held), replace=False) + 1
+    watched = GENERATOR.choice(protocol.domain.size - 1, len(held), replace=False) + 1
     values = np.concatenate([np.zeros(N - held.sum(), dtype=np.uint32), np.repeat(watched, held).astype(np.uint32)])
     structure, found = protocol.randomizer.structure, np.empty((RUNS, len(held)))
     gamma, share = protocol.gamma, float(structure.share)
@@ -101,7 +101,7 @@ def forecast(protocol: Frequencies) -> None:
         totals = structure.totals_of(np.bincount(messages, minlength=structure.messages), watched)
         found[run] = (totals - N * other) / (own - other)
     seconds = time.perf_counter() - start
-    print(f"{RUNS:,} runs of {N:,} users, {protocol.listed.size:,} values ({seconds:.0f} s):")
+    print(f"{RUNS:,} runs of {N:,} users, {protocol.domain.size:,} values ({seconds:.0f} s):")
     for part in WATCHED:
         columns = held == round(part * N)
         measured = np.sqrt(np.square(found - held)[:, columns].mean())

@@ -65,7 +65,7 @@ def test_frequent_texts_that_nobody_asked_about_are_in_the_threshold() -> None:
     found = plan("texts", n=100_000, epsilon=1.0, delta=1e-6)
     assert isinstance(found.protocol, TextFrequencies)
     # with a key of its own each time, this would be another draw each time
-    found = replace(found, protocol=replace(found.protocol, texts=Texts("00" * 16)))
+    found = replace(found, protocol=replace(found.protocol, domain=Texts("00" * 16)))
     texts = [f"known {j % 200}" for j in range(100_000)]  # 500 users each
     absent = [f"absent {j}" for j in range(400_000)]
     result = run(found, texts, candidates=absent, words=WORDS)
@@ -84,7 +84,7 @@ def test_values_with_dummies_have_a_threshold(size: int) -> None:
     if protocol is None:
         protocol = DummyCounts(
             randomizer=Dummies(structure=Identity(size=size), dummies=0.6),
-            listed=found.protocol.domain,  # type: ignore[arg-type]
+            domain=found.protocol.domain,  # type: ignore[arg-type]
         )
     above, expected = 0, 0.0
     for seed in range(30):

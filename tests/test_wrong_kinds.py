@@ -43,7 +43,7 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Gaussian": (shuffledp.Gaussian, {"sigma": 1.0}),
     "Generic": (shuffledp.Generic, {"epsilon0": 1.0}),
     "Guarantee": (shuffledp.Guarantee, {**NUMBERS, "bound": "best", "reference": ""}),
-    "Histogram": (shuffledp.Histogram, {"randomizer": COIN, "listed": PLAN.protocol.domain}),
+    "Histogram": (shuffledp.Histogram, {"randomizer": COIN, "domain": PLAN.protocol.domain}),
     "KeyedWords.seeded": (shuffledp.KeyedWords.seeded, {"seed": 1}),
     "Laplace": (shuffledp.Laplace, {"epsilon0": 1.0}),
     "Plan.load": (shuffledp.Plan.load, {"path": "x"}),

@@ -2,7 +2,7 @@
 
 A step up: the next file that the walk enters for the first time is in a higher layer of pyproject.toml than the last one.
 A turn back up: a file calls one in a higher layer which none of its own callers is in.
-Functions that are handed down are no turns.
+A function that the caller itself hands down is no turn.
 
 `python tools/walks.py` prints the files of each walk in order of first entry, `--short` only their numbers.
 """

@@ -63,7 +63,7 @@ def test_it_randomizes_as_python_does_whatever_the_protocol_and_the_value() -> N
         structure = Identity(size=int(2 ** random.uniform(1, 32))) if j % 2 else AffineSpace(prime=prime_from(j + 2))
         randomizer = Dummies(structure=structure, dummies=float(2 ** random.uniform(-8, 3)))
         listed = WholeNumbers(min(structure.values, 10**6))
-        counts = DummyCounts(randomizer=randomizer, listed=listed)
+        counts = DummyCounts(randomizer=randomizer, domain=listed)
         cases.append(sent(counts, int(random.integers(listed.size)), RecordingWords(j, {}, {})))
     done = node("test/randomize.js", given="\n".join(map(json.dumps, cases)))
     assert done.returncode == 0, done.stderr

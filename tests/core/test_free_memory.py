@@ -25,7 +25,7 @@ TOO_MUCH = r"counting the 4,293,066,962 different messages of this plan takes 31
 def huge() -> Plan:
     """The largest plane there is."""
     randomizer = DesignResponse.private(AffineSpace(prime=65521), gamma=0.9)
-    protocol = Frequencies(randomizer=randomizer, listed=WholeNumbers(1000))
+    protocol = Frequencies(randomizer=randomizer, domain=WholeNumbers(1000))
     return certified(Terms(n=100, epsilon=20.0, delta=1e-2), protocol)
 
 

@@ -146,7 +146,7 @@ def on_plane(prime: int, dimension: int, gamma: float | Fraction, domain: Listed
     threshold = math.ceil(Fraction(gamma) * 2**64)
     randomizer = DesignResponse(structure=AffineSpace(prime=prime, dimension=dimension), threshold=threshold)
     return Plan(
-        protocol=Frequencies(randomizer=randomizer, listed=domain), min_batch=10,
+        protocol=Frequencies(randomizer=randomizer, domain=domain), min_batch=10,
         guarantee=Guarantee(epsilon=1.0, delta=0.1, n=10, bound="best", reference="none"),
     )  # fmt: skip
 
@@ -156,7 +156,7 @@ def of_texts(prime: int, dimension: int, gamma: float | Fraction) -> Plan:
     listed = on_plane(prime, dimension, gamma, WholeNumbers(2))
     frequencies: Any = listed.protocol
     texts = Texts(hashlib.sha256(b"shuffledp vectors: texts").hexdigest()[:32])
-    return replace(listed, protocol=TextFrequencies(randomizer=frequencies.randomizer, texts=texts))
+    return replace(listed, protocol=TextFrequencies(randomizer=frequencies.randomizer, domain=texts))
 
 
 def randomized(plan_: Plan, value: Any, words: RecordingWords) -> dict[str, Any]:
@@ -279,8 +279,8 @@ def dummies() -> list[dict[str, Any]]:
 
     def add(structure: Structure, rate: float, lanes: dict[int, int], draws: dict[int, tuple[int, int]]) -> None:
         randomizer = Dummies(structure=structure, dummies=rate)
-        protocol = DummyCounts(randomizer=randomizer, listed=WholeNumbers(min(structure.values, 1000)))
-        cases.append(sent(protocol, len(cases) % protocol.listed.size, RecordingWords(len(cases), lanes, draws)))
+        protocol = DummyCounts(randomizer=randomizer, domain=WholeNumbers(min(structure.values, 1000)))
+        cases.append(sent(protocol, len(cases) % protocol.domain.size, RecordingWords(len(cases), lanes, draws)))
 
     for structure in structures:
         for rate in (1e-9, 0.25, 1.5, 6.0):

@@ -80,7 +80,7 @@ def test_widths_that_are_no_tree_are_refused(widths: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("protocol", Distribution.examples(), ids=lambda one: str(one.widths))
 def test_the_variance_of_every_edge_and_range_is_that_of_the_channel(protocol: Distribution) -> None:
     """One user, all messages: what an estimate would be, and how likely it is."""
-    size, messages = protocol.grid.size, np.arange(protocol.alphabet)
+    size, messages = protocol.domain.size, np.arange(protocol.alphabet)
     estimates = protocol.debias(np.eye(protocol.alphabet, dtype=np.int64), 1)
     below = np.concatenate([np.zeros((len(messages), 1)), estimates, np.ones((len(messages), 1))], axis=1)
     for x in range(size):
@@ -105,7 +105,7 @@ def test_the_variance_of_every_edge_and_range_is_that_of_the_channel(protocol: D
 
 @pytest.mark.parametrize("protocol", Distribution.examples(), ids=lambda one: str(one.widths))
 def test_no_data_with_a_quantile_at_an_edge_err_more_than_is_forecast(protocol: Distribution) -> None:
-    rng, n, size = np.random.default_rng(3), 40, protocol.grid.size
+    rng, n, size = np.random.default_rng(3), 40, protocol.domain.size
     for _ in range(60):
         users = rng.multinomial(n, rng.dirichlet(np.full(size, 0.2)))
         for below, variance in zip(protocol.true_answer(users), protocol.variance(users), strict=True):
@@ -149,7 +149,7 @@ def test_a_level_with_a_little_less_noise_is_not_certified() -> None:
     for level in range(2):
         thresholds = [part.threshold for part in protocol.randomizer.parts]  # type: ignore[attr-defined]
         thresholds[level] = thresholds[level] * 97 // 100
-        wrong = Distribution.of(protocol.grid, protocol.widths, protocol.randomizer.weights, thresholds)
+        wrong = Distribution.of(protocol.domain, protocol.widths, protocol.randomizer.weights, thresholds)
         assert not replace(found, protocol=wrong).holds()
 
 
@@ -182,7 +182,7 @@ def test_quantiles_of_an_exact_curve_are_exact(users: list[int], share: float) -
     protocol, held = Distribution.examples()[2], np.array(users)
     found = exact(protocol, held).quantile(share)
     reached = int(np.searchsorted(np.cumsum(held), share * held.sum()))
-    edges = protocol.grid.edges
+    edges = protocol.domain.edges
     assert edges[found.bin] <= found.value <= edges[found.bin + 1]
     assert found.low <= edges[found.bin]
     assert found.high >= edges[found.bin + 1]
@@ -224,7 +224,7 @@ def test_the_quartiles_of_a_real_column_are_within_the_forecast_in_95_of_100_run
     n = len(column)
     _, protocol = distribution(n=n, low=0.0, high=8.0, resolution=resolution)
     assert protocol.tree.levels == levels
-    values, words = protocol.grid.clean(column).values, KeyedWords.seeded(5)
+    values, words = protocol.domain.clean(column).values, KeyedWords.seeded(5)
     runs = [protocol.count(protocol.randomize(values, words, first_row=n * run)).values for run in range(400)]
     errors = rank_errors(protocol, protocol.truth(values), protocol.debias(np.array(runs), n))
     assert (errors <= protocol.rank_error(n)).mean() >= 0.95
@@ -259,7 +259,9 @@ def test_intervals_of_quantiles_cover(resolution: int) -> None:
         curve = Curve(protocol, Estimate(value=value, standard_error=protocol.standard_error(value, n), n=n))
         for confidence in inside:
             found = curve.quantile(0.5, confidence)
-            inside[confidence] += found.low <= protocol.grid.edges[truth] and found.high > protocol.grid.edges[truth]
+            inside[confidence] += (
+                found.low <= protocol.domain.edges[truth] and found.high > protocol.domain.edges[truth]
+            )
     assert inside[0.95] >= 0.93 * runs
     if resolution > 100:
         assert inside[0.5] < 0.75 * runs

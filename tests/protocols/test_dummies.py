@@ -30,7 +30,7 @@ MILLION: dict[str, Any] = {"n": 10**6, "epsilon": 1.0, "delta": 1e-6}
 def test_the_estimator_is_exactly_unbiased_with_the_exact_variance() -> None:
     """Two users on the plane of order 2 and all dummies that can happen, in fractions but for Poisson's law."""
     structure, rate = AffineSpace(prime=2), 0.4
-    protocol = DummyCounts(randomizer=Dummies(structure=structure, dummies=rate), listed=WholeNumbers(4))
+    protocol = DummyCounts(randomizer=Dummies(structure=structure, dummies=rate), domain=WholeNumbers(4))
     mine = [
         structure.member(np.full(3, v), np.arange(3, dtype=np.uint32)).tolist() for v in range(4)
     ]  # the lines through each point
@@ -62,7 +62,7 @@ def test_the_estimator_is_exactly_unbiased_with_the_exact_variance() -> None:
 
 def test_subtracting_the_dummies_that_were_sent_is_better() -> None:
     """For two values by half: the estimate with the expected number has variance n d s."""
-    protocol = DummyCounts(randomizer=Dummies(structure=Identity(size=2), dummies=2.0), listed=WholeNumbers(2))
+    protocol = DummyCounts(randomizer=Dummies(structure=Identity(size=2), dummies=2.0), domain=WholeNumbers(2))
     generator, n, runs = np.random.default_rng(3), 500, 40_000
     errors = protocol.simulate(Population(values=np.array([0]), users=np.array([n])), generator, runs)[:, 1]
     expected = generator.poisson(n * 2.0 * 0.5, runs) - n * 2.0 * 0.5
@@ -90,7 +90,7 @@ def test_runs_agree_with_the_forecast() -> None:
     """Within 3 %: for the smallest values 2,000 whole runs (messages drawn, counted, decoded), simulated ones for the rest."""
     truth = Population(values=np.array([0, 1, 5]), users=np.array([400, 80, 20]))
     values = np.repeat(truth.values, truth.users)
-    protocol = DummyCounts(randomizer=Dummies(structure=AffineSpace(prime=3), dummies=0.3), listed=WholeNumbers(9))
+    protocol = DummyCounts(randomizer=Dummies(structure=AffineSpace(prime=3), dummies=0.3), domain=WholeNumbers(9))
     runs, n = full(500, 2000), truth.n
     messages = protocol.randomize(np.tile(values, runs), KeyedWords.seeded(8), first_row=0)
     held = protocol.held(truth)
@@ -98,7 +98,7 @@ def test_runs_agree_with_the_forecast() -> None:
     errors = protocol.debias(counts, n) - held
     assert np.square(errors).mean(axis=0).sum() == pytest.approx(protocol.mean_squared_error(n), rel=0.06)
     large = plan("histogram", size=1_800_000, messages_per_user=1.25, **MILLION).protocol
-    few = DummyCounts(randomizer=large.randomizer, listed=WholeNumbers(50))  # type: ignore[arg-type]
+    few = DummyCounts(randomizer=large.randomizer, domain=WholeNumbers(50))  # type: ignore[arg-type]
     everybody = Population(values=np.arange(3), users=np.array([900_000, 90_000, 10_000]))
     simulated = few.simulate(everybody, np.random.default_rng(1), 2000) - few.held(everybody)
     assert np.square(simulated).mean() * 50 == pytest.approx(few.mean_squared_error(10**6), rel=0.06)
@@ -148,7 +148,7 @@ def test_compare_has_a_row_for_dummies() -> None:
 
 
 def test_a_users_messages_do_not_tell_which_is_the_true_one_by_their_order() -> None:
-    protocol = DummyCounts(randomizer=Dummies(structure=Identity(size=4), dummies=3.0), listed=WholeNumbers(4))
+    protocol = DummyCounts(randomizer=Dummies(structure=Identity(size=4), dummies=3.0), domain=WholeNumbers(4))
     sent = protocol.randomize(np.full(50, 2), KeyedWords.seeded(1), first_row=0)
     for messages in protocol.by_user(sent, 50):
         assert messages == sorted(messages)

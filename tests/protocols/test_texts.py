@@ -40,7 +40,7 @@ ASKED = ["coffee", "tea", "milk"]
 def small() -> Plan:
     """Of few points, so that it is fast."""
     randomizer = DesignResponse.private(AffineSpace(prime=97), gamma=0.3)
-    protocol = TextFrequencies(randomizer=randomizer, texts=Texts("0f" * 16))
+    protocol = TextFrequencies(randomizer=randomizer, domain=Texts("0f" * 16))
     question = Terms(n=1500, epsilon=3.0, delta=1e-6)
     return certified(question, protocol)
 
@@ -109,7 +109,7 @@ def test_estimates_are_unbiased_over_keys_and_their_variance_counts_who_shares_a
     generator = np.random.default_rng(1)
     for key in range(keys):
         domain = Texts(f"{key:032x}")
-        protocol = TextFrequencies(randomizer=randomizer, texts=domain).about(["mine"])
+        protocol = TextFrequencies(randomizer=randomizer, domain=domain).about(["mine"])
         population = Population(values=domain.clean(texts).values, users=np.array([users, *([1] * others)]))
         found.append(float(protocol.simulate(population, generator, 1)[0, 0]) - users)
     n = population.n
@@ -130,7 +130,7 @@ def test_who_shares_a_point_is_said() -> None:
         if (point := domain.points([text], points)[0]) in places or places.setdefault(int(point), text) is None
     )
     randomizer = DesignResponse.private(AffineSpace(prime=97), gamma=0.3)
-    protocol = TextFrequencies(randomizer=randomizer, texts=domain).about([first, "another", second])
+    protocol = TextFrequencies(randomizer=randomizer, domain=domain).about([first, "another", second])
     (note,) = protocol.reading.notes()
     assert note.startswith("2 of the 3 candidates share a point with another one")
     assert repr(first) in note
@@ -253,7 +253,7 @@ def task() -> Task:
 def test_asking_again_of_a_batch_spends_nothing(tmp_path: Path) -> None:
     """On few points, because composing is faster there."""
     randomizer = DesignResponse.private(AffineSpace(prime=7), gamma=0.3)
-    protocol = TextFrequencies(randomizer=randomizer, texts=Texts("0f" * 16))
+    protocol = TextFrequencies(randomizer=randomizer, domain=Texts("0f" * 16))
     few = certified(Terms(n=60, epsilon=1.3, delta=1e-2), protocol)
     task = Task(plan=few, window=60, max_age=600, **PARTIES)
     shuffler = serving(task)

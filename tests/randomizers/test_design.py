@@ -101,7 +101,7 @@ def test_gamma_and_errors_are_those_computed_without_our_kernel(row: dict[str, A
     found = calibrate(DesignResponse.family(structure), n=row["n"], epsilon=row["epsilon"], delta=row["delta"])
     assert row["gamma"] * (1 - 2e-6) <= found <= row["gamma"] * (1 + 1e-4)
     protocol = Frequencies(
-        randomizer=DesignResponse.private(structure, gamma=row["gamma"]), listed=WholeNumbers(structure.values)
+        randomizer=DesignResponse.private(structure, gamma=row["gamma"]), domain=WholeNumbers(structure.values)
     )
     errors = np.sqrt(protocol.variance(np.array([0.0, 0.01, 0.1]) * row["n"], row["n"]))
     assert errors.tolist() == pytest.approx([row[f"rmse_{share}"] for share in ("absent", "1pct", "10pct")], rel=1e-5)
@@ -201,13 +201,13 @@ def test_a_threshold_is_rounded_towards_more_blanket(gamma: float, epsilon0: flo
         (lambda: DesignResponse(structure=AffineSpace(prime=5), threshold=0), "a threshold is"),
         (
             lambda: Frequencies(
-                randomizer=DesignResponse.private(AffineSpace(prime=5), gamma=0.5), listed=WholeNumbers(26)
+                randomizer=DesignResponse.private(AffineSpace(prime=5), gamma=0.5), domain=WholeNumbers(26)
             ),
             "do not fit 25 points",
         ),
         (
             lambda: Frequencies(
-                randomizer=DesignResponse.private(Hadamard(order=8), gamma=0.5), listed=WholeNumbers(7)
+                randomizer=DesignResponse.private(Hadamard(order=8), gamma=0.5), domain=WholeNumbers(7)
             ),
             "lines of a plane",
         ),

@@ -48,7 +48,7 @@ PROTOCOL_CHANGES: dict[str, tuple[Task, Any]] = {
     "threshold": (EIGHT, replace(_EIGHT, randomizer=RandomizedResponse.of_threshold(
         size=8, threshold=_EIGHT.randomizer.threshold + 1))),
     "low": (MEAN, replace(_MEAN, low=-1.0)), "high": (MEAN, replace(_MEAN, high=10.5)),
-    "labels": (EIGHT, replace(_EIGHT, listed=Labels(("z", *LABELS[1:])))),
+    "labels": (EIGHT, replace(_EIGHT, domain=Labels(("z", *LABELS[1:])))),
 }  # fmt: skip
 GUARANTEE_CHANGES: dict[str, Any] = {
     "epsilon": 0.51, "delta": 2e-2, "n": 49, "bound": "hoeffding", "adjacency": "add-remove",
@@ -94,7 +94,7 @@ def test_a13_no_field_is_left_out() -> None:
     assert {field.name for field in fields(Plan)} == {"protocol", "min_batch", "guarantee", "over_time", "wording"}
     assert {field.name for field in fields(OverTime)} == {*ROUNDS_CHANGES}
     shape = {field.name for field in (*fields(_MEAN), *fields(_EIGHT))}
-    assert shape == {"randomizer", "low", "high", "total", "listed"}  # the randomizer is its size and threshold
+    assert shape == {"randomizer", "low", "high", "total", "domain"}  # the randomizer is its size and threshold
     # where a bound is stated follows from its name, and what it assumes from the randomizer
     assert {field.name for field in fields(Guarantee)} == {*GUARANTEE_CHANGES, "reference", "caveat"}
 

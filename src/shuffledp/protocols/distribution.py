@@ -50,7 +50,7 @@ class Distribution(OneMessage, Sampleable):
     """
 
     randomizer: Mixture
-    grid: Intervals
+    domain: Intervals
     widths: tuple[int, ...]
     kind = "distribution"
     reference: ClassVar[str] = cite("CKS19")
@@ -67,7 +67,7 @@ class Distribution(OneMessage, Sampleable):
     @property
     def tree(self) -> Tree:
         """The intervals of all levels."""
-        return Tree(self.grid.size, self.widths)
+        return Tree(self.domain.size, self.widths)
 
     @property
     def description(self) -> Description:
@@ -75,14 +75,9 @@ class Distribution(OneMessage, Sampleable):
         return Description(question="distribution", measure="users", errors_are_bounds=self.tree.levels > 1)
 
     @property
-    def domain(self) -> Intervals:
-        """The finest intervals."""
-        return self.grid
-
-    @property
     def names(self) -> tuple[str, ...]:
         """One per inner edge."""
-        return tuple(f"below {edge}" for edge in self.grid.edge_names[1:-1])
+        return tuple(f"below {edge}" for edge in self.domain.edge_names[1:-1])
 
     def sentence(self) -> str:
         """Draw a level, respond."""
@@ -161,7 +156,7 @@ class Distribution(OneMessage, Sampleable):
         error, worst = self.rank_error(n), max(map(self.rank_variance, QUARTILES))
         line = (
             f"median and quartiles: off by at most {100 * error:.2g} % of the ranks, all three in 95 % of collections, at any "
-            f"data (besides the width of an interval, {self.grid.width:.6g})"
+            f"data (besides the width of an interval, {self.domain.width:.6g})"
         )
         return Forecast(lines=(line,), others={"rank_standard_error": float(np.sqrt(worst / n)), "rank_error": error})
 
@@ -183,8 +178,8 @@ class Distribution(OneMessage, Sampleable):
 
     def worst_sampled(self, n: int, weight: float) -> Population:
         """Half of the people at each end, so that they differ at every edge; all at the worst place if that errs more."""
-        ends = Population(values=np.array([0, self.grid.size - 1]), users=np.array([n - n // 2, n // 2]))
-        apart = weight * n / 4 * (self.grid.size - 1)
+        ends = Population(values=np.array([0, self.domain.size - 1]), users=np.array([n - n // 2, n // 2]))
+        apart = weight * n / 4 * (self.domain.size - 1)
         worst = self.worst(n)
         return ends if self.expected_error(ends) + apart >= self.expected_error(worst) else worst
 
@@ -224,17 +219,17 @@ class Distribution(OneMessage, Sampleable):
     @property
     def cells_per_run(self) -> int:
         """Numbers of users and messages at every level."""
-        return (self.tree.levels + 1) * self.grid.size
+        return (self.tree.levels + 1) * self.domain.size
 
     # The exact answer
 
     def truth(self, values: NDArray[Any]) -> NDArray[Any]:
         """The true histogram."""
-        return np.bincount(values, minlength=self.grid.size)
+        return np.bincount(values, minlength=self.domain.size)
 
     def truth_of(self, population: Population) -> NDArray[Any]:
         """The same from a table."""
-        users = np.zeros(self.grid.size, dtype=np.int64)
+        users = np.zeros(self.domain.size, dtype=np.int64)
         np.add.at(users, population.values, population.users)
         return users
 
@@ -248,7 +243,7 @@ class Distribution(OneMessage, Sampleable):
         """Grid, tree and randomizer."""
         return {
             "kind": self.kind,
-            "domain": self.grid.document(),
+            "domain": self.domain.document(),
             "widths": list(self.widths),
             "randomizer": self.randomizer.document(),
         }
@@ -259,7 +254,7 @@ class Distribution(OneMessage, Sampleable):
         found = fields(
             document, cls.kind, domain=Intervals.from_document, widths=several(whole), randomizer=Mixture.from_document
         )
-        return cls(grid=found["domain"], widths=found["widths"], randomizer=found["randomizer"])
+        return cls(domain=found["domain"], widths=found["widths"], randomizer=found["randomizer"])
 
     @classmethod
     def of(cls, grid: Intervals, widths: Sequence[int], weights: Sequence[int], thresholds: Sequence[int]) -> Self:
@@ -268,7 +263,7 @@ class Distribution(OneMessage, Sampleable):
             RandomizedResponse.of_threshold(size=size, threshold=threshold)
             for size, threshold in zip(Tree(grid.size, tuple(widths)).sizes, thresholds, strict=True)
         )
-        return cls(randomizer=Mixture(weights=tuple(weights), parts=parts), grid=grid, widths=tuple(widths))
+        return cls(randomizer=Mixture(weights=tuple(weights), parts=parts), domain=grid, widths=tuple(widths))
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -44,20 +44,15 @@ class DummyCounts(Counting, Deployable):
     """
 
     randomizer: Dummies
-    listed: Listed
+    domain: Listed
     kind = "counts-with-dummies"
     reference: ClassVar[str] = cite("LWY22")
 
     def __post_init__(self) -> None:
-        if self.listed.size > self.randomizer.symbols:
+        if self.domain.size > self.randomizer.symbols:
             raise InvalidInput(
-                f"{self.listed.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger structure."
+                f"{self.domain.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger structure."
             )
-
-    @property
-    def domain(self) -> Listed:
-        """What each symbol stands for."""
-        return self.listed
 
     def sentence(self) -> str:
         """What one user does."""
@@ -137,7 +132,7 @@ class DummyCounts(Counting, Deployable):
         if counts.ndim > 1:
             return np.stack([self.debias(row, n) for row in counts])
         often = counts[:-1]
-        totals = self.randomizer.structure.totals(often)[: self.listed.size]
+        totals = self.randomizer.structure.totals(often)[: self.domain.size]
         return self.unbiased(totals, n, np.asarray(often.sum() - n))
 
     @property
@@ -164,7 +159,7 @@ class DummyCounts(Counting, Deployable):
     def mean_squared_error(self, n: int) -> float:
         """Summed over all values: the same for every dataset of n users."""
         p0, s = self.chances()
-        size = self.listed.size
+        size = self.domain.size
         noise = n * self.randomizer.dummies * s * (1 - s)
         return ((size - 1) * n * p0 * (1 - p0) + size * noise) / (1 - p0) ** 2
 
@@ -183,7 +178,7 @@ class DummyCounts(Counting, Deployable):
         dummies = generator.poisson(n * self.randomizer.dummies, (runs, 1))
         if p0 == 0:
             messages = self.randomizer.messages
-            found = generator.multinomial(dummies[:, 0], np.full(messages, 1 / messages))[:, : self.listed.size]
+            found = generator.multinomial(dummies[:, 0], np.full(messages, 1 / messages))[:, : self.domain.size]
         else:
             found = generator.binomial(dummies, s, held.shape)
         return self.unbiased(held + generator.binomial(n - held, p0) + found, n, dummies)
@@ -200,15 +195,15 @@ class DummyCounts(Counting, Deployable):
         found = fields(document, cls.kind, domain=domain_of, randomizer=Dummies.from_document)
         if not isinstance(found["domain"], Listed):
             raise InvalidInput("counts are of a list of values. Make the plan again with shuffledp plan.")
-        return cls(randomizer=found["randomizer"], listed=found["domain"])
+        return cls(randomizer=found["randomizer"], domain=found["domain"])
 
     @classmethod
     def examples(cls) -> list[Self]:
         """Values with messages of their own, a plane that is not filled, and a space."""
         return [
-            cls(randomizer=Dummies(structure=Identity(size=3), dummies=0.5), listed=Labels(("red", "green", "blue"))),
-            cls(randomizer=Dummies(structure=AffineSpace(prime=5), dummies=1.5), listed=WholeNumbers(17)),
-            cls(randomizer=Dummies(structure=AffineSpace(prime=2, dimension=3), dummies=0.2), listed=WholeNumbers(7)),
+            cls(randomizer=Dummies(structure=Identity(size=3), dummies=0.5), domain=Labels(("red", "green", "blue"))),
+            cls(randomizer=Dummies(structure=AffineSpace(prime=5), dummies=1.5), domain=WholeNumbers(17)),
+            cls(randomizer=Dummies(structure=AffineSpace(prime=2, dimension=3), dummies=0.2), domain=WholeNumbers(7)),
         ]
 
     def _counts(self, often: NDArray[np.int64], users: int) -> Counts:

@@ -37,23 +37,18 @@ class Frequencies(CountedResponse):
     """
 
     randomizer: DesignResponse
-    listed: Listed
+    domain: Listed
     kind = "frequencies"
     reference: ClassVar[str] = cite("FNNT22")
 
     def __post_init__(self) -> None:
         if not isinstance(self.randomizer.structure, Geometry):
             raise InvalidInput("frequencies are sent as lines of a plane. Make the plan again with shuffledp plan.")
-        if self.listed.size > self.randomizer.symbols:
+        if self.domain.size > self.randomizer.symbols:
             raise InvalidInput(
-                f"{self.listed.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger prime."
+                f"{self.domain.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger prime."
             )
         self.check_gamma()
-
-    @property
-    def domain(self) -> Listed:
-        """What each point stands for."""
-        return self.listed
 
     @property
     def decoding_memory(self) -> int:
@@ -64,7 +59,7 @@ class Frequencies(CountedResponse):
         """All values at once, by FFT."""
         if counts.ndim > 1:
             return np.stack([self.debias(row, n) for row in counts])
-        return self.law.unbiased(self.randomizer.structure.totals(counts)[: self.listed.size], n)
+        return self.law.unbiased(self.randomizer.structure.totals(counts)[: self.domain.size], n)
 
     @property
     def law(self) -> Membership:
@@ -78,7 +73,7 @@ class Frequencies(CountedResponse):
     def mean_squared_error(self, n: int) -> float:
         """Summed over all values: the same for every dataset of n users."""
         p1, p0 = self.law
-        return n * (p1 * (1 - p1) + (self.listed.size - 1) * p0 * (1 - p0)) / (p1 - p0) ** 2
+        return n * (p1 * (1 - p1) + (self.domain.size - 1) * p0 * (1 - p0)) / (p1 - p0) ** 2
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
         """A message belongs to a value or not."""
@@ -100,16 +95,16 @@ class Frequencies(CountedResponse):
         found = fields(document, cls.kind, domain=domain_of, randomizer=DesignResponse.from_document)
         if not isinstance(found["domain"], Listed):
             raise InvalidInput("frequencies are of a list of values. Make the plan again with shuffledp plan.")
-        return cls(randomizer=found["randomizer"], listed=found["domain"])
+        return cls(randomizer=found["randomizer"], domain=found["domain"])
 
     @classmethod
     def examples(cls) -> list[Self]:
         """A plane that is filled, a plane and a space that are not."""
         return [
-            cls(randomizer=DesignResponse.private(AffineSpace(prime=3), gamma=0.2), listed=WholeNumbers(9)),
-            cls(randomizer=DesignResponse.private(AffineSpace(prime=5), gamma=0.1), listed=WholeNumbers(17)),
+            cls(randomizer=DesignResponse.private(AffineSpace(prime=3), gamma=0.2), domain=WholeNumbers(9)),
+            cls(randomizer=DesignResponse.private(AffineSpace(prime=5), gamma=0.1), domain=WholeNumbers(17)),
             cls(
-                randomizer=DesignResponse.private(AffineSpace(prime=2, dimension=3), gamma=0.3), listed=WholeNumbers(7)
+                randomizer=DesignResponse.private(AffineSpace(prime=2, dimension=3), gamma=0.3), domain=WholeNumbers(7)
             ),
         ]
 

@@ -54,7 +54,7 @@ class HeavyHitters(OneMessage, TakesCandidates):
     """
 
     randomizer: Mixture
-    spelled: Spelled
+    domain: Spelled
     step: int
     key: str
     false_positives: float = 1.0
@@ -65,9 +65,9 @@ class HeavyHitters(OneMessage, TakesCandidates):
     def __post_init__(self) -> None:
         if not isinstance(self.key, str) or not re.fullmatch("[0-9a-f]{32}", self.key):
             raise InvalidInput("the key of a plan is 32 hexadecimal digits. Make it with shuffledp plan heavy-hitters.")
-        if type(self.step) is not int or not 1 <= self.step <= self.spelled.max_length:
+        if type(self.step) is not int or not 1 <= self.step <= self.domain.max_length:
             raise InvalidInput(f"a piece has from 1 letter to all of them; got {self.step!r}. Use e.g. 2.")
-        if (self.spelled.letters + 1) ** self.step > MOST_PIECES:
+        if (self.domain.letters + 1) ** self.step > MOST_PIECES:
             raise InvalidInput("there are too many pieces of so many letters to try them all. Use shorter ones.")
         if not 0 < self.false_positives <= 1e6:
             raise InvalidInput(
@@ -86,11 +86,6 @@ class HeavyHitters(OneMessage, TakesCandidates):
         return Description(question="heavy-hitters", measure="users")
 
     @property
-    def domain(self) -> Spelled:
-        """Texts of some letters."""
-        return self.spelled
-
-    @property
     def names(self) -> tuple[str, ...]:
         """What is asked about; nothing if texts are to be found."""
         return self.candidates or ()
@@ -104,11 +99,11 @@ class HeavyHitters(OneMessage, TakesCandidates):
     @property
     def prefixes(self) -> Prefixes:
         """Beginnings of texts as points."""
-        return Prefixes(domain=self.spelled, step=self.step, key=self.key, points=self.part.symbols)
+        return Prefixes(domain=self.domain, step=self.step, key=self.key, points=self.part.symbols)
 
     @property
     def _levels(self) -> int:
-        return -(-self.spelled.max_length // self.step)
+        return -(-self.domain.max_length // self.step)
 
     @property
     def law(self) -> Membership:
@@ -149,7 +144,7 @@ class HeavyHitters(OneMessage, TakesCandidates):
             return OneMessage.estimate(self, counts, guarantee=guarantee)
         n = counts.total
         found = discover(self.prefixes, lambda level: self._tables(counts.values, level), self.false_positives)
-        names = tuple(name for name in map(self.spelled.name, found.spelled) if name is not None)
+        names = tuple(name for name in map(self.domain.name, found.spelled) if name is not None)
         estimate = OneMessage.estimate(replace(self, candidates=names), counts, guarantee=guarantee)
         least = float(self.law.unbiased(np.array(found.threshold), n))
         return replace(estimate, threshold=Threshold(least, found.false_positives))
@@ -201,9 +196,7 @@ class HeavyHitters(OneMessage, TakesCandidates):
 
     def worst(self, n: int) -> Population:
         """Everybody holds the same text, a candidate if there are any."""
-        return Population(
-            values=np.array([*self._values()[:1], b""], dtype=self.spelled.dtype)[:1], users=np.array([n])
-        )
+        return Population(values=np.array([*self._values()[:1], b""], dtype=self.domain.dtype)[:1], users=np.array([n]))
 
     def expected_error(self, population: Population) -> float:
         """Summed over the candidates, under the plan's very key: the noise, and who else is on a candidate's points."""
@@ -254,7 +247,7 @@ class HeavyHitters(OneMessage, TakesCandidates):
         """All but the candidates: they are no part of what users agree to."""
         return {
             "kind": self.kind,
-            "domain": self.spelled.document(),
+            "domain": self.domain.document(),
             "key": self.key,
             "step": self.step,
             "false_positives": self.false_positives,
@@ -268,14 +261,14 @@ class HeavyHitters(OneMessage, TakesCandidates):
             document, cls.kind, domain=Spelled.from_document, key=text, step=whole, false_positives=number,
             randomizer=Mixture.from_document,
         )  # fmt: skip
-        return cls(spelled=found.pop("domain"), **found)
+        return cls(**found)
 
     @classmethod
     def of(cls, part: DesignResponse, spelled: Spelled, *, step: int, key: str, false_positives: float = 1.0) -> Self:
         """With this response in every part."""
         parts = (part,) * (TABLES * -(-spelled.max_length // max(1, step)))
         mixture = Mixture(weights=(1,) * len(parts), parts=parts)
-        return cls(randomizer=mixture, spelled=spelled, step=step, key=key, false_positives=false_positives)
+        return cls(randomizer=mixture, domain=spelled, step=step, key=key, false_positives=false_positives)
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -289,10 +282,10 @@ class HeavyHitters(OneMessage, TakesCandidates):
 
     def _values(self) -> NDArray[np.bytes_]:
         """The candidates, clean."""
-        return np.array([self._spell(name) or b"" for name in self.names], dtype=self.spelled.dtype)
+        return np.array([self._spell(name) or b"" for name in self.names], dtype=self.domain.dtype)
 
     def _spell(self, name: str) -> bytes | None:
-        return self.spelled.spell(name.encode())
+        return self.domain.spell(name.encode())
 
     def _counts(self, counts: NDArray[np.int64], part: int) -> NDArray[np.int64]:
         """The messages of one part."""

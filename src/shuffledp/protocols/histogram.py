@@ -41,21 +41,18 @@ class Histogram(CountedResponse):
     """
 
     randomizer: RandomizedResponse
-    listed: Listed | None = None
+    domain: Listed = None  # type: ignore[assignment] # whole numbers, if nothing is said
     kind = "histogram"
     reference: ClassVar[str] = cite("BBGN19", "Algorithm 1")
 
     def __post_init__(self) -> None:
         argument.of_kind(self.randomizer, RandomizedResponse, "randomizer", "a RandomizedResponse")
-        argument.of_kind(self.domain, Listed, "listed", "the values there are, such as Labels(('no', 'yes'))")
+        if self.domain is None:
+            object.__setattr__(self, "domain", WholeNumbers(self.size))
+        argument.of_kind(self.domain, Listed, "domain", "the values there are, such as Labels(('no', 'yes'))")
         if self.domain.size != self.size:
             raise InvalidInput(f"{self.domain.size} bins for {self.size} symbols. Give as many.")
         self.check_gamma()
-
-    @property
-    def domain(self) -> Listed:
-        """What each symbol stands for."""
-        return WholeNumbers(self.size) if self.listed is None else self.listed
 
     @property
     def size(self) -> int:
@@ -148,5 +145,5 @@ class HistogramReading(Reading[Histogram]):
 
     def beside(self, estimate: Estimate) -> dict[str, Estimate]:
         """Of a table."""
-        table = self.protocol.listed
+        table = self.protocol.domain
         return margins(table, self.statistics(estimate)) if isinstance(table, CrossTable) else {}

@@ -65,7 +65,7 @@ class Curve(Ranking):
 
         Its standard error is the exact one if the users are where `histogram` has them.
         """
-        size = self.protocol.grid.size
+        size = self.protocol.domain.size
         if not 0 <= first <= last < size:
             raise InvalidInput(
                 f"a range goes from one of the bins 0 to {size - 1} to the same or a later one. Check its ends."
@@ -81,7 +81,7 @@ class Curve(Ranking):
         """
         wanted = checks.probability(share, "the share of a quantile", "0.5") * self.counts.n
         low, high = self.counts.interval(confidence, simultaneous=simultaneous)
-        edges, never_falling = self.protocol.grid.edges, self._whole(self.projected())
+        edges, never_falling = self.protocol.domain.edges, self._whole(self.projected())
         at, first, last = reached(self.counts.value, (low, high), wanted)
         step = never_falling[at + 1] - never_falling[at]
         part = (wanted - never_falling[at]) / step if step > 0 else 0.5

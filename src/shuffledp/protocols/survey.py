@@ -15,6 +15,7 @@ from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
 from shuffledp.core.words import WordSource, words_of
 from shuffledp.domains.named_values import Field, Record
+from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.candidates import TakesCandidates, no_candidates
 from shuffledp.protocols.counting import MANY, Counting
@@ -48,7 +49,8 @@ class Asked:
     @property
     def scale(self) -> float:
         """How large an answer can be for each user: the range of numbers, or one person more or less."""
-        return float(getattr(self.protocol.domain, "span", 1.0))
+        domain = self.protocol.domain
+        return domain.span if isinstance(domain, RealRange) else 1.0
 
     def share_error(self, squared: float, n: int) -> float:
         """A squared error as one of the answer's share of its range: of all bins of a histogram, else of an entry.

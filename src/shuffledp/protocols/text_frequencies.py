@@ -45,7 +45,7 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
     """
 
     randomizer: DesignResponse
-    texts: Texts
+    domain: Texts
     candidates: Candidates = _NOBODY_ASKED
     kind = "text-frequencies"
     reference: ClassVar[str] = cite("FNNT22")
@@ -58,11 +58,6 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
     def description(self) -> Description:
         """Texts; counts are of people."""
         return Description(question="texts", measure="users")
-
-    @property
-    def domain(self) -> Texts:
-        """Any text."""
-        return self.texts
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,7 +86,7 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
     def about(self, candidates: Sequence[str] | None) -> Self:
         """With these candidates instead; there must be some."""
         if candidates is not None:
-            return replace(self, candidates=Candidates.of(candidates, self.texts))
+            return replace(self, candidates=Candidates.of(candidates, self.domain))
         if not self.names:
             raise InvalidInput(
                 "this plan takes any text, so it must be said which ones to ask about. Give candidates: a file with one text "
@@ -217,19 +212,19 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
 
     def document(self) -> Document:
         """Randomizer and domain; candidates are no part of it."""
-        return {"kind": self.kind, "domain": self.texts.document(), "randomizer": self.randomizer.document()}
+        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
 
     @classmethod
     def from_document(cls, document: object) -> Self:
         """Of a design response and a key."""
         found = fields(document, cls.kind, domain=Texts.from_document, randomizer=DesignResponse.from_document)
-        return cls(randomizer=found["randomizer"], texts=found["domain"])
+        return cls(randomizer=found["randomizer"], domain=found["domain"])
 
     @classmethod
     def examples(cls) -> list[Self]:
         """Asked about one text."""
         randomizer = DesignResponse.private(AffineSpace(prime=5), gamma=0.9)
-        return [cls(randomizer=randomizer, texts=Texts("5e" * 16)).about(["apple"])]
+        return [cls(randomizer=randomizer, domain=Texts("5e" * 16)).about(["apple"])]
 
     def places(self) -> NDArray[np.int64]:
         """The points of the candidates."""

@@ -15,7 +15,7 @@ from shuffledp.protocols.statistics import like
 
 def axis(curve: Curve, *, consistent: bool) -> dict[str, Any]:
     """Where the estimates are; and a curve that never falls and its steps, if wanted, which are labelled as biased."""
-    read_off: dict[str, Any] = {"curve": {"edges": curve.protocol.grid.edges.tolist()}}
+    read_off: dict[str, Any] = {"curve": {"edges": curve.protocol.domain.edges.tolist()}}
     if consistent:
         read_off["consistent"] = {
             "biased": True,
@@ -29,7 +29,7 @@ def quantiles_of(
     curve: Curve, shares: Sequence[float], truth: NDArray[np.float64] | None, confidence: float, simultaneous: bool
 ) -> list[dict[str, Any]]:
     """A number for each share, its limits, the interval of the grid that it is in, and the one where it is in truth."""
-    names, quantiles = curve.protocol.grid.names, []
+    names, quantiles = curve.protocol.domain.names, []
     for share in shares:
         at = curve.quantile(share, confidence, simultaneous=simultaneous)
         quantiles.append({"share": share, "value": at.value, "interval": [at.low, at.high], "bin": names[at.bin]})
@@ -40,7 +40,7 @@ def quantiles_of(
 
 def in_ranges(curve: Curve, ranges: Sequence[str]) -> Estimate:
     """Users from one edge of the grid up to another, that one not included."""
-    grid, sums = curve.protocol.grid, []
+    grid, sums = curve.protocol.domain, []
     for text in ranges:
         first, last = (_edge(grid, end, text) for end in text.partition("..")[::2])
         if not first < last:

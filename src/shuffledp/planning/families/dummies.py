@@ -139,4 +139,4 @@ def _largest(order: float, dimension: int, size: int) -> AffineSpace | None:
 
 
 def _counts(question: HistogramQuestion, structure: Structure, rate: float) -> DummyCounts:
-    return DummyCounts(randomizer=Dummies(structure=structure, dummies=rate), listed=question.domain)
+    return DummyCounts(randomizer=Dummies(structure=structure, dummies=rate), domain=question.domain)

@@ -22,7 +22,7 @@ class FrequenciesFamily(DesignFamily[HistogramQuestion]):
 
     def build(self, question: HistogramQuestion, randomizer: DesignResponse) -> Frequencies:
         """On the values that were asked for."""
-        return Frequencies(randomizer=randomizer, listed=question.domain)
+        return Frequencies(randomizer=randomizer, domain=question.domain)
 
     def too_many(self, question: HistogramQuestion) -> InvalidInput:
         """They are listed, so they must fit."""

@@ -69,7 +69,7 @@ class TextsFamily(DesignFamily[TextsQuestion]):
 
     def build(self, question: TextsQuestion, randomizer: DesignResponse) -> TextFrequencies:  # noqa: ARG002
         """Under a key that nobody could know before."""
-        return TextFrequencies(randomizer=randomizer, texts=Texts(secrets.token_hex(16)))
+        return TextFrequencies(randomizer=randomizer, domain=Texts(secrets.token_hex(16)))
 
     def propose(self, question: TextsQuestion) -> OneMessage:
         """Asked about the candidates, if there are any yet."""
