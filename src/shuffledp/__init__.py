@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from shuffledp.results.compose import compose
     from shuffledp.results.result import Result
     from shuffledp.results.saved import SavedResult
+    from shuffledp.sources.example_people import example_people
     from shuffledp.verification.verify import Verification, verify
 
 __version__ = VERSION
@@ -93,6 +94,7 @@ _HOME = {
     "compare": "baselines.compare",
     "compose": "results.compose",
     "epsilon_possible": "planning.inverse",
+    "example_people": "sources.example_people",
     "plan": "planning.planner",
     "run": "engines.run",
     "run_file": "engines.run",
@@ -144,6 +146,7 @@ __all__ = [
     "compare",
     "compose",
     "epsilon_possible",
+    "example_people",
     "plan",
     "run",
     "run_file",

@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "compose": "compose:compose_command",
     "curve": "curve:curve_command",
     "doctor": "doctor:doctor_command",
+    "example": "example:example_command",
     "export": "export:export_command",
     "figures": "figures:figures",
     "index": "index:index_command",
@@ -51,6 +52,7 @@ _TOPICS: Final = {
         "compose": "Privacy of several collections together",
     },
     "Plan and run": {
+        "example": "Made-up people, as a file to try things on",
         "plan": "The best parameters for a question, and the error",
         "run": "Carry out a plan on a file",
         "export": "Messages of a file in a secret order, as a table",

@@ -30,6 +30,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "compare": ("shuffledp compare sum --low 0 --high 1 --n 1e5 --epsilon 1 --delta 1e-6",),
     "figures": ("shuffledp figures --only figure2 --out figures",),
     "doctor": ("shuffledp doctor",),
+    "example": ("shuffledp example people.csv",),
     "keygen": ("shuffledp keygen shuffler -o shuffler.key", "shuffledp keygen analyzer -o analyzer.key"),
     "task new": (
         "shuffledp task new plan.json --window 3600 --max-age 86400 --shuffler Alpha --analyzer Beta --honest-fraction 1 "
