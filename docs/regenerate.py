@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
-from oracles.terminal import RANDOM, Terminal, commands, words  # noqa: E402
+from oracles.terminal import RANDOM, Terminal, abridged, commands, words  # noqa: E402
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -22,6 +22,7 @@ def regenerated(block: str, terminal: Terminal) -> str:
     text = ""
     for command, below in commands(block):
         shown = terminal.type(command, below)
+        shown = shown and abridged(shown, below)
         if shown is None or (RANDOM.match(command) and shape(shown) == shape(below)):
             shown = below
         text += f"$ {command}\n{shown}"

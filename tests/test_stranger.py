@@ -1,4 +1,4 @@
-"""A stranger's path: README's commands and nothing else, in an empty environment, to an answer about a file of their own."""
+"""A stranger's path: README's commands and nothing else, in an empty environment and an empty folder, to a private answer."""
 
 import re
 import shlex
@@ -11,25 +11,23 @@ import pytest
 
 from oracles.installed import ROOT, build, install
 from oracles.terminal import commands
+from shuffledp import example_people
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_readme_leads_to_a_first_private_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All is typed as it stands there, except that `pip` takes this wheel, and packages from what was fetched for the tests."""
-    (section,) = re.findall(r"^## A first answer.*?^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    (installing, _), *typed = commands(section)
-    (extras,) = re.findall(r"^pip install '\.\[(.*)\]'$", installing)
-    assert [words.split()[:2] for words, _ in typed] == [["shuffledp", "plan"], ["shuffledp", "run"]]
+    (extras,) = re.findall(r"^\$ pip install '\.\[(.*)\]'$", README, re.MULTILINE)
+    (section,) = re.findall(r"^## From a CSV file.*?^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    typed = [words for words, _ in commands(section)]
+    assert [words.split()[:2] for words in typed] == [["shuffledp", name] for name in ("example", "plan", "run")]
     start = time.perf_counter()
     environment = install(build(tmp_path / "dist"), tmp_path / "empty", extras=tuple(extras.split(",")))
     home = tmp_path / "home"
     home.mkdir()
-    truth = {"often": 12_345, "sometimes": 2_345, "never": 9_876}
-    rows = "".join(f"{number},{answer}\n" for answer, count in truth.items() for number in range(count))
-    (home / "people.csv").write_text("number,answer\n" + rows)
     shown = ""
-    for words, _ in typed:
+    for words in typed:
         done = subprocess.run(
             shlex.split(words),
             cwd=home,
@@ -48,6 +46,7 @@ def test_readme_leads_to_a_first_private_answer(tmp_path: Path, capsys: pytest.C
     assert "differentially private" in done.stdout
     with capsys.disabled():
         sys.stdout.write(f"\na stranger's first private answer took {time.perf_counter() - start:.0f} s\n")
-    lines = dict(re.findall(r"^(never|sometimes|often) +([\d,.]+) ", shown, re.MULTILINE))
+    truth = {name: example_people()["travel"].count(name) for name in ("bike", "bus", "car")}
+    lines = dict(re.findall(r"^(bike|bus|car) +([\d,.]+) ", shown, re.MULTILINE))
     assert {name: float(count.replace(",", "")) for name, count in lines.items()} == pytest.approx(truth, abs=100)
     assert "guarantee: (1, 1e-6)-differentially private" in shown

@@ -18,7 +18,7 @@ class Terminal:
     """What a reader types, and what is shown; a server is started by `... &` and stopped by `kill %1`, or in the end.
 
     Attributes:
-        folder: where commands are typed; it has two files of answers, `survey.csv` and `people.csv`.
+        folder: where commands are typed; it has a file of answers, `survey.csv`.
         failed: whether the last command of ours was refused.
     """
 
@@ -27,8 +27,6 @@ class Terminal:
         self._server: subprocess.Popen[str] | None = None
         self._ports: tuple[str, str] | None = None  # as shown, as it is: any free one
         shutil.copy(survey(), folder / "survey.csv")
-        answers = ["never"] * 10_000 + ["sometimes"] * 6_000 + ["often"] * 4_000
-        (folder / "people.csv").write_text("\n".join(["answer", *answers]) + "\n")
 
     def __enter__(self) -> Self:
         return self
@@ -101,6 +99,20 @@ def commands(block: str) -> list[tuple[str, str]]:
     """The commands of a console block, each with what is shown below it."""
     parts = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
     return [(command, below) for command, _, below in (part.partition("\n") for part in parts)]
+
+
+def abridged(shown: str, below: str) -> str:
+    """What is shown, cut as it is below: a line that ends in ` ...` goes on, and `...` alone stands for all further lines."""
+    lines, cut = shown.splitlines(), list[str]()
+    for number, line in enumerate(below.splitlines()):
+        if line == "...":
+            return "\n".join([*cut, *([line] if lines[number:] else []), ""])
+        if number < len(lines) and line.endswith(" ..."):
+            begun = re.match(rf"(?:\s*\S+(?!\S)){{{len(line.split()) - 1}}}(?= )", lines[number])
+            cut.append(f"{begun[0]} ..." if begun else lines[number])
+        else:
+            cut += lines[number : number + 1]
+    return shown if cut == lines else "\n".join([*cut, *lines[len(cut) :], ""])
 
 
 RANDOM = re.compile(
