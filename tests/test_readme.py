@@ -31,6 +31,16 @@ ROW_NAMES = {
     "no proof can be below": "10 values: no proof can be below",
 }
 """Rows of the table of README, and the benchmark's names for them."""
+FORECASTS = (
+    "one bin by about",
+    "expected error: at most",
+    "an entry errs by about",
+    "the answer errs by about",
+    "that nobody holds errs by about",
+    "a text that at least",
+    "off by at most",
+)
+"""What a plan writes before how far off its answer is."""
 
 
 def table(text: str, first: str) -> list[list[str]]:
@@ -65,7 +75,9 @@ def test_every_extra_is_listed_with_its_size() -> None:
         sizes |= zip(names.replace("`", "").split(", "), size.replace(" MB", "").split(", "), strict=True)
     assert set(sizes) == {"none", *(f"[{name}]" for name in extras() if name not in ("", "demo"))}
     faq = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8")
-    known = {cells[0].strip("`").replace("shuffledp without extras", "none"): cells[1] for cells in table(faq, "installed")}
+    known = {
+        cells[0].strip("`").replace("shuffledp without extras", "none"): cells[1] for cells in table(faq, "installed")
+    }
     assert sizes.items() <= known.items()
 
 
@@ -98,15 +110,7 @@ def test_what_can_be_asked_is_as_accurate_as_stated(row: list[str], tmp_path: Pa
     for typed in re.findall(r"`([^`]*)`", row[1]):
         done = called(["plan", *shlex.split(typed), *ASKED], cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        found = [
-            float(number)
-            for line in done.stdout.splitlines()
-            for number in re.findall(
-                r"(?:one bin by about|expected error: at most|an entry errs by about|the answer errs by about|that nobody holds errs by"
-                r" about|a text that at least|off by at most) ([\d.]+)",
-                line,
-            )
-        ]
+        found = [float(number) for number in re.findall(rf"(?:{'|'.join(FORECASTS)}) ([\d.]+)", done.stdout)]
         for number in stated:
             digits = len(str(number).partition(".")[2]) if number % 1 else 0
             assert number in [round(one, digits) for one in found], (typed, found)

@@ -32,7 +32,7 @@ def errors() -> dict[str, str]:
     rows = compare("histogram", size=16, n=1_000_000, epsilon=1.0, delta=1e-6)
     found = dict[str, float]()
     for row in rows:
-        if row.trust != "the shuffler" or row.name == "shuffledp":
+        if row.rmse is not None and (row.trust != "the shuffler" or row.name == "shuffledp"):
             found[row.trust] = min(found.get(row.trust, row.rmse), row.rmse)
     return {trust: f"{float(f'{found[trust]:.2g}'):,.0f}" for trust in TRUST}
 

@@ -28,9 +28,9 @@ def test_answers_come_in_no_order() -> None:
 
 def test_questions_can_be_asked_of_it() -> None:
     people = example_people()
-    asked = {"n": 20_000, "epsilon": 1.0, "delta": 1e-6}
     by = {"region": ["north", "south"]}
-    means = run(plan.mean(low=0, high=60, by=by, **asked), people, column="minutes", words=KeyedWords.seeded(1))
+    question = plan.mean(low=0, high=60, by=by, n=20_000, epsilon=1.0, delta=1e-6)
+    means = run(question, people, column="minutes", words=KeyedWords.seeded(1))
     north, south = means.estimate.value[:2]
     assert 24 < north < south < 30
 

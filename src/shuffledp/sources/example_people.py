@@ -19,8 +19,8 @@ _PEOPLE: Final = {
 def example_people() -> dict[str, list[int | str]]:
     """20,000 made-up people on their way to work, as columns of a table. They are the same every time.
 
-    The columns are `person`, a number; `region`; `travel`, by bike, bus or car; and `minutes`. `pandas.DataFrame(example_people())`
-    is a data frame of them.
+    The columns are `person`, a number; `region`; `travel`, by bike, bus or car; and `minutes`. For a data frame of them, use
+    `pandas.DataFrame(example_people())`.
 
     >>> people = example_people()
     >>> [len(column) for column in people.values()]
