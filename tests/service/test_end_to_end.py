@@ -259,7 +259,7 @@ def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
         ("--host 0.0.0.0", "would reveal who sends"),
         ("--host 192.0.2.1", "would reveal who sends"),
         ("--tls-cert x.pem", "TLS needs a certificate and its key"),
-        ("--port 70000", "70000 is not in the range"),
+        ("--port 70000", "70000 is too large"),
         ("--operator-token analyzer.token", "same token"),
         ("--operator-token open.token", "others can read"),
         ("--operator-token short.token", "too short"),
@@ -267,7 +267,7 @@ def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
         ("--keys analyzer.key", "keys of the analyzer"),
         ("--store plan.json", "cannot use the store"),
         ("--forward-token analyzer.token", "same token"),
-        ("--idle-timeout 0", "is not in the range"),
+        ("--idle-timeout 0", "0.0 is too small"),
         ("--metrics-port 0 --metrics-host 192.0.2.1", "cannot listen on 192.0.2.1"),
     ],
 )
@@ -281,9 +281,13 @@ def test_a_server_that_should_not_start(tmp_path: Path, change: str, why: str) -
     for name, text in (("operator", "o" * 20), ("analyzer", "a" * 20), ("open", "x" * 20), ("short", "x")):
         (tmp_path / f"{name}.token").write_text(text)
         (tmp_path / f"{name}.token").chmod(0o644 if name == "open" else 0o600)
-    tokens = "--next-keys analyzer.pub.json --operator-token operator.token --analyzer-token analyzer.token"
-    line = f"shuffler serve task.json --store s.db --keys shuffler.key {tokens}"
-    done = started(f"{line} {change}", cwd=tmp_path)
+    words = (
+        "--store s.db --keys shuffler.key --next-keys analyzer.pub.json --operator-token operator.token "
+        f"--analyzer-token analyzer.token {change}"
+    ).split()
+    options = dict(zip(words[::2], words[1::2], strict=True))  # what is changed is given once
+    line = " ".join(f"{name} {value}" for name, value in options.items())
+    done = started(f"shuffler serve task.json {line}", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
     assert "Traceback" not in done.stderr
