@@ -24,7 +24,7 @@ def test_only_the_honest_share_of_the_users_counts() -> None:
 @pytest.mark.parametrize("known", [{"n": 100}, {"epsilon": 1e-9}])
 def test_a_share_that_is_none_is_refused_whatever_is_unknown(known: dict[str, float]) -> None:
     problem = Problem(randomizer=BLANKET, delta=1e-9, **known)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="honest_fraction must be"):
+    with pytest.raises(InvalidInput, match="`honest_fraction` must be"):
         solve_rounds(bound_named("erlingsson"), problem, honest_fraction=1.5)
 
 

@@ -124,7 +124,7 @@ def test_command(tmp_path: Path) -> None:
     assert (tmp_path / "story.png").read_bytes().startswith(b"\x89PNG")
     assert "shuffledp" in picture.stdout
     for line, why in (
-        ("compare sum --size 4 --n 1e4 --epsilon 1 --delta 1e-6", "a sum has no size: it is for histogram"),
+        ("compare sum --size 4 --n 1e4 --epsilon 1 --delta 1e-6", "a sum has no --size: it is for histogram"),
         ("compare histogram --size 4 --low 1 --n 1e4 --epsilon 1 --delta 1e-6", "both low and high"),
         ("compare histogram --n 1e4 --epsilon 1 --delta 1e-6", "number of bins"),
         ("compare sum --n 1e4,1e5 --epsilon 1 --delta 1e-6", "not a single number"),

@@ -148,8 +148,8 @@ def test_tiny_deltas_and_a_million_rounds_are_answered() -> None:
     [
         (f"{RR} --rounds 0", "rounds must be"),
         (f"{RR} --rounds 2,3", "not a single number"),
-        (f"{RR} --honest-fraction 0", "honest_fraction must be"),
-        (f"{RR} --honest-fraction 1.5", "honest_fraction must be"),
+        (f"{RR} --honest-fraction 0", "--honest-fraction must be"),
+        (f"{RR} --honest-fraction 1.5", "--honest-fraction must be"),
         (f"{RR} --honest-fraction 0.00001", "no honest user is left"),
         (
             "account --randomizer rr --size 3 --n 10 --epsilon 0.1 --delta 0.1 --rounds 2",
@@ -190,7 +190,7 @@ GOOD = {"randomizer": "rr", "size": 3, "epsilon0": 1.0, "n": 1000}
         ({"inputs": {"randomizer": "plane", "prime": 5, "gamma": 7.0, "n": 10}}, "gamma must be"),
         ({"inputs": {"randomizer": "plane", "prime": 5, "epsilon0": True, "n": 10}}, "epsilon0 must be a number"),
         ({"inputs": GOOD | {"rounds": "2"}}, "rounds must be"),
-        ({"inputs": GOOD | {"honest_fraction": [0.5]}}, "honest_fraction must be"),
+        ({"inputs": GOOD | {"honest_fraction": [0.5]}}, "`honest_fraction` must be"),
         ({"inputs": GOOD | {"matrix": 5}}, "x.json does not say which randomizer"),
         ({"inputs": GOOD, "results": [{"bound": ["best"]}]}, "x.json does not say which randomizer"),
         ({"inputs": GOOD, "results": [{"bound": "magic"}]}, "there is no bound 'magic'"),

@@ -30,9 +30,9 @@ def test_users_for_is_the_least_number_that_suffices(fraction: float, honest: in
 
 @pytest.mark.parametrize("fraction", [0.0, -0.5, 1.0000001, float("nan"), float("inf"), "1", None, True])
 def test_what_is_no_share_is_refused(fraction: float) -> None:
-    with pytest.raises(InvalidInput, match="honest_fraction must be"):
+    with pytest.raises(InvalidInput, match="`honest_fraction` must be"):
         honest_reports(100, fraction)
-    with pytest.raises(InvalidInput, match="honest_fraction must be"):
+    with pytest.raises(InvalidInput, match="`honest_fraction` must be"):
         users_for(100, fraction)
 
 

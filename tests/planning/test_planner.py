@@ -62,7 +62,7 @@ def test_errors_and_rounds_are_planned_for() -> None:
         (lambda: plan("histogram", size=2, n=1000, epsilon=1), "needs `delta`"),
         (lambda: plan("histogram", size=2, delta=1e-6), "needs `n` and `epsilon`"),
         (lambda: plan.mean(n=1000, epsilon=1, rmse=0.1, delta=1e-6), "takes the place of `n` or `epsilon`"),
-        (lambda: plan("histogram", sizes=2, **NUMBERS), "has no sizes"),
+        (lambda: plan("histogram", sizes=2, **NUMBERS), "has no `sizes`: no question does. Did you mean 'size'"),
         (lambda: plan.histogram(labels="no,yes", **NUMBERS), "labels must be several texts"),
         (lambda: plan.histogram(labels=["no", ANYTHING[1]], **NUMBERS), "none of them missing"),
     ],

@@ -161,7 +161,7 @@ def test_a_level_with_a_little_less_noise_is_not_certified() -> None:
         ({"resolution": 1}, "from 2 to 65,536"),
         ({"resolution": 10**6}, "from 2 to 65,536"),
         ({"low": 1.0}, "low must be below high"),
-        ({"size": 5}, "a distribution has no size"),
+        ({"size": 5}, "a distribution has no `size`"),
     ],
 )
 def test_questions_that_make_no_sense_are_refused(options: dict[str, object], error: str) -> None:

@@ -10,6 +10,7 @@ from shuffledp.arithmetic.balls import product_up, round_up
 from shuffledp.core import checks
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.display import figure_of, page_of
+from shuffledp.errors import InvalidInput
 
 ADJACENCY: Final = "replace-one"
 """Neighbouring datasets differ in one user's value; the number of users is public."""
@@ -50,8 +51,12 @@ class Guarantee:
             self,
             epsilon=checks.real(self.epsilon, "epsilon", "up"),
             delta=checks.real(self.delta, "delta", "up"),
-            n=checks.whole(self.n, "n", "Give the number of users, e.g. 1000."),
+            n=checks.users(self.n),
         )
+        if not self.epsilon >= 0:
+            raise InvalidInput(f"epsilon must be at least 0; got {self.epsilon}. Usual values are 0.1 to 10.")
+        if not 0 <= self.delta <= 1:
+            raise InvalidInput(f"delta must be from 0 to 1; got {self.delta}. A usual choice is 1e-6.")
 
     def __str__(self) -> str:
         caveat = "" if self.caveat is None else f", which {self.caveat}"

@@ -22,7 +22,7 @@ def honest_reports(n: Any, fraction: Any) -> int:
     """
     honest = int(checks.users(n) * exact_fraction(fraction))
     if honest < 1:
-        raise InvalidInput("no honest user is left. Use a larger n or honest_fraction.")
+        raise InvalidInput("no honest user is left. Use a larger `n` or `honest_fraction`.")
     return honest
 
 
@@ -44,7 +44,7 @@ def reports_expected(asked: Any, dropout: Any) -> int:
     """
     reports = int(checks.users(asked) * (1 - _dropout(dropout)))
     if reports < 1:
-        raise InvalidInput("nobody is left who answers. Use a larger n or a smaller dropout.")
+        raise InvalidInput("nobody is left who answers. Use a larger `n` or a smaller `dropout`.")
     return reports
 
 
@@ -62,19 +62,25 @@ def _dropout(dropout: Any) -> Fraction:
     number = checks.real(dropout, "dropout", "up")
     if not 0 <= number < 1:
         raise InvalidInput(
-            f"dropout must be from 0 to less than 1; got {number}. It is the share of people who do not answer."
+            f"dropout must be from 0 to less than 1; got {number}. It is the share of people who do not answer{_of_100(number)}."
         )
     return _written(dropout, number)
 
 
 def exact_fraction(fraction: Any) -> Fraction:
     """The share that was written, exactly; anything but a number above 0 and at most 1 is refused."""
-    number = checks.real(fraction, "honest_fraction", "up")
+    number = checks.real(fraction, "`honest_fraction`", "up")
     if not 0 < number <= 1:
         raise InvalidInput(
-            f"honest_fraction must be above 0 and at most 1; got {number}. It is the share of users who follow the protocol."
+            f"`honest_fraction` must be above 0 and at most 1; got {number}. It is the share of users who follow the protocol"
+            f"{_of_100(number)}."
         )
     return _written(fraction, number)
+
+
+def _of_100(number: float) -> str:
+    """What to write instead, if it may be a percentage."""
+    return f": {number / 100:g} for {number:g} %" if 2 <= number <= 100 else ""
 
 
 def _written(given: Any, number: float) -> Fraction:

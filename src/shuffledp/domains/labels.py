@@ -31,11 +31,13 @@ class Labels(Lookup):
     def __post_init__(self) -> None:
         if not (isinstance(self.texts, tuple) and all(isinstance(one, str) for one in self.texts)):
             raise InvalidInput("labels must be texts. Give a list of them.")
-        if self.size == 1:
-            raise InvalidInput("there is only one label, so that everybody's answer is known. Name at least two.")
+        if self.size < 2:
+            few = "only one label, so that everybody's answer is known" if self.texts else "no label"
+            raise InvalidInput(f"there is {few}. Name at least two.")
         checks.size(self.size)
         if len(set(self.texts)) < self.size:
-            raise InvalidInput(f"labels must be {self.size} different texts. Say each one once.")
+            twice = next(text for text, often in Counter(self.texts).items() if often > 1)
+            raise InvalidInput(f"labels must be different texts, and {twice!r} is listed twice. List each one once.")
 
     @property
     def size(self) -> int:

@@ -44,7 +44,9 @@ class Spelled(Domain):
         except UnicodeEncodeError:
             raise InvalidInput("an alphabet is made of characters that UTF-8 has. Leave the others out.") from None
         if type(self.max_length) is not int or not 1 <= self.max_length <= _LONGEST:
-            raise InvalidInput(f"texts have at most 1 to {_LONGEST} letters; got {self.max_length!r}. Use e.g. 12.")
+            raise InvalidInput(
+                f"`max_length` must be from 1 to {_LONGEST} letters; got {self.max_length!r}. Use e.g. 12."
+            )
 
     @property
     def letters(self) -> int:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from shuffledp.core import argument
 from shuffledp.core.digits import counted, rounded_up
@@ -156,6 +156,15 @@ def _warned(result: Result) -> Result:
     if result.misfits is not None:
         warnings.warn(result.misfits, DataWarning, stacklevel=3)
     return result
+
+
+_POLICY: Final = ("missing", "missing_as", "outside", "other", "match", "explain_errors")
+
+
+def check_arguments(plan: Plan, data: object, *, policy: Policy = STRICT, **options: Any) -> None:
+    """Refuse what can be seen to be wrong before anything is read."""
+    _check_plan(plan, data)
+    plan.protocol.domain.check(policy_of(policy, **{name: options.get(name) for name in _POLICY}))
 
 
 def _check_plan(plan: object, data: object) -> None:

@@ -1,13 +1,14 @@
 """Several questions to the same people within one budget: what is asked is booked, and nothing beyond it is answered."""
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Self
 
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.display import page_of
-from shuffledp.engines.run import run, run_file
+from shuffledp.engines.run import check_arguments, run, run_file
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.spend import Spend
@@ -52,17 +53,21 @@ class Session:
 
     def run(self, plan: Plan, values: Any, **options: Any) -> Result:
         """As `run`; refused if it would go beyond the budget."""
-        with self._booked(plan, options):
+        with self._booked(run, plan, values, options):
             return run(plan, values, **options)
 
     def run_file(self, plan: Plan, path: Any, **options: Any) -> Result:
         """As `run_file`; refused if it would go beyond the budget."""
-        with self._booked(plan, options):
+        with self._booked(run_file, plan, path, options):
             return run_file(plan, path, **options)
 
     @contextmanager
-    def _booked(self, plan: Plan, options: dict[str, Any]) -> Iterator[None]:
-        """An answer on the way; an error that ends it says that it is counted."""
+    def _booked(
+        self, carried_out: Callable[..., Result], plan: Plan, data: Any, options: dict[str, Any]
+    ) -> Iterator[None]:
+        """An answer on the way; an error that ends it says that it is counted, unless it shows before anything is read."""
+        inspect.signature(carried_out).bind(plan, data, **options)
+        check_arguments(plan, data, **options)
         self._book(plan, options)
         try:
             yield
@@ -72,10 +77,6 @@ class Session:
             ) from None
 
     def _book(self, plan: Plan, options: dict[str, Any]) -> None:
-        if not isinstance(plan, Plan):
-            raise InvalidInput(
-                f"the plan is a {type(plan).__name__}. Make one with plan(...), or read it with Plan.load(path)."
-            )
         if not self._open:
             raise InvalidInput("this session has ended. Begin a new one with the budget that is left.")
         if options.get("max_rows_per_user") is not None:

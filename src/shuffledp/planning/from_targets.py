@@ -1,6 +1,6 @@
 """A plan from whatever is known: users and epsilon, or the error to reach instead of one of them."""
 
-from typing import Any
+from typing import Any, Final
 
 from shuffledp.accounting.histogram_theorem import PAPER_BOUND
 from shuffledp.core import checks
@@ -8,13 +8,18 @@ from shuffledp.core.captions import spoken
 from shuffledp.core.turnout import reports_expected
 from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry
-from shuffledp.planning.ask import ask
+from shuffledp.planning.ask import ask, check_names
 from shuffledp.planning.choose import Proposal, best_plan, choose, plans
 from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.options import QUESTIONS
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.question import Question
 from shuffledp.planning.rounds import plan_rounds, rounds_possible
+
+_TERMS: Final = (
+    "n", "epsilon", "delta", "rmse", "rmse_share", "rounds", "rounds_per_person", "honest_fraction", "dropout",
+)  # fmt: skip
+"""What is said of every question."""
 
 
 def plan_for(question: str, *, paper: bool = False, **given: Any) -> Plan:
@@ -60,6 +65,9 @@ def plan_from_targets(question: str, given: dict[str, Any], *, paper: bool = Fal
     With rounds, that of one of so many: epsilon and delta are of all together, and an error is that of one.
     """
     given = dict(given)
+    check_names(question, given, _TERMS)
+    if "rounds_per_person" in given and "rounds" not in given:
+        raise InvalidInput("`rounds_per_person` is for a plan of several rounds. Add `rounds`, or leave it out.")
     if QUESTIONS.name in given and "rounds" not in given:
         return best_plan(survey_strategies(question, given, paper=paper))
     rmse, share, rounds = (given.pop(name, None) for name in ("rmse", "rmse_share", "rounds"))
@@ -80,11 +88,12 @@ def plan_from_targets(question: str, given: dict[str, Any], *, paper: bool = Fal
         raise InvalidInput(
             "`rmse` or `rmse_share` takes the place of `n` or `epsilon`, and both are given. Leave out one of the three."
         )
-    if (rmse is not None and share is not None) or ("n" in given) == ("epsilon" in given) or paper:
-        raise InvalidInput(
-            "an error takes the place of `n` or `epsilon`, and the paper's recipe has none. "
-            "Give one of `rmse` and `rmse_share`, one of `n` and `epsilon`, and no `paper`."
-        )
+    if rmse is not None and share is not None:
+        raise InvalidInput("`rmse` and `rmse_share` are the same error in two units. Give one of them.")
+    if paper:
+        raise InvalidInput("the paper's recipe is for `n` and `epsilon`, not for an error. Leave out `paper`.")
+    if "n" not in given and "epsilon" not in given:
+        raise InvalidInput("an error takes the place of one of `n` and `epsilon`. Give the other one.")
     dropout = given.pop("dropout", 0.0) if "n" not in given else 0.0
     reports_expected(checks.LARGEST_N, dropout)
     averages = registry.averages(question)

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from shuffledp.core import checks
 from shuffledp.domains.labels import Labels
-from shuffledp.domains.raw_value import label_of
+from shuffledp.domains.raw_value import is_missing, label_of
 from shuffledp.errors import InvalidInput
 
 
@@ -35,11 +35,11 @@ class Option:
     def read(self, value: Any) -> Any:
         """What was given, numbers as plain ints and floats and labels as texts; what cannot be meant is refused."""
         if self.values == "whole":
-            return checks.whole(value, self.name, "Give e.g. 10.")
+            return checks.whole(value, f"`{self.name}`", "Give e.g. 10.")
         if self.values == "real":
-            return checks.real(value, self.name)
+            return checks.real(value, f"`{self.name}`")
         if self.values == "text" and not isinstance(value, str):
-            raise InvalidInput(f"{self.name} must be a text; got a {type(value).__name__}. Give it in quotes.")
+            raise InvalidInput(f"`{self.name}` must be a text; got a {type(value).__name__}. Give it in quotes.")
         if self.values == "several":
             return texts(value, self.name)
         if self.values == "groups" and isinstance(value, Mapping):
@@ -51,9 +51,13 @@ class Option:
 
 def texts(given: Any, what: str) -> tuple[str, ...]:
     """Several labels: texts, whole numbers, or true and false, each as it is written in a file."""
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise InvalidInput(f"{what} must be several texts. Give a list of them.")
-    labels = [label_of(label) for label in given]
+    if isinstance(given, set | frozenset):
+        raise InvalidInput(f"{what} must be in an order, and a set has none. Give a list of texts, e.g. ['no', 'yes'].")
+    several = isinstance(given, Iterable) and len(getattr(given, "shape", (0,))) == 1
+    if isinstance(given, str | bytes | Mapping) or not several:
+        got = type(given).__name__
+        raise InvalidInput(f"{what} must be several texts; got a {got}. Give a list of them, e.g. ['no', 'yes'].")
+    labels = [None if is_missing(label) else label_of(label) for label in given]
     if None in labels:
         raise InvalidInput(f"{what} must be texts or whole numbers, none of them missing. Give a list of such.")
     return tuple(str(label) for label in labels)
@@ -65,7 +69,15 @@ def groups(by: Any) -> tuple[tuple[str, Labels], ...]:
         return ()
     if not isinstance(by, Mapping) or not by:
         raise InvalidInput('groups are labels by column. Give e.g. by={"carrier": ["AA", "DL"]}.')
-    return tuple((column, Labels(texts(labels, f"the groups of column {column!r}"))) for column, labels in by.items())
+    return tuple((column, _groups_of(column, labels)) for column, labels in by.items())
+
+
+def _groups_of(column: str, given: Any) -> Labels:
+    labels = texts(given, f"the groups of column {column!r}")
+    try:
+        return Labels(labels)
+    except InvalidInput as refused:
+        raise InvalidInput(f"column {column!r}: {refused}") from None
 
 
 SIZE: Final = Option("size", "whole", "Number of bins (histogram).")

@@ -45,7 +45,8 @@ class OverTime:
             raise InvalidInput(f"rounds must be a whole number from 1 to {MOST_ROUNDS:,}. Use e.g. 365.")
         if type(self.per_person) is not int or not 1 <= self.per_person <= self.rounds:
             raise InvalidInput(
-                f"a person takes part in 1 to all {counted(self.rounds, 'round')}. Give rounds_per_person in that range."
+                f"`rounds_per_person` must be from 1 to {self.rounds:,}, the number of rounds; got {self.per_person}. Leave it "
+                "out if people take part in all."
             )
 
     def holds(self, randomizer: HasBlanket, one: Guarantee) -> bool:

@@ -1,16 +1,19 @@
 """The front door of planning in Python: one function for each question, and one for all of them."""
 
+import functools
 import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, SupportsFloat, TypedDict, TypeVar, Unpack
+from typing import Any, Final, Literal, NoReturn, SupportsFloat, TypedDict, TypeVar, Unpack, cast
 
 from shuffledp.core.argument import truth
 from shuffledp.errors import InvalidInput, PlanWarning
+from shuffledp.planning import registry
 from shuffledp.planning.concerns import concerns
 from shuffledp.planning.from_targets import plan_from_targets
 from shuffledp.planning.plan import Plan
+from shuffledp.planning.synonyms import no_question
 
 Number = SupportsFloat
 """An int, a float, a scalar of numpy, a fraction or a decimal."""
@@ -47,8 +50,18 @@ def _spelled_out(method: _Method) -> _Method:
         for name, kind in Asked.__annotations__.items()
     ]
     plain = [one.replace(annotation=_in_short(one.annotation)) for one in (*own, *asked)]
-    method.__signature__ = signature.replace(parameters=plain)  # type: ignore[attr-defined]
-    return method
+
+    @functools.wraps(method)
+    def by_name(self: "Planner", *unnamed: object, **asked: Any) -> Plan:
+        if unnamed:
+            first = next((one.name for one in own if one.name != "self"), "n")
+            raise InvalidInput(
+                f"everything is given by its name. Write e.g. plan.{method.__name__}({first}=..., n=1000)."
+            )
+        return method(self, **asked)
+
+    by_name.__signature__ = signature.replace(parameters=plain)  # type: ignore[attr-defined]
+    return cast("_Method", by_name)
 
 
 def _in_short(annotation: Any) -> Any:
@@ -106,6 +119,9 @@ class Planner:
         for concern in concerns(made):
             warnings.warn(concern, PlanWarning, stacklevel=_caller())
         return made
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(str(no_question(name, registry.questions())))
 
     @_spelled_out
     def histogram(

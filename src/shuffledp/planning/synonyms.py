@@ -23,6 +23,13 @@ _MEANT: Final = {
         "One person decides the least and the greatest, so nobody may see them; a distribution has quantiles near them.",
     ),
     **dict.fromkeys(("mode", "most-frequent"), "A histogram shows which values are most frequent."),
+    **dict.fromkeys(
+        ("variance", "var", "std", "stdev", "sd", "spread"),
+        "A variance is the mean of the squares less the square of the mean: plan a mean of each, or a distribution.",
+    ),
+    **dict.fromkeys(
+        ("correlation", "corr", "regression"), "A histogram by groups shows how two columns go together: add `by`."
+    ),
     **dict.fromkeys(("average", "avg", "number"), "That is a mean."),
     **dict.fromkeys(("total",), "That is a sum."),
     **dict.fromkeys(

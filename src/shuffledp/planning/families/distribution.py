@@ -47,7 +47,8 @@ class DistributionQuestion(Question):
         low, high, resolution = (given.get(name) for name in ("low", "high", "resolution"))
         if low is None or high is None or resolution is None:
             raise InvalidInput(
-                "a distribution needs its range and in how many equal intervals to divide it. Give low, high and resolution."
+                "a distribution needs its range and in how many equal intervals to divide it. Give `low`, `high` "
+                "and `resolution`."
             )
         resolution = checks.whole(resolution, "resolution", "A usual choice is 100.")
         if not 2 <= resolution <= _MOST_RESOLUTION:

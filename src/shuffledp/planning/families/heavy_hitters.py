@@ -58,6 +58,8 @@ class HeavyHittersQuestion(Question):
             raise InvalidInput("heavy hitters need the length of the longest text. Add `max_length`, e.g. 12.")
         if alphabet is not None and not isinstance(alphabet, str):
             raise InvalidInput("an alphabet is a text of its letters. Write e.g. a-z.")
+        if alphabet == "":
+            raise InvalidInput("`alphabet` has no letters. Name them, e.g. 'a-z', or leave it out for any UTF-8.")
         domain = Spelled(alphabet=letters_of(alphabet or ""), max_length=length)
         allowed = 1.0 if allowed is None else float(allowed)
         if not 0 < allowed <= 1e6:

@@ -122,11 +122,13 @@ def checked_share(share: float) -> float:
 def _values(given: Given) -> Listed:
     size, labels, low, high = (given.get(name) for name in ("size", "labels", "low", "high"))
     if size is None and labels is None:
-        raise InvalidInput("a histogram needs the number of bins. Give size or labels.")
+        raise InvalidInput("a histogram needs the values to count. Give `labels`, or `size` for so many of them.")
     if size is not None and labels is not None:
-        raise InvalidInput("the number of bins is the number of labels. Give size or labels, not both.")
+        raise InvalidInput("the number of bins is the number of labels. Give `size` or `labels`, not both.")
     if (low is None) != (high is None) or (labels is not None and low is not None):
-        raise InvalidInput("bins have labels, or both low and high, or neither. Leave one out.")
+        if labels is not None:
+            raise InvalidInput("labels are no range of numbers. Give `labels`, or `size`, `low` and `high`.")
+        raise InvalidInput("a range of numbers has two ends. Give both `low` and `high`, or neither.")
     values = _one_column(size, labels, low, high)
     by = groups(given.get("by"))
     return CrossTable(by, values) if by else values
@@ -153,9 +155,9 @@ def _wanted_share(objective: Any, share: Any, size: int) -> float | None:
 
 
 def _messages(given: Any) -> float:
-    messages = checks.real(given, "messages_per_user")
+    messages = checks.real(given, "`messages_per_user`")
     if not 1 <= messages <= MOST_MESSAGES:
         raise InvalidInput(
-            f"messages_per_user must be from 1 to {MOST_MESSAGES}; got {messages}. Use e.g. 1.25, or leave it out for one."
+            f"`messages_per_user` must be from 1 to {MOST_MESSAGES}; got {messages}. Use e.g. 1.25, or leave it out for one."
         )
     return messages

@@ -93,7 +93,7 @@ def range_of(name: str, given: Given) -> RealRange:
     """The numbers that users may hold, from 0 to 1 if nothing was said."""
     low, high = given.get("low"), given.get("high")
     if name == "query" and (low is not None or high is not None):
-        raise InvalidInput("a query is answered in [0, 1]. Leave low and high out, or plan a mean.")
+        raise InvalidInput("a query is answered in [0, 1]. Leave `low` and `high` out, or plan a mean.")
     return RealRange(0.0 if low is None else low, 1.0 if high is None else high)
 
 
@@ -102,5 +102,7 @@ def precision_of(given: Given) -> int | None:
     if given.get("precision") is None:
         return None
     steps = checks.whole(given["precision"], "precision", "Use e.g. 10.")
+    if steps < 1:
+        raise InvalidInput(f"`precision` must be at least 1; got {steps}. Leave it out for the best one.")
     checks.size(steps + 1, name="precision + 1")
     return int(steps)

@@ -9,11 +9,13 @@ from typing import Any, ClassVar, Self
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
 from shuffledp.core.captions import spoken
+from shuffledp.core.misnamed import misnamed
 from shuffledp.core.randomizer import RunnableRandomizer, Tunable
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import AnyFamily, PlannedFamily, too_small
 from shuffledp.planning.options import BY, MESSAGES_PER_USER, QUESTIONS, WAY, Option
 from shuffledp.planning.question import Given, Question, Terms
+from shuffledp.planning.synonyms import no_question
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.one_message import OneMessage
@@ -162,26 +164,34 @@ def _part(given: Any, number: int, terms: Mapping[str, Any]) -> Part:
     from shuffledp.planning.ask import ask
 
     if not isinstance(given, Mapping):
-        raise InvalidInput(f'question {number} is not a table of fields. Write e.g. name = "smokes".')
+        raise InvalidInput(
+            f"question {number} is not a table of fields. Say its name, what to ask and what that takes, e.g. "
+            '{"name": "smokes", "ask": "histogram", "labels": ["no", "yes"]}.'
+        )
     rest = dict(given)
     name = rest.pop("name", None)
     if not isinstance(name, str) or not name or name != name.strip():
         raise InvalidInput(f"question {number} has no name that is a text. Name it after its column of answers.")
     asked = rest.pop("ask", None)
     possible = [one for one in registry.questions() if one not in SurveyQuestion.called]
-    if not isinstance(asked, str) or asked not in possible:
+    if not isinstance(asked, str):
         raise InvalidInput(f"question {name!r}: ask must be one of {', '.join(possible)}. Say what is asked.")
+    if asked not in possible:
+        raise InvalidInput(f"question {name!r}: {no_question(asked, possible)}")
     if BY.name in rest:
         raise InvalidInput(f"question {name!r} by group cannot be one of several yet. Plan it by itself.")
     weight = checks.whole(rest.pop("weight", 1), f"question {name!r}: weight", "Use e.g. 1.")
     if not 1 <= weight <= LARGEST_WEIGHT:
         raise InvalidInput(f"question {name!r}: weight must be a whole number from 1 to 1e6. Use e.g. 1.")
     if MESSAGES_PER_USER.name in rest:
-        raise InvalidInput(f"question {name!r}: dummies hide one question, not several. Leave out messages_per_user.")
+        raise InvalidInput(f"question {name!r}: dummies hide one question, not several. Leave out `messages_per_user`.")
     known = {option.name for option in registry.options_of(asked)}
     for field in rest:
         if field not in known:
-            raise InvalidInput(f"question {name!r}: a {asked} has no field {str(field)!r}. Remove it.")
+            near = misnamed(str(field), known)
+            raise InvalidInput(
+                f"question {name!r}: {spoken(asked)} has no field {str(field)!r}. {near or 'Remove it.'}".rstrip()
+            )
     try:
         question = ask(asked, options=rest, **terms)
     except InvalidInput as refused:
