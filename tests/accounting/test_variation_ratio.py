@@ -1,12 +1,16 @@
-"""Other people's parameters of randomized response, and why ours are not these: docs/how-tight.md."""
+"""Other people's parameters of randomized response, and why ours are not these: docs/how-tight.md, formulas-to-distrust.md."""
 
 import math
+import re
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
 from oracles.enumeration import response_rows, true_delta
 from shuffledp import Generic, RandomizedResponse, account
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def variation_ratio(p: float, beta: float, q: float, *, n: int, epsilon: float) -> float:
@@ -44,3 +48,13 @@ def test_the_parameters_of_any_randomizer_are_our_generic_bound(n: int) -> None:
     theirs = variation_ratio(p, (p - 1) / (p + 1), p, n=n, epsilon=0.3)
     assert account(Generic(epsilon0=1.0), n=n, epsilon=0.3, bound="generic").delta == pytest.approx(theirs, rel=1e-3)
     assert true_delta(response_rows(3, 1.0), n, 0.3) <= theirs
+
+
+def test_each_formula_to_distrust_is_below_the_lower_bound_shown_under_it() -> None:
+    page, errata = ((DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("formulas-to-distrust", "errata"))
+    claims = re.findall(r"delta of (0\.\d+)\..*?^best +\S+ +(\S+)", page, re.MULTILINE | re.DOTALL)
+    assert all(float(claimed) < float(lower) for claimed, lower in claims)
+    (printed,) = re.findall(r"print\(round\(claimed, 4\), round\(delta, 4\)\)  # (\S+)", errata)  # a block that is run
+    p = math.exp(1.0)
+    theirs = variation_ratio(p, (p - 1) / (p + 4), p, n=2, epsilon=0.7)
+    assert [claimed for claimed, _ in claims] == [printed, f"{theirs:.4f}"]
