@@ -75,7 +75,6 @@ class NoisySum(Summing, Fields):
 
     @property
     def bits(self) -> int:
-        """Of one report, noise included (to 2^-40)."""
         return (self.steps + round(56 * self.noise.scale) if self.local else self.steps).bit_length()
 
     def randomize(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.int64]:
@@ -95,7 +94,6 @@ class NoisySum(Summing, Fields):
         return Counts(np.array([messages[messages > 0].sum(), -messages[messages < 0].sum(), len(messages)]))
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """The last counter."""
         return int(counts[-1])
 
     def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
@@ -125,7 +123,6 @@ class NoisySum(Summing, Fields):
         return math.inf if self.local else (self.high - self.low) / self.scale(n)
 
     def sums(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        """Exact in law."""
         points = grid_counts(
             population.values, population.users, generator, low=self.low, high=self.high, steps=self.steps, runs=runs
         )
@@ -155,7 +152,6 @@ class CuratorHistogram(Counting, Fields):
 
     @property
     def domain(self) -> WholeNumbers:
-        """The bins."""
         return WholeNumbers(self.size)
 
     @property
@@ -174,7 +170,6 @@ class CuratorHistogram(Counting, Fields):
 
     @property
     def bits(self) -> int:
-        """Of one report: the value itself."""
         return (self.size - 1).bit_length()
 
     def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
@@ -184,11 +179,9 @@ class CuratorHistogram(Counting, Fields):
 
     @property
     def counters(self) -> int:
-        """One per bin."""
         return self.size
 
     def count(self, messages: NDArray[np.unsignedinteger]) -> Counts:
-        """The true histogram."""
         return Counts.of(messages, self.size)
 
     def reports(self, counts: NDArray[np.int64]) -> int:
@@ -200,7 +193,6 @@ class CuratorHistogram(Counting, Fields):
         return (counts + curators_noise(self.noise, counts.shape)).astype(np.float64)
 
     def variance(self, users: Reals, n: int) -> Reals:  # noqa: ARG002
-        """Of each count."""
         return np.full(np.shape(users), self.noise.variance)
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
@@ -208,13 +200,11 @@ class CuratorHistogram(Counting, Fields):
         return 1.0
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        """Exact in law."""
         noise = self.noise.simulate(generator, (runs, self.size))
         return np.asarray(self.held(population) + noise, dtype=np.float64)
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """A few bins."""
         return [cls(size=4, epsilon=1.5)]
 
 
@@ -230,7 +220,6 @@ class Curator(Family[HistogramQuestion]):
     question_type = HistogramQuestion
 
     def propose(self, question: HistogramQuestion) -> CuratorHistogram:
-        """Only epsilon matters."""
         return CuratorHistogram(size=question.domain.size, epsilon=question.epsilon)
 
 

@@ -48,7 +48,6 @@ class DBitFlip(Counting, Fields):
 
     @property
     def domain(self) -> WholeNumbers:
-        """The buckets."""
         return WholeNumbers(self.size)
 
     def sentence(self) -> str:
@@ -65,7 +64,6 @@ class DBitFlip(Counting, Fields):
 
     @property
     def bits(self) -> int:
-        """Of one report: which buckets, and a bit for each."""
         return self.asked * ((self.size - 1).bit_length() + 1)
 
     def randomize(
@@ -108,7 +106,6 @@ class DBitFlip(Counting, Fields):
         return self._unbiased(counts[..., : self.size], counts[..., self.size :])
 
     def variance(self, users: Reals, n: int) -> Reals:
-        """Of each count."""
         share, s = self.size / self.asked, self.flip.probability
         return np.asarray(share * float(n) * s * (1 - s) * self.flip.gain**2 + users * (share - 1))
 

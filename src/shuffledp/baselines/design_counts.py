@@ -74,7 +74,6 @@ class DesignCounts(Counting, Fields):
         return self.size + 1
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """The last counter."""
         return int(counts[-1])
 
     @property
@@ -88,7 +87,6 @@ class DesignCounts(Counting, Fields):
         return self.law.unbiased(counts[..., :-1], n)
 
     def variance(self, users: Reals, n: int) -> Reals:
-        """Of each count."""
         return self.law.variance(users, n)
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002

@@ -70,7 +70,6 @@ class HadamardResponse(DesignCounts):
 
     @property
     def bits(self) -> int:
-        """Of one row."""
         return (self.messages - 1).bit_length()
 
     def randomize(
@@ -104,7 +103,6 @@ class HadamardResponse(DesignCounts):
         return np.asarray((2.0 * mine - in_block) / (1 - self.gamma))
 
     def variance(self, users: Reals, n: int) -> Reals:
-        """Of each count: those who hold another value of the same block disturb more than the rest."""
         seen = self._seen()
         together = self._together(np.asarray(users, dtype=np.float64))
         noise = users * (seen - (1 - self.gamma) ** 2) + (together - users) * seen

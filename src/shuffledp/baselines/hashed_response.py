@@ -51,7 +51,6 @@ class HashedResponse(DesignCounts):
 
     @property
     def bits(self) -> int:
-        """Of one report: a function and a hash."""
         return (self.design.choices - 1).bit_length() + (self.range - 1).bit_length()
 
     def randomize(

@@ -135,7 +135,6 @@ class Rappor(Counting, Fields):
 
     @property
     def bits(self) -> int:
-        """Of one report."""
         return self.size
 
     def blanket(self) -> RapporBlanket:
@@ -157,7 +156,6 @@ class Rappor(Counting, Fields):
         return Counts(np.append(messages.sum(axis=0, dtype=np.int64), len(messages)))
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """The last counter."""
         return int(counts[-1])
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
@@ -165,22 +163,18 @@ class Rappor(Counting, Fields):
         return self._unbiased(counts[..., :-1], n)
 
     def variance(self, users: Reals, n: int) -> Reals:
-        """Of each count: the same for all data."""
         s = self.flip.probability
         return np.full(np.shape(users), float(n) * s * (1 - s) * self.flip.gain**2)
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
-        """One bit."""
         return self.flip.gain
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        """Exact in law."""
         held, n = np.tile(self.held(population), (runs, 1)), population.n
         return self._unbiased(self.flip.count(held, n - held, generator), n)
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """A few bits."""
         return [cls.private(size=4, epsilon0=1.5)]
 
     def _unbiased(self, ones: NDArray[np.int64], n: int) -> Reals:

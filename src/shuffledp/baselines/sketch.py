@@ -47,7 +47,6 @@ class Sketch(Counting, Fields):
         return self.size + 1
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """The last counter."""
         return int(counts[-1])
 
     def worst_variance(self, share: float, n: int) -> float:
@@ -105,7 +104,6 @@ class CountMeanSketch(Sketch):
 
     @property
     def bits(self) -> int:
-        """Of one report: which hash function, and the vector."""
         return (self.hashes - 1).bit_length() + self.width
 
     def randomize(self, values: NDArray[np.integer], words: WordSource, *, first_row: int) -> Messages:
@@ -127,7 +125,6 @@ class CountMeanSketch(Sketch):
         return self._unbiased(counts[..., :-1], n)
 
     def variance(self, users: Reals, n: int) -> Reals:
-        """Of each count, over random hash functions too."""
         m, k, c = self.width, self.hashes, self.flip.gain
         clash = users + users * (users - 1.0) / k
         others = clash.sum(axis=-1, keepdims=True) - clash
@@ -188,7 +185,6 @@ class HadamardSketch(Sketch):
 
     @property
     def bits(self) -> int:
-        """Of one report: which hash function, which entry, and its sign."""
         return (self.hashes - 1).bit_length() + (self.width - 1).bit_length() + 1
 
     def randomize(
@@ -213,7 +209,6 @@ class HadamardSketch(Sketch):
         return self._unbiased(counts[..., :-1], n)
 
     def variance(self, users: Reals, n: int) -> Reals:
-        """Of each count, over random hash functions too."""
         m, k, c = self.width, self.hashes, self.flip.gain
         clash = users * (users - 1.0) / k
         noise = users * (c**2 - 1) + (float(n) - users) * (c**2 - 1 / m**2)

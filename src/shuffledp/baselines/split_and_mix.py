@@ -125,12 +125,10 @@ class SplitAndMix(Summing, Fields):
 
     @property
     def messages_per_user(self) -> int:
-        """One per share."""
         return self.messages
 
     @property
     def bits(self) -> int:
-        """Of all shares of a user."""
         return self.messages * self.modulus_bits
 
     @property
@@ -202,7 +200,6 @@ class SplitAndMix(Summing, Fields):
         )
 
     def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:  # noqa: ARG002
-        """The unbiased sum."""
         modulus = 2**self.modulus_bits
         residues = [(int(lower) + (int(upper) << 32)) % modulus for lower, upper in counts.reshape(-1, 2)]
         total = [residue if residue < modulus - self.reach else residue - modulus for residue in residues]

@@ -73,7 +73,6 @@ class UnaryBits(Summing, Fields):
 
     @property
     def messages_per_user(self) -> int:
-        """One per bit."""
         return self.messages
 
     @property
@@ -87,7 +86,6 @@ class UnaryBits(Summing, Fields):
 
     @property
     def bits(self) -> int:
-        """One per message."""
         return self.messages
 
     def randomize(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
@@ -104,15 +102,12 @@ class UnaryBits(Summing, Fields):
         return 2
 
     def count(self, messages: NDArray[np.unsignedinteger]) -> Counts:
-        """Ones."""
         return Counts(np.array([messages.sum(dtype=np.int64), len(messages)], dtype=np.int64))
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """The last counter."""
         return int(counts[-1])
 
     def debias_sum(self, counts: NDArray[np.int64], n: int) -> Reals:
-        """The unbiased sum."""
         return self._unbiased(counts[..., 0], n)
 
     def user_error(self, value: Reals | float) -> Reals:
@@ -133,7 +128,6 @@ class UnaryBits(Summing, Fields):
         return (self.high - self.low) / (1 - self.gamma) / self.scale(n)
 
     def sums(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        """Exact in law."""
         n, g = population.n, self.gamma
         ones = grid_counts(
             population.values, population.users, generator, low=self.low, high=self.high, steps=self.messages, runs=runs

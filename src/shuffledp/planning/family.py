@@ -53,7 +53,7 @@ class PlannedFamily(Family[Asked]):
 
     @abstractmethod
     def propose(self, question: Asked) -> Deployable:
-        """As above; one that can be deployed."""
+        """The most accurate protocol that is private enough and can be deployed; otherwise raises InvalidInput or NoClaim."""
 
     def guess(self, question: Asked) -> float | None:  # noqa: ARG002
         """About the cost of what it would propose, without the work of proposing it; None if that is not known.

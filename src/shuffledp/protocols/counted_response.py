@@ -54,15 +54,12 @@ class CountedResponse(Counting, OneMessage, Sampleable):
         return values
 
     def worst_variance(self, share: float, n: int) -> float:
-        """As above, where who holds other values does not matter."""
         return float(self.variance(np.array([0.0, share * n]), n).max())
 
     def errors_by_share(self, n: int) -> dict[float, float]:
-        """As above, without a number for every value."""
         return by_share(self.variance, n)
 
     def expected_error(self, population: Population) -> float:
-        """The same for every dataset."""
         return self.mean_squared_error(population.n)
 
     def most_spread(self, value: Reals, n: int) -> Reals:
@@ -78,5 +75,4 @@ class CountedResponse(Counting, OneMessage, Sampleable):
         return Population(values=np.arange(size), users=users)
 
     def document(self) -> Document:
-        """Randomizer and domain."""
         return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}

@@ -56,7 +56,6 @@ class Counting(ShuffleProtocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The values' names."""
         return self.domain.names
 
     def standard_error(self, value: Reals, n: int) -> Reals:
@@ -105,7 +104,6 @@ class Counting(ShuffleProtocol):
         return Population(values=np.array([0]), users=np.array([n]))
 
     def truth_of(self, population: Population) -> NDArray[Any]:
-        """The true histogram."""
         return self.held(population)
 
     def held(self, population: Population) -> NDArray[np.int64]:
@@ -120,9 +118,7 @@ class Counting(ShuffleProtocol):
         return self.domain.size
 
     def truth(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The true histogram."""
         return np.bincount(values, minlength=self.domain.size)
 
     def true_answer(self, truth: NDArray[Any]) -> Reals:
-        """The true histogram."""
         return np.asarray(truth, dtype=np.float64)

@@ -29,7 +29,6 @@ class Deployable(ShuffleProtocol):
 
     @property
     def epsilon0(self) -> float | None:
-        """The randomizer's."""
         return self.randomizer.epsilon0
 
     def message_blanket(self) -> Blanket:

@@ -115,7 +115,6 @@ class Distribution(OneMessage, Sampleable):
 
     @property
     def reading(self) -> "DistributionReading":
-        """The curve."""
         return DistributionReading(self)
 
     def range_variances(self, first: int, last: int) -> Reals:
@@ -224,11 +223,9 @@ class Distribution(OneMessage, Sampleable):
     # The exact answer
 
     def truth(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The true histogram."""
         return np.bincount(values, minlength=self.domain.size)
 
     def truth_of(self, population: Population) -> NDArray[Any]:
-        """The same from a table."""
         users = np.zeros(self.domain.size, dtype=np.int64)
         np.add.at(users, population.values, population.users)
         return users
@@ -250,7 +247,6 @@ class Distribution(OneMessage, Sampleable):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of its parts."""
         found = fields(
             document, cls.kind, domain=Intervals.from_document, widths=several(whole), randomizer=Mixture.from_document
         )

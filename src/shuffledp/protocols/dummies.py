@@ -77,7 +77,6 @@ class DummyCounts(Counting, Deployable):
 
     @property
     def bits(self) -> int:
-        """Of as many messages as a user sends on average."""
         return math.ceil(self.messages_per_user * (self.alphabet - 1).bit_length())
 
     def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Ragged:
@@ -119,12 +118,10 @@ class DummyCounts(Counting, Deployable):
         return self._counts(often, users)
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """The last counter."""
         return int(counts[-1])
 
     @property
     def decoding_memory(self) -> int:
-        """Of all values of the structure at once."""
         return self.randomizer.structure.decoding_memory
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
@@ -137,17 +134,14 @@ class DummyCounts(Counting, Deployable):
 
     @property
     def reading(self) -> "DummiesReading":
-        """The counts."""
         return DummiesReading(self)
 
     # How far off that is
 
     def worst_variance(self, share: float, n: int) -> float:
-        """As above, where who holds other values does not matter."""
         return float(self.variance(np.array([0.0, share * n]), n).max())
 
     def errors_by_share(self, n: int) -> dict[float, float]:
-        """As above, without a number for every value."""
         return by_share(self.variance, n)
 
     def variance(self, users: Reals, n: int) -> Reals:
@@ -164,7 +158,6 @@ class DummyCounts(Counting, Deployable):
         return ((size - 1) * n * p0 * (1 - p0) + size * noise) / (1 - p0) ** 2
 
     def expected_error(self, population: Population) -> float:
-        """The same for every dataset."""
         return self.mean_squared_error(population.n)
 
     def max_shift(self, n: int) -> float:  # noqa: ARG002
@@ -186,12 +179,10 @@ class DummyCounts(Counting, Deployable):
     # As data
 
     def document(self) -> Document:
-        """Randomizer and domain."""
         return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of dummies and a list of values."""
         found = fields(document, cls.kind, domain=domain_of, randomizer=Dummies.from_document)
         if not isinstance(found["domain"], Listed):
             raise InvalidInput("counts are of a list of values. Make the plan again with shuffledp plan.")

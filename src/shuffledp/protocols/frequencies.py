@@ -52,7 +52,6 @@ class Frequencies(CountedResponse):
 
     @property
     def decoding_memory(self) -> int:
-        """Of all points at once."""
         return self.randomizer.structure.decoding_memory
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
@@ -86,12 +85,10 @@ class Frequencies(CountedResponse):
 
     @property
     def reading(self) -> "FrequenciesReading":
-        """The counts."""
         return FrequenciesReading(self)
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of a design response and a list of values."""
         found = fields(document, cls.kind, domain=domain_of, randomizer=DesignResponse.from_document)
         if not isinstance(found["domain"], Listed):
             raise InvalidInput("frequencies are of a list of values. Make the plan again with shuffledp plan.")

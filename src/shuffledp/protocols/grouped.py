@@ -191,7 +191,6 @@ class GroupedSummation(OneMessage):
         return Moments(*found)
 
     def expected_error(self, population: Population) -> float:
-        """Of all pairs: a message misses its expectation by 1 less the sum of the squares of all messages' chances."""
         g, scaled = self.gamma, self.domain.value.share(population.values["value"]) * self.precision
         f = scaled - np.floor(scaled)
         alike = (1 - g) ** 2 * (1 - 2 * f * (1 - f)) + g * (2 - g) / self.randomizer.size
@@ -310,7 +309,6 @@ class GroupedSummation(OneMessage):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of a randomized response, groups and a range of numbers."""
         return cls(
             **fields(
                 document, cls.kind, total=text, domain=GroupedReals.from_document,
@@ -365,7 +363,6 @@ class GroupMeans(Reading[GroupedSummation]):
         )  # fmt: skip
 
     def exactly(self, entries: Reals) -> Reals:
-        """Of the exact answer; NaN for a group without users."""
         (users, sums, _), range_ = self.protocol.sums(entries), self.protocol.domain.value
         if not self.averages:
             return range_.low * users + range_.span * sums
@@ -384,7 +381,6 @@ class GroupMeans(Reading[GroupedSummation]):
         return np.where(held, span**2 * variance / users**2, np.nan)
 
     def shift(self, answer: Estimate, *, times: int = 1) -> float:
-        """Of a mean: messages more or less among the fewest users that a group with a number has."""
         most, span = times * self.protocol.max_shift(answer.n), self.protocol.domain.value.span
         if not isinstance(answer, Ratios):
             return most * max(abs(self.protocol.domain.value.low), abs(self.protocol.domain.value.high), span)

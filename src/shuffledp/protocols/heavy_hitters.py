@@ -112,7 +112,6 @@ class HeavyHitters(OneMessage, TakesCandidates):
         return Membership(own / self._levels, other / self._levels)
 
     def sentence(self) -> str:
-        """Draw, hash, respond."""
         return (
             f"each user draws one of {self._levels} beginnings of the text, each {self.step} letter(s) longer than the last, "
             f"and one of two tables, takes its point there, one of {self.part.symbols:,}, and {self.part.sentence()}"
@@ -139,7 +138,6 @@ class HeavyHitters(OneMessage, TakesCandidates):
     # Estimates
 
     def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
-        """Of the texts that are asked about, or else of those that are found, the most frequent first."""
         if self.candidates is not None or counts.size != self.counters or counts.total == 0:
             return OneMessage.estimate(self, counts, guarantee=guarantee)
         n = counts.total
@@ -164,13 +162,11 @@ class HeavyHitters(OneMessage, TakesCandidates):
 
     @property
     def reading(self) -> "HeavyHittersReading":
-        """The counts."""
         return HeavyHittersReading(self)
 
     # How far off they are
 
     def mean_squared_error(self, n: int) -> float:
-        """Of one text at the worst data: nobody holds it, or everybody does."""
         return float(self.law.variance(np.array([0.0, n]), n).max())
 
     def reach(self, n: int) -> Reach:
@@ -230,7 +226,6 @@ class HeavyHitters(OneMessage, TakesCandidates):
         return _tally(Counter(dict(zip(different.tolist(), often.tolist(), strict=True))))
 
     def truth_of(self, population: Population) -> NDArray[Any]:
-        """The same from a table."""
         held = Counter[bytes]()
         for value, users in zip(population.values.tolist(), population.users.tolist(), strict=True):
             held[value] += users
@@ -256,7 +251,6 @@ class HeavyHitters(OneMessage, TakesCandidates):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of its parts."""
         found = fields(
             document, cls.kind, domain=Spelled.from_document, key=text, step=whole, false_positives=number,
             randomizer=Mixture.from_document,
@@ -326,7 +320,6 @@ class HeavyHittersReading(Reading[HeavyHitters]):
     __slots__ = ()
 
     def exactly_for(self, estimate: Estimate, truth: NDArray[Any]) -> Reals:
-        """Of the texts that were found."""
         return replace(self.protocol, candidates=estimate.names).true_answer(truth)
 
     def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Ranking:  # noqa: ARG002

@@ -110,7 +110,6 @@ class Histogram(CountedResponse):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of a randomized response and a list of values."""
         found = fields(document, cls.kind, domain=domain_of, randomizer=RandomizedResponse.from_document)
         if not isinstance(found["domain"], Listed):
             raise InvalidInput("a histogram is of a list of values. Make the plan again with shuffledp plan.")
@@ -144,6 +143,5 @@ class HistogramReading(Reading[Histogram]):
         return Statistics(self.protocol, estimate)
 
     def beside(self, estimate: Estimate) -> dict[str, Estimate]:
-        """Of a table."""
         table = self.protocol.domain
         return margins(table, self.statistics(estimate)) if isinstance(table, CrossTable) else {}

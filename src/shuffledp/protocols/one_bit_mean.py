@@ -25,7 +25,6 @@ class OneBitMean(Summation):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Of numbers, and of answers."""
         return [
             cls(randomizer=RandomizedResponse(size=2, epsilon0=1.5).as_run()),
             cls(randomizer=RandomizedResponse(size=2, gamma=0.3).as_run(), total="query"),

@@ -51,7 +51,6 @@ class OneMessage(Deployable):
 
     @property
     def bits(self) -> int:
-        """Of one message."""
         return (self.alphabet - 1).bit_length()
 
     @final
@@ -93,7 +92,6 @@ class OneMessage(Deployable):
 
     @final
     def of_user(self, messages: Symbols) -> list[int]:
-        """Just one."""
         return [int(messages[0])]
 
     @final

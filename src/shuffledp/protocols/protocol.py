@@ -26,7 +26,6 @@ class ShuffleProtocol(Mechanism, Forecaster, Simulated, Described):
 
     @property
     def reading(self) -> Reading[Any]:
-        """The entries themselves."""
         return Reading(self)
 
     @classmethod

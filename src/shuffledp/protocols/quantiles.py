@@ -45,7 +45,6 @@ class Curve(Ranking):
 
     @property
     def curve(self) -> "Curve":
-        """Quantiles and ranges."""
         return self
 
     def top(self, count: int) -> NDArray[np.intp]:  # noqa: ARG002

@@ -98,7 +98,6 @@ class AmongDummies(Ranked):
     unbiased: Callable[[int], float] = float
 
     def threshold(self, false_positives: float) -> Threshold:
-        """The same."""
         least, expected = rare_total(self.messages, self.chance, len(self.counts.value), false_positives)
         return Threshold(self.unbiased(least), expected)
 
@@ -157,7 +156,6 @@ class Statistics(Ranking):
 
     @property
     def law(self) -> Membership:
-        """Of messages to bins."""
         return self.protocol.law
 
     @property

@@ -156,7 +156,6 @@ class Summation(Summing, OneMessage, Sampleable):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of a randomized response and a range of numbers."""
         found = fields(
             document, cls.kind, total=text, domain=RealRange.from_document, randomizer=RandomizedResponse.from_document
         )

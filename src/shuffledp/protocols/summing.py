@@ -76,7 +76,6 @@ class Summing(ShuffleProtocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """A single number."""
         return (self.total,)
 
     def scale(self, n: int) -> float:
@@ -96,7 +95,6 @@ class Summing(ShuffleProtocol):
         return Population(values=np.array([self.worst_value]), users=np.array([n]))
 
     def expected_error(self, population: Population) -> float:
-        """Of the sum or the mean."""
         return self.sum_error(population) / self.scale(population.n) ** 2
 
     def sum_error(self, population: Population) -> float:
@@ -119,6 +117,5 @@ class Summing(ShuffleProtocol):
         return np.array([sum(products, Fraction(0)), population.n], dtype=object)
 
     def true_answer(self, truth: NDArray[Any]) -> Reals:
-        """Correctly rounded."""
         total, n = truth
         return np.array([float(total / max(1, n) if self.averages else total)])

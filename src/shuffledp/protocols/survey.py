@@ -115,7 +115,6 @@ class Survey(Deployable, TakesCandidates):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the entries of all questions."""
         return tuple(f"{one.name}: {entry}" for one in self.questions for entry in one.protocol.names)
 
     def forecast(self, n: int) -> Forecast:
@@ -194,7 +193,6 @@ class Survey(Deployable, TakesCandidates):
         return sum(self.errors(n))
 
     def expected_error(self, population: Population) -> float:
-        """Summed likewise."""
         return sum(self.errors_for(population))
 
     def worst(self, n: int) -> Population:
@@ -225,7 +223,6 @@ class Survey(Deployable, TakesCandidates):
         return _joined([one.protocol.truth(domain.column(values, t)) for t, one in enumerate(self.questions)])
 
     def truth_of(self, population: Population) -> NDArray[Any]:
-        """The same from a table."""
         parts = self.parts_of(population)
         return _joined([one.protocol.truth_of(part) for one, part in zip(self.questions, parts, strict=True)])
 
@@ -260,7 +257,6 @@ class Survey(Deployable, TakesCandidates):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of as many names, weights and protocols."""
         found = fields(document, cls.kind, names=several(text), weights=several(whole), questions=several(_protocol))
         names, weights, protocols = found["names"], found["weights"], found["questions"]
         if not len(names) == len(weights) == len(protocols):
@@ -283,14 +279,12 @@ class SurveyReading(Reading[Survey]):
     __slots__ = ()
 
     def of(self, estimate: Estimate) -> Estimate:
-        """Side by side."""
         survey = self.protocol
         parts = zip(survey.questions, survey.estimates_of(estimate), strict=True)
         answers = [one.protocol.reading.of(part) for one, part in parts]
         return SideBySide.of(answers, [f"{one.name}: " for one in survey.questions])
 
     def exactly(self, entries: Reals) -> Reals:
-        """Side by side."""
         parts = zip(self.protocol.questions, self.protocol.answers_of(entries), strict=True)
         return np.concatenate([one.protocol.reading.exactly(part) for one, part in parts], axis=-1)
 
@@ -304,7 +298,6 @@ class SurveyReading(Reading[Survey]):
         }
 
     def notes(self) -> tuple[str, ...]:
-        """Of each question."""
         return tuple(f"{one.name}: {note}" for one in self.protocol.questions for note in one.protocol.reading.notes())
 
 

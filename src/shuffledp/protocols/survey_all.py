@@ -41,7 +41,6 @@ class AllOfThem(Survey):
 
     @classmethod
     def of(cls, questions: tuple[Asked, ...]) -> Self:
-        """About these questions."""
         return cls(questions=questions)
 
     def sentence(self) -> str:
@@ -57,16 +56,13 @@ class AllOfThem(Survey):
 
     @property
     def most_messages(self) -> int:
-        """The same."""
         return len(self.questions)
 
     def fewest_messages(self, users: int) -> int:
-        """No fewer either."""
         return users * len(self.questions)
 
     @property
     def bits(self) -> int:
-        """Of all messages."""
         return len(self.questions) * (self.alphabet - 1).bit_length()
 
     def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Ragged:
@@ -101,7 +97,6 @@ class AllOfThem(Survey):
         return self._counts(often, users)
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """The last counter."""
         return int(counts[-1])
 
     @property
@@ -110,7 +105,6 @@ class AllOfThem(Survey):
         return WholeSurveyReading(self)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
-        """Of each question by itself."""
         offsets = offsets_of(self)
         return np.concatenate(
             [
@@ -121,16 +115,13 @@ class AllOfThem(Survey):
         )
 
     def standard_error(self, value: Reals, n: int) -> Reals:
-        """Of each question by itself."""
         return own_errors(self, value, n)
 
     def bias(self, population: Population) -> Reals:
-        """Of each question by itself."""
         parts = zip(self.questions, self.parts_of(population), strict=True)
         return np.concatenate([one.protocol.bias(part) for one, part in parts])
 
     def errors_for(self, population: Population) -> list[float]:
-        """Of each question by itself."""
         parts = self.parts_of(population)
         return [one.protocol.expected_error(part) for one, part in zip(self.questions, parts, strict=True)]
 
@@ -139,13 +130,11 @@ class AllOfThem(Survey):
         return len(self.questions) * max(one.protocol.max_shift(n) for one in self.questions)
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
-        """Of each question by itself: their coins are independent."""
         parts = zip(self.questions, self.parts_of(population), strict=True)
         return np.concatenate([one.protocol.simulate(part, generator, runs) for one, part in parts], axis=1)
 
     @property
     def cells_per_run(self) -> int:
-        """Of all questions."""
         return sum(one.protocol.cells_per_run for one in self.questions)
 
     @classmethod

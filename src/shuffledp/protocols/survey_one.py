@@ -72,11 +72,9 @@ class OneOfAll(Survey, OneMessage):
 
     @classmethod
     def of(cls, questions: tuple[Asked, ...]) -> Self:
-        """About these questions."""
         return cls(questions=questions)
 
     def sentence(self) -> str:
-        """Draw, answer."""
         return f"each user {self.randomizer.sentence()}"
 
     def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
@@ -104,7 +102,6 @@ class OneOfAll(Survey, OneMessage):
         )
 
     def standard_error(self, value: Reals, n: int) -> Reals:
-        """Of the randomizers, and of the sample at the most variance that people with such an answer can have."""
         found = []
         for t, (one, mine) in enumerate(zip(self.questions, self.answers_of(value), strict=True)):
             sampling, scale = self._sampling(t, n), 1 if one.protocol.averages else n

@@ -57,7 +57,6 @@ class JointTable(Survey, OneMessage):
 
     @classmethod
     def of(cls, questions: tuple[Asked, ...]) -> Self:
-        """About these questions."""
         return cls(questions=questions)
 
     def sentence(self) -> str:
@@ -88,7 +87,6 @@ class JointTable(Survey, OneMessage):
         return WholeSurveyReading(self)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
-        """Of each question by itself."""
         first = counts.ndim - 1
         table = counts.reshape(*counts.shape[:-1], *self.shape)
         axes = range(first, first + len(self.shape))
@@ -99,16 +97,13 @@ class JointTable(Survey, OneMessage):
         return np.concatenate(found, axis=-1)
 
     def standard_error(self, value: Reals, n: int) -> Reals:
-        """Of each question by itself."""
         return own_errors(self, value, n)
 
     def errors_for(self, population: Population) -> list[float]:
-        """Of each question by itself."""
         parts = self.parts_of(population)
         return [one.protocol.expected_error(part) for one, part in zip(self.questions, parts, strict=True)]
 
     def max_shift(self, n: int) -> float:
-        """Of any question."""
         return max(one.protocol.max_shift(n) for one in self.questions)
 
     @classmethod

@@ -80,7 +80,6 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
         return Membership.of(self.randomizer)
 
     def sentence(self) -> str:
-        """Hash, then respond."""
         return f"each user takes the text's point, one of {self.points:,}, and {self.randomizer.sentence()}"
 
     def about(self, candidates: Sequence[str] | None) -> Self:
@@ -104,11 +103,9 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
 
     @property
     def decoding_memory(self) -> int:
-        """Of all points at once."""
         return self.randomizer.structure.decoding_memory
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
-        """Of the candidates."""
         if counts.ndim > 1:
             return np.stack([self.debias(row, n) for row in counts])
         return self.law.unbiased(self.randomizer.structure.totals_of(counts, self.places()), n)
@@ -119,13 +116,11 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
 
     @property
     def reading(self) -> "TextsReading":
-        """The counts."""
         return TextsReading(self)
 
     # How far off they are
 
     def mean_squared_error(self, n: int) -> float:
-        """Of one text at the worst data: nobody holds it, or everybody does."""
         return self.worst_variance(1.0, n)
 
     def worst_variance(self, share: float, n: int) -> float:
@@ -133,7 +128,6 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
         return float(self.law.variance(np.array([0.0, share * n]), n).max())
 
     def forecast(self, n: int) -> Forecast:
-        """Of a text that nobody holds, and of some that more and more users do."""
         errors = by_share(self.law.variance, n)
         return Forecast(lines=lines_by_share("text", errors), by_share=errors)
 
@@ -201,11 +195,9 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
         return self.candidates.held(values.astype(np.uint64, copy=False))
 
     def truth_of(self, population: Population) -> NDArray[np.int64]:
-        """The same from a table."""
         return self.candidates.held(population.values, population.users)
 
     def true_answer(self, truth: NDArray[Any]) -> Reals:
-        """The true counts."""
         return np.asarray(truth, dtype=np.float64)
 
     # As data
@@ -216,7 +208,6 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Of a design response and a key."""
         found = fields(document, cls.kind, domain=Texts.from_document, randomizer=DesignResponse.from_document)
         return cls(randomizer=found["randomizer"], domain=found["domain"])
 

@@ -39,7 +39,6 @@ class GroupedSumQuestion(Question):
 
     @classmethod
     def fits(cls, given: Given) -> bool:
-        """With groups."""
         return BY.name in given
 
     @classmethod

@@ -71,7 +71,6 @@ class HistogramQuestion(Question):
 
     @property
     def judged_share(self) -> float | None:
-        """As asked."""
         return self.share
 
     def cost(self, protocol: Deployable) -> float:

@@ -113,7 +113,6 @@ class SurveyFamily(PlannedFamily[SurveyQuestion]):
         return isinstance(question, SurveyQuestion) and question.way in (None, self.way)
 
     def propose(self, question: SurveyQuestion) -> Survey:
-        """In this way."""
         if question.bound != "best":
             raise NoClaim(f"the bound {question.bound} is not for several questions. Use the best one.")
         return self.private(question)

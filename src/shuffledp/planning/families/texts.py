@@ -76,7 +76,6 @@ class TextsFamily(DesignFamily[TextsQuestion]):
         return _about(question, super().propose(question))
 
     def propose_for_error(self, question: TextsQuestion, cost: float) -> OneMessage:
-        """Likewise."""
         return _about(question, super().propose_for_error(question, cost))
 
     def too_many(self, question: TextsQuestion) -> InvalidInput:
