@@ -145,7 +145,7 @@ class Certificate:
         versions = document["made_with"]
         if not isinstance(versions, dict) or versions.keys() != {"shuffledp"}:
             raise _malformed("made_with")
-        found = cls(
+        certificate = cls(
             randomizer=claim["randomizer"],
             reports=_whole(claim, "reports"),
             honest=_whole(claim, "honest"),
@@ -156,11 +156,11 @@ class Certificate:
             bound=_name(document["bound"], "bound", _BOUND),
             made_with=_name(versions["shuffledp"], "made_with", _VERSION),
         )
-        if found.honest > found.reports:
+        if certificate.honest > certificate.reports:
             raise InvalidInput("the certificate relies on more honest reports than there are. It was edited.")
-        if found.document() != document:
+        if certificate.document() != document:
             raise InvalidInput("the certificate's words and numbers say different things. It was edited.")
-        return found
+        return certificate
 
     def save(self, path: Path | str) -> None:
         """Write the certificate to a file, whole or not at all; `Certificate.load` reads it."""

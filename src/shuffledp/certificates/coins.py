@@ -114,8 +114,10 @@ class _Direction:
     def _moments(self, ones: int, zeros: int, tilt: float) -> tuple[float, float]:
         """Mean and standard deviation of N, tilted."""
         odds, q, r = math.exp(tilt), float(self._q), float(self._r)
-        one, zero = q * odds / (1 - q + q * odds), r * odds / (1 - r + r * odds)
-        return ones * one + zeros * zero, math.sqrt(ones * one * (1 - one) + zeros * zero * (1 - zero))
+        chance_if_1, chance_if_0 = q * odds / (1 - q + q * odds), r * odds / (1 - r + r * odds)
+        return ones * chance_if_1 + zeros * chance_if_0, math.sqrt(
+            ones * chance_if_1 * (1 - chance_if_1) + zeros * chance_if_0 * (1 - chance_if_0)
+        )
 
     def _divergence(self, ones: int, zeros: int) -> arb:
         """An upper bound on D, for so many others with either coin."""

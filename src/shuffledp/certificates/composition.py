@@ -181,9 +181,9 @@ def _reach(curve: Curve, little: float) -> float:
     """An epsilon at which delta is that little, or falls no further, or is 0: any is valid."""
     end, high = min(curve.end(), _FARTHEST), 1e-12
     at, before = high, 1.0
-    while high < end and (found := curve.rough(high)) > little:
-        if found < _FALLING * before:
-            at, before = high, found
+    while high < end and (height := curve.rough(high)) > little:
+        if height < _FALLING * before:
+            at, before = high, height
         high *= 2
     if high >= end:
         return end if end < _FARTHEST else at

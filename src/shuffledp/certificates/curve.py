@@ -90,8 +90,8 @@ class Curve:
         """What Chernoff's bound gives, or one user alone."""
         self.effort.spend(_ROUGHLY * len(pair.cells))
         term, crowd, bare = pair.term(growth), self.law.crowd(self.n), pair.uncovered(growth)
-        found = chernoff(term, crowd) / crowd.expected() + bare
-        return found.min(term.positive_part() + bare) if self.law.dummies is None else found.min(arb(1))
+        ceiling = chernoff(term, crowd) / crowd.expected() + bare
+        return ceiling.min(term.positive_part() + bare) if self.law.dummies is None else ceiling.min(arb(1))
 
     def _of(self, pair: Pair, growth: arb, ceiling: arb) -> arb:
         term, crowd = pair.term(growth), self.law.crowd(self.n)

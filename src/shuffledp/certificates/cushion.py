@@ -78,15 +78,15 @@ def cushioned_delta(rows: Sequence[Row], n: int, epsilon: float, target: arb, ef
         enough = target.max(worst)
         if scale * _chernoff(laws, split.crowd) + split.failure <= enough:
             continue
-        found = arb(1)
+        delta = arb(1)
         charged = (target / scale).max(arb(0)) / split.blocks * _CHARGED
         block, short = _largest_block(laws, split.size, charged, effort)
         for fineness in _FINENESS:
             expected = contour_bound(block, Crowd(split.blocks), fineness, effort) + split.blocks * short
-            found = found.min(scale * expected + split.failure)
-            if found <= enough:
+            delta = delta.min(scale * expected + split.failure)
+            if delta <= enough:
                 break
-        worst = worst.max(found)
+        worst = worst.max(delta)
     return worst
 
 
@@ -220,12 +220,12 @@ def _split(rows: Sequence[Row], n: int, epsilon: float) -> _Split | None:
     log_failure = -deviations * deviations / 2 - math.log(n) - 12
     best, least = None, math.inf
     for share in _SHARES:
-        found = _split_at(len(rows), ratio, gamma, n, math.ceil(share * n), log_failure)
-        if found is not None:
-            lost = 0.5 * (1 - found.crowd / n) + 0.133 * skew / math.sqrt(found.size)
-            lost += float(found.kappa) * size / drift + float(found.rho) / max(1.0, deviations**2)
+        split = _split_at(len(rows), ratio, gamma, n, math.ceil(share * n), log_failure)
+        if split is not None:
+            lost = 0.5 * (1 - split.crowd / n) + 0.133 * skew / math.sqrt(split.size)
+            lost += float(split.kappa) * size / drift + float(split.rho) / max(1.0, deviations**2)
             if lost < least:
-                best, least = found, lost
+                best, least = split, lost
     return best
 
 

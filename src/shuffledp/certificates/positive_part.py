@@ -113,11 +113,11 @@ def enumerated(law: Term, crowd: Crowd) -> arb:
     def total(kind: int, left: int, weight: arb, reached: arb) -> arb:
         if kind == len(values) - 1:
             return weight * masses[kind] ** left * positive(reached) if left else weight * positive(reached)
-        found = arb(0)
+        sum_ = arb(0)
         for count in range(left + 1):
             part = weight * comb(left, count) * (masses[kind] ** count if count else 1)
-            found += total(kind + 1, left - count, part, reached + count * values[kind])
-        return found
+            sum_ += total(kind + 1, left - count, part, reached + count * values[kind])
+        return sum_
 
     return total(0, crowd.users, arb(1), arb(0))
 
@@ -165,23 +165,23 @@ def _worth_listing(law: Term, crowd: Crowd) -> int:
 
 def _of_few(law: Term, most: int) -> list[arb]:
     """For 0, 1, ... l that differ from 0, up to so many: the sum of their positive part by the product of their masses."""
-    found = []
+    parts = []
     for used in range(most + 1):
         total = arb(0)
         for chosen in combinations_with_replacement(range(len(law.values)), used):
             reached = positive(sum((law.values[kind] for kind in chosen), arb(0)))
             orders = factorial(used) // prod(map(factorial, Counter(chosen).values()))
             total += orders * reached * prod((law.masses[kind] for kind in chosen), start=arb(1))
-        found.append(total)
-    return found
+        parts.append(total)
+    return parts
 
 
 def _power_series(coefficients: Sequence[arb], at: acb) -> acb:
     """The value of a power series, by Horner's rule."""
-    found = acb(0)
+    value = acb(0)
     for coefficient in reversed(coefficients):
-        found = found * at + coefficient
-    return found
+        value = value * at + coefficient
+    return value
 
 
 def thinned(law: Term, crowd: Crowd, target: arb, loss: float) -> Term:

@@ -61,12 +61,12 @@ def prove(law: Law, n: int, epsilon: float, delta: float, effort: Effort | None 
         enough = target.max(reached)
         if ceiling <= enough:
             continue
-        found = arb(1)
+        delta_of_pair = arb(1)
         for pair in measures:
-            found = found.min(_delta(pair, crowd, growth, enough, effort))
-            if found <= enough:
+            delta_of_pair = delta_of_pair.min(_delta(pair, crowd, growth, enough, effort))
+            if delta_of_pair <= enough:
                 break
-        reached = reached.max(found)
+        reached = reached.max(delta_of_pair)
     if reached <= target:
         return Proof("blanket")
     return _by_mixed_crowds(law, n, epsilon, target, reached + shortfall, effort)
@@ -74,42 +74,42 @@ def prove(law: Law, n: int, epsilon: float, delta: float, effort: Effort | None 
 
 def _by_mixed_crowds(law: Law, n: int, epsilon: float, target: arb, reached: arb, effort: Effort) -> Proof:
     """Where the blanket is not enough: by what others than the blanket hide, for channels of few inputs."""
-    found = cushioned_delta(law.rows, n, epsilon, target, effort) if law.rows else arb(1)
-    if found <= target:
+    cushioned = cushioned_delta(law.rows, n, epsilon, target, effort) if law.rows else arb(1)
+    if cushioned <= target:
         return Proof("cushion")
-    worst = _up(found.min(reached))
+    worst = _up(cushioned.min(reached))
     return Proof(None, worst if worst < 1 else None)
 
 
 def prove_composed(law: Law, n: int, rounds: int, epsilon: float, delta: float, effort: Effort | None = None) -> Proof:
     """Whether n users are (epsilon, delta)-private who send several messages that are shuffled apart, or in several rounds."""
-    found = composed_delta(releases(law, rounds), n, epsilon, arb(delta), effort or Effort())
-    if found <= arb(delta):
+    composed = composed_delta(releases(law, rounds), n, epsilon, arb(delta), effort or Effort())
+    if composed <= arb(delta):
         return Proof("releases")
-    worst = _up(found)
+    worst = _up(composed)
     return Proof(None, worst if worst < 1 else None)
 
 
 def _alone(options: Sequence[Pair], growth: arb) -> arb:
     """What one user's own messages give away, whatever the measure; a measure with more uncovered messages is only worse."""
-    found = [
+    ends = [
         pair.term(growth).positive_part() + pair.uncovered(growth)
         for pair in {id(pair): pair for pair in (options[0], options[len(options) - 1])}.values()
     ]
-    return found[0].min(found[-1])
+    return ends[0].min(ends[-1])
 
 
 def _hardest_first(
     pairs: Sequence[Sequence[Pair]], crowd: Crowd, growth: arb, target: arb, effort: Effort
 ) -> list[tuple[Iterable[Pair], arb]]:
     """The measures to try for every pair, and Chernoff's bound under the first of them; the largest of these first."""
-    found: list[tuple[Iterable[Pair], arb]] = []
+    ranked: list[tuple[Iterable[Pair], arb]] = []
     for options in pairs:
         first = options[_first_below(options, growth, _UNCOVERED * target)]
         effort.spend(_ROUGHLY * len(first.cells))
         ceiling = chernoff(first.term(growth), crowd) / crowd.expected() + first.uncovered(growth)
-        found.append((_measures(first, options, crowd, growth, target, effort), ceiling))
-    return sorted(found, key=lambda item: _log(item[1]), reverse=True)
+        ranked.append((_measures(first, options, crowd, growth, target, effort), ceiling))
+    return sorted(ranked, key=lambda item: _log(item[1]), reverse=True)
 
 
 def _first_below(options: Sequence[Pair], growth: arb, most: arb) -> int:
@@ -167,8 +167,8 @@ def _delta(pair: Pair, crowd: Crowd, growth: arb, target: arb, effort: Effort) -
     )
     best, gain = arb(1), arb(1)
     for fineness in _FINENESS:
-        found = contour_bound(term, crowd, fineness, effort) / crowd.expected() + extra
-        gain, best = best - found, found
+        delta = contour_bound(term, crowd, fineness, effort) / crowd.expected() + extra
+        gain, best = best - delta, delta
         # smoothing costs no more than in proportion to its width, so that what is left is about a third of the gain
         if best <= target or (fineness < _FINENESS[0] and best - gain > target):
             break

@@ -47,8 +47,8 @@ def law_of(document: object) -> Law:
     if not isinstance(document, dict):
         raise _wrong()
     names, reader = READERS[_known(document.get("kind"))]
-    found = _fields(document, names)
-    return reader(*found)
+    members = _fields(document, names)
+    return reader(*members)
 
 
 def _known(kind: object) -> str:
@@ -223,9 +223,9 @@ def _table(rows: list[list[fmpq]]) -> Law:
     pairs = {tuple(sorted(zip(x, z, floor, strict=True))): None for x, z in permutations(kept, 2)}
     alike = [exact_pair(zip(x, x, floor, strict=True)) for x in kept]
     coins = (max(columns[1]), min(columns[1])) if len(columns) == 2 and min(floor) > 0 else None
-    found = [[exact_pair(cells)] for cells in pairs] or [[alike[0]]]
+    choices = [[exact_pair(cells)] for cells in pairs] or [[alike[0]]]
     crowd = kept if 2 <= len(kept) <= _MOST_INPUTS and min(floor) > 0 else []
-    return Law(pairs=found, agreements=alike, coins=coins, rows=crowd)
+    return Law(pairs=choices, agreements=alike, coins=coins, rows=crowd)
 
 
 def _generic(epsilon0: Any) -> Law:

@@ -18,25 +18,25 @@ _ONCE: Final = "Spark did not do every piece of the work once, so nothing is rel
 def sums_of(session: Any, pieces: Sequence[bytes], work: PieceWork, size: int, *, partitions: int = 1) -> Sums:
     """The sums of what `work` finds in all pieces, each of which counts once however often it is tried."""
     try:
-        found = sums(_table(session, pieces), partial(_done, work), size, partitions=partitions)
+        summed = sums(_table(session, pieces), partial(_done, work), size, partitions=partitions)
     finally:
         forget_tables()
-    if not found.done == found.distinct == len(pieces):
+    if not summed.done == summed.distinct == len(pieces):
         raise InvalidInput(_ONCE)
-    return found
+    return summed
 
 
 def answers(session: Any, pieces: Sequence[bytes], work: Callable[[bytes], bytes]) -> list[bytes]:
     """What `work` makes of each piece, in their order."""
     try:
-        found = _mapped(_table(session, pieces), work)
+        answered = _mapped(_table(session, pieces), work)
     finally:
         forget_tables()
-    numbers = found.column("number").to_numpy()
+    numbers = answered.column("number").to_numpy()
     order = np.argsort(numbers, kind="stable")
     if not np.array_equal(numbers[order], np.arange(len(pieces))):
         raise InvalidInput(_ONCE)
-    made = found.column("piece")
+    made = answered.column("piece")
     return [made[int(place)].as_py() for place in order]
 
 

@@ -52,12 +52,12 @@ def session(*, master: str | None = None, remote: str | None = None) -> Iterator
             raise InvalidInput("there is a session of Spark already. Stop it, or leave out --master and --remote.")
         yield before
         return
-    found = _started(master, remote)
+    started = _started(master, remote)
     try:
-        yield found
+        yield started
     finally:
         with quiet():
-            found.stop()
+            started.stop()
 
 
 @contextmanager
@@ -106,8 +106,8 @@ def check_carries_secrets(spark: Any) -> None:
 
 def setting(spark: Any, name: str) -> str | None:
     """A setting of a session; None if there is none."""
-    found = spark.conf.get(name, None)
-    return None if found is None else str(found).lower() if str(found).lower() in ("true", "false") else str(found)
+    value = spark.conf.get(name, None)
+    return None if value is None else str(value).lower() if str(value).lower() in ("true", "false") else str(value)
 
 
 def is_connect(spark: Any) -> bool:

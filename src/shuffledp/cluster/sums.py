@@ -109,10 +109,10 @@ def sums(table: Any, work: Work, size: int, *, partitions: int = 1) -> Sums:
                 F.sum(added).alias("total"), F.bit_or(value).alias("bits")
             )  # as rows are together by bucket, neither this nor the next moves any
             key = F.when(kind == _NUMBER, F.lit(0)).otherwise(F.col("key")).alias("key")
-            found = by_key.groupBy("bucket", "kind", key, "text").agg(
+            summed = by_key.groupBy("bucket", "kind", key, "text").agg(
                 F.sum("total").alias("total"), F.sum(F.bit_count("bits")).alias("bits")
             )
-            collected = found.toArrow()
+            collected = summed.toArrow()
     except Exception as error:  # its message may quote a value
         failure = told(error)
     if failure:
@@ -151,16 +151,16 @@ class _Task:
         try:
             if version("shuffledp") != self.version:
                 raise InvalidInput("Spark's executors have another version of shuffledp. Install the same everywhere.")
-            for found in self.work(batches):
-                if isinstance(found, Done):
-                    done += len(found.numbers)
-                    mark += int(self.secret.blocks(found.numbers, 0)[:, 0].sum(dtype=np.uint64))
-                    yield from self._written(_NUMBER, *_bits(found.numbers))
-                elif isinstance(found, Noted):
-                    notes.append(found)
+            for yielded in self.work(batches):
+                if isinstance(yielded, Done):
+                    done += len(yielded.numbers)
+                    mark += int(self.secret.blocks(yielded.numbers, 0)[:, 0].sum(dtype=np.uint64))
+                    yield from self._written(_NUMBER, *_bits(yielded.numbers))
+                elif isinstance(yielded, Noted):
+                    notes.append(yielded)
                 else:
-                    counts.update(np.stack([found.keys, found.values]).tobytes())
-                    yield from self._written(_COUNT, found.keys, found.values)
+                    counts.update(np.stack([yielded.keys, yielded.values]).tobytes())
+                    yield from self._written(_COUNT, yielded.keys, yielded.values)
         except InvalidInput as error:
             yield _batch([0], [_FAILURE], [getattr(error, "place", 0)], [0], [str(error)])
         for note in notes:

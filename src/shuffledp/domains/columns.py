@@ -39,7 +39,7 @@ def numbers(raw: Any, first_row: int | None) -> Reals:
     if given is not None and given.ndim != 1:
         raise InvalidInput("values must be one column. Give an array of one dimension.")
     read = [_number(value) for value in raw]
-    bad = np.array([one is None for one in read], dtype=np.bool_)
+    bad = np.array([number is None for number in read], dtype=np.bool_)
     if bad.any():
         raise refusal(NOT_A_NUMBER, bad, first_row, "Use another column")
     return np.array(read, dtype=np.float64)
@@ -76,14 +76,14 @@ def positions(raw: Any, names: tuple[str, ...]) -> tuple[NDArray[np.integer], Ma
         raise InvalidInput("values must be one column. Give an array of one dimension.")
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "biufU":  # each different value once
         different, places = np.unique(raw, return_inverse=True)
-        found, missing = positions(list(different), names)
-        return found[places], None if missing is None else missing[places]
+        which, missing = positions(list(different), names)
+        return which[places], None if missing is None else missing[places]
     where = _places(names)
-    found = np.array([where.get(value if type(value) is str else label_of(value), -1) for value in raw], dtype=np.int64)
-    if found.size == 0 or found.min() >= 0:
-        return found, None
+    which = np.array([where.get(value if type(value) is str else label_of(value), -1) for value in raw], dtype=np.int64)
+    if which.size == 0 or which.min() >= 0:
+        return which, None
     missing = np.array([is_missing(value) for value in raw], dtype=np.bool_)
-    return found, missing if missing.any() else None
+    return which, missing if missing.any() else None
 
 
 @lru_cache(maxsize=4)
@@ -103,13 +103,15 @@ def distinct_texts(raw: Any, first_row: int | None) -> DistinctTexts:
     """The texts of a column, each once: Arrow finds them without making an object of every row."""
     if is_arrow(raw):
         return _arrow_texts(_one_array(raw), first_row)
-    found: dict[str, int] = {}
+    place_of: dict[str, int] = {}
     missing = np.array([is_missing(value) for value in raw], dtype=np.bool_)
     labels = [None if gone else label_of(value) for value, gone in zip(raw, missing, strict=True)]
-    places = np.array([-1 if one is None else found.setdefault(one, len(found)) for one in labels], dtype=np.int64)
+    places = np.array(
+        [-1 if label is None else place_of.setdefault(label, len(place_of)) for label in labels], dtype=np.int64
+    )
     if ((places < 0) & ~missing).any():
         raise refusal("is not a text", (places < 0) & ~missing, first_row, "Use another column")
-    texts = [text.encode(errors="surrogatepass") for text in found]
+    texts = [text.encode(errors="surrogatepass") for text in place_of]
     _check_utf8(texts, places, first_row)
     return DistinctTexts(texts, np.where(missing, 0, places), missing if missing.any() else None)
 
@@ -213,9 +215,9 @@ def _arrow_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.in
     if pa.types.is_dictionary(column.type):
         return _coded_positions(column, names)
     texts = _as_texts(column, "labels")
-    found = pc.index_in(texts, value_set=pa.array(names, type=pa.string()))
+    places = pc.index_in(texts, value_set=pa.array(names, type=pa.string()))
     missing = texts.is_null().to_numpy(zero_copy_only=False) if texts.null_count else None
-    return found.fill_null(-1).to_numpy(zero_copy_only=False), missing
+    return places.fill_null(-1).to_numpy(zero_copy_only=False), missing
 
 
 def _coded_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.integer], Mask | None]:
@@ -238,8 +240,8 @@ def _coded_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.in
         empty = unset[places]
         missing = empty if missing is None else missing | empty
     kind = np.int8 if len(names) <= 1 << 7 else np.int64  # what is looked up for every row should stay small
-    found = pc.take(pa.array(entries.astype(kind)), codes, boundscheck=False)
-    return found.to_numpy(zero_copy_only=False), missing
+    taken = pc.take(pa.array(entries.astype(kind)), codes, boundscheck=False)
+    return taken.to_numpy(zero_copy_only=False), missing
 
 
 def _as_texts(column: Any, what: str) -> Any:

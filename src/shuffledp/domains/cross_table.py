@@ -75,8 +75,10 @@ class CrossTable(Rows, Listed):
     def samples(self) -> list[str]:
         """Lines of cells that differ in all columns."""
         lists = self._lists
-        found = [[str(one) for one in (column.samples() if column is self.value else column.names)] for column in lists]
-        return list(dict.fromkeys(line(column[j % len(column)] for column in found) for j in range(4)))
+        cells = [
+            [str(sample) for sample in (column.samples() if column is self.value else column.names)] for column in lists
+        ]
+        return list(dict.fromkeys(line(column[j % len(column)] for column in cells) for j in range(4)))
 
     def document(self) -> Document:
         """The groups and the values."""

@@ -88,22 +88,22 @@ class Rows(Domain):
         for column, rule, cells in zip(self.columns, settled, _columns(raw, self.columns, first_row), strict=True):
             lenient = replace(rule, missing="skip", missing_as=None)
             try:
-                found = column.domain.clean(cells, lenient, first_row)
-                if found.keep is not None and rule.missing == "refuse" and rule.missing_as is None:
-                    raise refusal("is missing", ~found.keep, first_row, what_if_missing(policy))
+                cleaned = column.domain.clean(cells, lenient, first_row)
+                if cleaned.keep is not None and rule.missing == "refuse" and rule.missing_as is None:
+                    raise refusal("is missing", ~cleaned.keep, first_row, what_if_missing(policy))
             except InvalidInput as refused:
                 raise _in_column(column, refused) from None
-            clean = found.values
-            if found.keep is not None:
-                missing = ~found.keep
+            clean = cleaned.values
+            if cleaned.keep is not None:
+                missing = ~cleaned.keep
                 if rule.missing_as is None:
                     skipped = missing if skipped is None else skipped | missing
                 else:
                     clean = np.where(missing, column.domain.clean([rule.missing_as]).values[0], clean)
-                    clean = clean.astype(found.values.dtype, copy=False)
+                    clean = clean.astype(cleaned.values.dtype, copy=False)
                     replaced = missing if replaced is None else replaced | missing
             values.append(clean)
-            adjusted += found.adjusted
+            adjusted += cleaned.adjusted
         if replaced is not None:
             stays = replaced if skipped is None else replaced & ~skipped
             adjusted += Counter(missing=int(stays.sum()))
@@ -112,10 +112,10 @@ class Rows(Domain):
 
     def _policies(self, policy: Policy) -> list[Policy]:
         """What the policy says about each column: a text is a line with a cell for each, or one cell for those that have it."""
-        found = [Policy(missing=policy.missing)] * len(self.columns)
+        policies = [Policy(missing=policy.missing)] * len(self.columns)
         changes: list[tuple[str, Any]] = []
         if policy.outside != "refuse":
-            changes.append(("outside", [policy.outside] * len(found)))
+            changes.append(("outside", [policy.outside] * len(policies)))
         for name, given in (("missing_as", policy.missing_as), ("other", policy.other)):
             if given is not None:
                 changes.append((name, self._cells(given)))
@@ -132,14 +132,14 @@ class Rows(Domain):
                     if len(set(cells)) == 1:  # one cell for all columns that have it
                         continue
                     raise _in_column(column, error) from None
-                taken, found[j] = True, replace(found[j], **{name: cell})
+                taken, policies[j] = True, replace(policies[j], **{name: cell})
             if refused is not None and not taken:
                 if name == "outside":
                     raise refused
                 raise InvalidInput(
                     f"none of the columns {_listed(self.columns)} has {cells[0]!r}. Use a value that one of them has."
                 )
-        return found
+        return policies
 
     def _cells(self, text: str) -> list[str | None]:
         cells = split_line(text)
@@ -211,11 +211,11 @@ def _struct(raw: Any, names: list[str]) -> list[Any] | None:
         raw = raw.combine_chunks()
     if not isinstance(raw, pa.StructArray):
         return None
-    found = [raw.type.get_field_index(name) for name in names]
-    if min(found) < 0:
+    indices = [raw.type.get_field_index(name) for name in names]
+    if min(indices) < 0:
         raise InvalidInput(f"a value is not a row of the columns {', '.join(names)}. Name them so.")
     fields = raw.flatten()  # what is missing in a whole row is missing in each
-    return [fields[j] for j in found]
+    return [fields[j] for j in indices]
 
 
 def _in_column(column: Column, refused: InvalidInput) -> InvalidInput:
@@ -234,5 +234,5 @@ def group_document(name: str, labels: Labels) -> Document:
 
 def group_of(document: object) -> tuple[str, Labels]:
     """The column of groups of a document."""
-    found = fields(document, "group", column=text, labels=several(text))
-    return found["column"], Labels(found["labels"])
+    members = fields(document, "group", column=text, labels=several(text))
+    return members["column"], Labels(members["labels"])

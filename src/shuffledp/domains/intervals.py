@@ -93,11 +93,11 @@ class Intervals(Listed):
 
     def _place(self, values: Reals) -> Symbols:
         edges = self.edges
-        found = np.minimum((values - self.low) / (self.high - self.low) * self.size, self.size - 1).astype(np.int64)
+        places = np.minimum((values - self.low) / (self.high - self.low) * self.size, self.size - 1).astype(np.int64)
         # rounding may be off by one interval: the edges decide
-        found -= values < edges[found]
-        found += (values >= edges[found + 1]) & (found < self.size - 1)
-        return found.astype(np.min_scalar_type(self.size - 1))
+        places -= values < edges[places]
+        places += (values >= edges[places + 1]) & (places < self.size - 1)
+        return places.astype(np.min_scalar_type(self.size - 1))
 
     def document(self) -> Document:
         """How many, and of which range."""
@@ -105,5 +105,5 @@ class Intervals(Listed):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        found = fields(document, cls.kind, size=whole, low=number, high=number)
-        return cls(found["size"], found["low"], found["high"])
+        members = fields(document, cls.kind, size=whole, low=number, high=number)
+        return cls(members["size"], members["low"], members["high"])

@@ -29,7 +29,7 @@ class Labels(Lookup):
     kind = "labels"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.texts, tuple) and all(isinstance(one, str) for one in self.texts)):
+        if not (isinstance(self.texts, tuple) and all(isinstance(text, str) for text in self.texts)):
             raise InvalidInput("labels must be texts. Give a list of them.")
         if self.size < 2:
             few = "only one label, so that everybody's answer is known" if self.texts else "no label"
@@ -57,11 +57,11 @@ class Labels(Lookup):
         return list(self.texts[:5])
 
     def _find(self, raw: Any, first_row: int | None) -> tuple[NDArray[np.integer], Mask | None, Mask | None]:  # noqa: ARG002
-        found, missing = positions(raw, self.texts)
-        if missing is None and (len(found) == 0 or found.min() >= 0):
-            return found, None, None
-        unknown = found < 0 if missing is None else (found < 0) & ~missing
-        return found, unknown, missing
+        places, missing = positions(raw, self.texts)
+        if missing is None and (len(places) == 0 or places.min() >= 0):
+            return places, None, None
+        unknown = places < 0 if missing is None else (places < 0) & ~missing
+        return places, unknown, missing
 
     def _near(self, raw: Any, first_row: int | None) -> NDArray[np.int64]:
         """Each different value is compared once."""

@@ -105,11 +105,11 @@ class Record(Domain):
             keep &= ~rows.skipped
         adjusted = Counter(rows.adjusted)
         for one, mine in zip(self.fields, self._policies(policy), strict=True):
-            found = _about(one.name, partial(one.domain.clean, rows.of(one), mine, first_row))
-            columns.append(found.values)
-            adjusted.update(found.adjusted)
-            if found.keep is not None:
-                keep &= found.keep
+            cleaned = _about(one.name, partial(one.domain.clean, rows.of(one), mine, first_row))
+            columns.append(cleaned.values)
+            adjusted.update(cleaned.adjusted)
+            if cleaned.keep is not None:
+                keep &= cleaned.keep
         left_out = int(np.count_nonzero(~keep))
         return Clean(
             values=self.joined(columns),
@@ -134,10 +134,10 @@ class Record(Domain):
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        found = fields(document, cls.kind, names=several(text), domains=several(_domain))
-        if len(found["names"]) != len(found["domains"]):
+        members = fields(document, cls.kind, names=several(text), domains=several(_domain))
+        if len(members["names"]) != len(members["domains"]):
             raise InvalidInput("a record has a name for each domain. Give as many.")
-        return cls(tuple(map(Field, found["names"], found["domains"])))
+        return cls(tuple(map(Field, members["names"], members["domains"])))
 
     def _policies(self, policy: Policy) -> list[Policy]:
         """What the policy means for each value."""
@@ -183,9 +183,9 @@ class Record(Domain):
 
     def _listed(self, raw: list[Any], policy: Policy, first_row: int | None) -> "_Rows":
         """Rows one by one; those that are missing, or no records at all, are settled here."""
-        found = [_parsed(row) for row in raw]
-        missing = np.array([row is None for row in found], dtype=np.bool_)
-        strange = np.array([isinstance(row, _Strange) for row in found], dtype=np.bool_)
+        parsed = [_parsed(row) for row in raw]
+        missing = np.array([row is None for row in parsed], dtype=np.bool_)
+        strange = np.array([isinstance(row, _Strange) for row in parsed], dtype=np.bool_)
         adjusted, stand_in = Counter[str](), parse_exactly(self.samples()[0])
         if strange.any():
             other = _record(policy.other, "other")
@@ -196,7 +196,7 @@ class Record(Domain):
                     first_row,
                     "Give a JSON object with these names",
                 )
-            found = [other if isinstance(row, _Strange) else row for row in found]
+            parsed = [other if isinstance(row, _Strange) else row for row in parsed]
             adjusted["other"] += int(strange.sum())
         skipped = None
         if missing.any():
@@ -207,7 +207,7 @@ class Record(Domain):
             if missing_as is not None:
                 adjusted["missing"] += int(missing.sum())
                 stand_in = missing_as
-        rows: list[Mapping[str, Any]] = [stand_in if row is None else row for row in found]  # type: ignore[misc]
+        rows: list[Mapping[str, Any]] = [stand_in if row is None else row for row in parsed]  # type: ignore[misc]
         columns = {name: [row.get(name) for row in rows] for name in self.table_columns}
         return _Rows(columns, len(rows), skipped, adjusted)
 
@@ -260,10 +260,10 @@ def _record(given: str | None, option: str) -> Mapping[str, Any] | None:
     """What stands for a whole record where a policy has something stand for each of its values."""
     if given is None:
         return None
-    found = _parsed(given)
-    if not isinstance(found, Mapping):
+    parsed = _parsed(given)
+    if not isinstance(parsed, Mapping):
         raise InvalidInput(f'for several values --{option} is a JSON object. Write e.g. {{"smokes": "no", "age": 40}}.')
-    return found
+    return parsed
 
 
 def cells(one: Field) -> tuple[Field, ...]:
@@ -274,8 +274,8 @@ def cells(one: Field) -> tuple[Field, ...]:
 
 
 def _stand_in(one: Field, given: Mapping[str, Any]) -> str:
-    found = [str(given.get(cell.name, "")) for cell in cells(one)]
-    return line(found) if one.domain.beside else found[0]
+    texts = [str(given.get(cell.name, "")) for cell in cells(one)]
+    return line(texts) if one.domain.beside else texts[0]
 
 
 def _other(one: Field, given: Mapping[str, Any]) -> str | None:

@@ -72,8 +72,8 @@ class Spelled(Domain):
         """The letters' numbers. Texts that do not fit are refused, count as `other`, or are cut where they stop fitting."""
         self.check(policy)
         texts, places, missing = distinct_texts(raw, first_row)
-        spelled = [self.spell(one) for one in texts]
-        unfit = np.array([one is None for one in spelled], dtype=np.bool_)
+        spelled = [self.spell(codes) for codes in texts]
+        unfit = np.array([codes is None for codes in spelled], dtype=np.bool_)
         foreign = unfit[places] if len(texts) else np.zeros(len(places), dtype=np.bool_)
         if missing is not None:
             foreign &= ~missing
@@ -85,7 +85,7 @@ class Spelled(Domain):
                 )  # fmt: skip
             for j in np.flatnonzero(unfit):
                 spelled[j] = self._cut(texts[j]) if policy.other is None else self.spell(policy.other.encode())
-        known = np.array([one or b"" for one in spelled] or [b""], dtype=self.dtype)
+        known = np.array([codes or b"" for codes in spelled] or [b""], dtype=self.dtype)
         values = known[np.where(places < 0, 0, places)]
         stand_in = None if policy.missing_as is None else self.spell(policy.missing_as.encode())
         clean = settle_missing(values, missing, policy, stand_in=stand_in, blank=b"", first_row=first_row)
@@ -112,16 +112,16 @@ class Spelled(Domain):
         """The longest beginning that fits, in whole characters."""
         whole_text = text.decode()
         for length in range(min(len(whole_text), self.max_length), -1, -1):
-            found = self.spell(whole_text[:length].encode())
-            if found is not None:
-                return found
+            spelled = self.spell(whole_text[:length].encode())
+            if spelled is not None:
+                return spelled
         return b""
 
     def samples(self) -> list[str]:
         """A few texts of few letters."""
         letters = self.alphabet or "aé"
-        found = [letters[:1], letters[-1:], letters[:1] * 2, letters[:2][::-1]]
-        return [one for one in dict.fromkeys(found) if self.spell(one.encode()) is not None]
+        samples = [letters[:1], letters[-1:], letters[:1] * 2, letters[:2][::-1]]
+        return [sample for sample in dict.fromkeys(samples) if self.spell(sample.encode()) is not None]
 
     def is_number(self, column: str) -> bool:  # noqa: ARG002
         """Texts, even if they look like numbers."""
@@ -141,16 +141,16 @@ def letters_of(alphabet: str) -> str:
     >>> letters_of("a-e_-")
     'abcde_-'
     """
-    found, rest = "", alphabet
+    letters, rest = "", alphabet
     while rest:
         if len(rest) > 2 and rest[1] == "-":
             if rest[0] > rest[2]:
                 raise InvalidInput("a range of letters goes from one to a later one. Write e.g. a-z.")
-            found += "".join(map(chr, range(ord(rest[0]), min(ord(rest[2]), ord(rest[0]) + _MOST_LETTERS) + 1)))
+            letters += "".join(map(chr, range(ord(rest[0]), min(ord(rest[2]), ord(rest[0]) + _MOST_LETTERS) + 1)))
             rest = rest[3:]
         else:
-            found, rest = found + rest[0], rest[1:]
-    return found
+            letters, rest = letters + rest[0], rest[1:]
+    return letters
 
 
 def codes(values: NDArray[np.bytes_], length: int) -> NDArray[np.uint8]:

@@ -33,7 +33,7 @@ def text_hashes(key: str, texts: Iterable[str | bytes], *, tag: int = 0) -> Hash
     [16132098133748550858]
     """
     before = _PREFIX + bytes.fromhex(key) + tag.to_bytes(4, "big")
-    digests = [hashlib.sha256(before + (one.encode() if isinstance(one, str) else one)).digest() for one in texts]
+    digests = [hashlib.sha256(before + (text.encode() if isinstance(text, str) else text)).digest() for text in texts]
     return np.frombuffer(b"".join(digests), dtype=">u8")[::4].astype(np.uint64)
 
 

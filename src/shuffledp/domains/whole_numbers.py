@@ -44,10 +44,10 @@ class WholeNumbers(Lookup):
         if given is not None:
             inside = len(given) == 0 or (given.min() >= 0 and given.max() < self.size)
             return given, None if inside else (given < 0) | (given >= self.size), None
-        found = numbers(raw, first_row)
-        missing = np.isnan(found)
-        unknown = ~missing & ~((found >= 0) & (found < self.size) & (np.floor(found) == found))
-        symbols = np.where(missing | unknown, 0, found).astype(np.int64)
+        read = numbers(raw, first_row)
+        missing = np.isnan(read)
+        unknown = ~missing & ~((read >= 0) & (read < self.size) & (np.floor(read) == read))
+        symbols = np.where(missing | unknown, 0, read).astype(np.int64)
         return symbols, unknown, missing if missing.any() else None
 
     def document(self) -> Document:

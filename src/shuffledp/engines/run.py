@@ -79,7 +79,7 @@ def run(
         source = (SparkSource if is_spark_table(values) else FrameSource)(
             values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id
         )
-    elif any(one is not None for one in (column, user, max_rows_per_user, row_id)) or isinstance(query, str):
+    elif any(option is not None for option in (column, user, max_rows_per_user, row_id)) or isinstance(query, str):
         raise InvalidInput(
             "columns are for tables, and these values are one column. Give a table, or leave out `column`, `user`, "
             "`max_rows_per_user`, `row_id` and a `query` that is a text."
@@ -202,19 +202,19 @@ def tally_source(
         words = KeyedWords.fresh()
     else:
         words.reserve()
-    found = chosen.tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
+    tally = chosen.tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
     if source.identity() != before:
         raise InvalidInput(
             f"{source} was changed while it was read, so nothing is released. Run again once it is complete."
         )
-    if found.rows == 0:
+    if tally.rows == 0:
         raise InvalidInput(f"{source} has no rows. Give one row per person.")
-    n = found.rows - found.rejected.total()
-    if plan.protocol.reports(found.counts.values) != n:
+    n = tally.rows - tally.rejected.total()
+    if plan.protocol.reports(tally.counts.values) != n:
         raise InvalidInput("the protocol did not count every row once, so nothing is released. Please report this.")
     if policy.explain_errors is False:  # how many answers were adjusted is exact, and chosen by whoever wrote the query
-        found = replace(found, adjusted=Counter())
-    return found
+        tally = replace(tally, adjusted=Counter())
+    return tally
 
 
 def run_source(
@@ -236,14 +236,14 @@ def run_source(
         argument.function(progress, "progress")
     plan.protocol.domain.check(policy)
     plan = plan.about(candidates)
-    found = tally_source(plan, source, words, policy=policy, truth=truth, engine=engine, progress=progress)
+    tally = tally_source(plan, source, words, policy=policy, truth=truth, engine=engine, progress=progress)
     return result_of(
-        plan, found, rows=source.rows_per_person, checked=source.knows_people, private=words is None or words.private,
-        exact=_exact_numbers(found, policy.of(query=source.is_query)),
+        plan, tally, rows=source.rows_per_person, checked=source.knows_people, private=words is None or words.private,
+        exact=_exact_numbers(tally, policy.of(query=source.is_query)),
     )  # fmt: skip
 
 
-def _exact_numbers(found: Tally, policy: Policy) -> list[str]:
+def _exact_numbers(tally: Tally, policy: Policy) -> list[str]:
     """What a result must say of numbers in it that depend on values and are exact, even if they are 0."""
     notes = []
     if policy.missing == "skip":
@@ -251,7 +251,7 @@ def _exact_numbers(found: Tally, policy: Policy) -> list[str]:
             "Rows without a value were left out: how many, and so how many reports there are, is exact and not covered by the "
             "guarantee."
         )
-    elif found.rejected:
+    elif tally.rejected:
         notes.append("How many rows were rejected, and whose, is not covered by the guarantee.")
     if policy.adjusts and policy.explain_errors is False:
         notes.append("How many answers to the query were adjusted is not told, because it would be exact.")

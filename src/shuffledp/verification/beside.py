@@ -21,18 +21,21 @@ class Beside:
 
     def plan(self, sha256: str) -> Plan | None:
         """The plan of this hash, proved; None if it is not there, and refused if what claims to be it is not."""
-        found = next((one for one in self._with("protocol") if one.get("sha256") == sha256), None)
-        return None if found is None else Plan.from_document(found)
+        plan = next((document for document in self._with("protocol") if document.get("sha256") == sha256), None)
+        return None if plan is None else Plan.from_document(plan)
 
     def task(self, identity: str | None) -> "Task | None":
         """The task of this id; None if it is not there."""
         from shuffledp.service.task import Task
 
-        found = next((one for one in self._with("shufflers") if identity is not None and _id(one) == identity), None)
-        return None if found is None else Task.from_document(found)
+        task = next(
+            (document for document in self._with("shufflers") if identity is not None and _id(document) == identity),
+            None,
+        )
+        return None if task is None else Task.from_document(task)
 
     def _with(self, field: str) -> list[dict[str, Any]]:
-        return [one for one in self.documents if isinstance(one, dict) and field in one]
+        return [document for document in self.documents if isinstance(document, dict) and field in document]
 
 
 def _id(document: dict[str, Any]) -> str | None:

@@ -47,20 +47,20 @@ def _words(plan: Plan) -> list[str]:
 
 def _claims(plan: Plan) -> list[Claim]:
     """One round, all rounds of a person, and a user's messages by themselves."""
-    one = plan.certificate()
-    found = [Claim.of(one)]
+    certificate = plan.certificate()
+    claims = [Claim.of(certificate)]
     if plan.over_time is not None:
-        found.append(_rounds(one, plan))
+        claims.append(_rounds(certificate, plan))
     if math.isfinite(plan.epsilon0):
-        found.append(Claim.local(one, plan.epsilon0))
-    return found
+        claims.append(Claim.local(certificate, plan.epsilon0))
+    return claims
 
 
-def _rounds(one: Certificate, plan: Plan) -> Claim:
+def _rounds(certificate: Certificate, plan: Plan) -> Claim:
     total = plan.over_time
     if total is None:
         raise InvalidInput("this plan says nothing about rounds. Plan with `rounds`.")
-    together = replace(one, rounds=total.per_person, epsilon=total.epsilon, delta=total.delta)
+    together = replace(certificate, rounds=total.per_person, epsilon=total.epsilon, delta=total.delta)
     statement = together.statement
     if total.per_person < total.rounds:
         statement += f", for whoever takes part in at most {total.per_person:,} of {total.rounds:,} rounds"
@@ -75,16 +75,16 @@ def _ignoring_version(certificate: Any) -> Any:
     return {name: value for name, value in certificate.items() if name not in ("made_with", "sha256")}
 
 
-def _alike(found: Any, expected: Any) -> bool:
+def _alike(stated: Any, expected: Any) -> bool:
     """Whether two documents are the same, but for the last digits of numbers."""
     if isinstance(expected, dict):
         return (
-            isinstance(found, dict)
-            and found.keys() == expected.keys()
-            and all(_alike(found[name], expected[name]) for name in expected)
+            isinstance(stated, dict)
+            and stated.keys() == expected.keys()
+            and all(_alike(stated[name], expected[name]) for name in expected)
         )
     if isinstance(expected, list | tuple):
-        return isinstance(found, list) and len(found) == len(expected) and all(map(_alike, found, expected))
-    if isinstance(expected, float) and isinstance(found, int | float) and not isinstance(found, bool):
-        return math.isclose(found, expected, rel_tol=_PRECISION)
-    return type(found) is type(expected) and bool(found == expected)
+        return isinstance(stated, list) and len(stated) == len(expected) and all(map(_alike, stated, expected))
+    if isinstance(expected, float) and isinstance(stated, int | float) and not isinstance(stated, bool):
+        return math.isclose(stated, expected, rel_tol=_PRECISION)
+    return type(stated) is type(expected) and bool(stated == expected)

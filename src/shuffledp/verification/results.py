@@ -50,17 +50,17 @@ def _result(document: Document) -> Document:
 
 
 def _guarantee(document: object) -> Document:
-    found = members(
+    stated = members(
         document, "the guarantee of a result", epsilon=number, delta=number, n=whole, bound=text, adjacency=text, unit=text,
         realised_epsilon=number, realised_honest=whole, epsilon_if_shuffler_and_analyzer_collude=_or_none(number),
     )  # fmt: skip
-    checks.epsilon(found["epsilon"])
-    checks.epsilon(found["realised_epsilon"], "realised_epsilon")
-    checks.probability(found["delta"], "delta")
-    checks.users(found["n"])
-    if found["epsilon_if_shuffler_and_analyzer_collude"] is not None:
-        checks.epsilon(found["epsilon_if_shuffler_and_analyzer_collude"])
-    return found
+    checks.epsilon(stated["epsilon"])
+    checks.epsilon(stated["realised_epsilon"], "realised_epsilon")
+    checks.probability(stated["delta"], "delta")
+    checks.users(stated["n"])
+    if stated["epsilon_if_shuffler_and_analyzer_collude"] is not None:
+        checks.epsilon(stated["epsilon_if_shuffler_and_analyzer_collude"])
+    return stated
 
 
 # What belongs together
@@ -120,17 +120,17 @@ def _claims_of_group(result: Document, promised: Document, plan: Plan | None, ro
         raise InvalidInput(f"a promise to people with several rows has no certificate, and none is booked. {EDITED}")
     if plan is None:
         raise Unverifiable("a promise to people with several rows alone: give the plan of the result as well")
-    one, honest = plan.certificate(), plan.honest_of(result["n"])
+    certificate, honest = plan.certificate(), plan.honest_of(result["n"])
     expected = {
-        "delta": one.delta, "n": honest, "bound": f"{one.bound}, group of {rows}",
+        "delta": certificate.delta, "n": honest, "bound": f"{certificate.bound}, group of {rows}",
         "adjacency": f"replace one person's rows, at most {rows}", "realised_epsilon": promised["epsilon"],
         "realised_honest": honest,
     }  # fmt: skip
     if any(promised[name] != value for name, value in expected.items()):
         raise InvalidInput(f"the guarantee is not one to people with at most {rows:,} rows by its plan. {EDITED}")
-    crowd = _crowd(result, promised, one)
-    together = replace(one, epsilon=promised["epsilon"], honest=honest, reports=crowd)
-    return [Claim.of_group(together, rows), *_local(promised, one, rows)]
+    crowd = _crowd(result, promised, certificate)
+    together = replace(certificate, epsilon=promised["epsilon"], honest=honest, reports=crowd)
+    return [Claim.of_group(together, rows), *_local(promised, certificate, rows)]
 
 
 def _local(promised: Document, certificate: Certificate, rows: int = 1) -> list[Claim]:
@@ -205,7 +205,7 @@ def _wording(value: Any) -> Document:
 def _tally(value: Any) -> dict[str, int]:
     if not isinstance(value, dict):
         raise ValueError("numbers by reason")
-    found = {str(name): whole(often) for name, often in value.items()}
-    if any(often < 0 for often in found.values()):
+    tally = {str(name): whole(often) for name, often in value.items()}
+    if any(often < 0 for often in tally.values()):
         raise ValueError("numbers by reason")
-    return found
+    return tally

@@ -155,12 +155,12 @@ def _judged(promise: Promise, tick: Callable[[], None]) -> Verification:
     claims = [claim.statement for claim in promise.claims]
     proved, methods, failures = list[str](), list[str](), list[Verification]()
     for claim in promise.claims:
-        found = _tried(claim, tick)
-        if isinstance(found, Verification):
-            failures.append(found)
+        judged = _tried(claim, tick)
+        if isinstance(judged, Verification):
+            failures.append(judged)
         else:
             proved.append(claim.statement)
-            methods.append(METHODS[found])
+            methods.append(METHODS[judged])
     verdict = failures[0] if failures else Verification(
         verdict="confirmed", reason="; ".join(dict.fromkeys(methods)), certificate=promise.claims[0].certificate
     )  # fmt: skip
@@ -171,14 +171,14 @@ def _tried(claim: Claim, tick: Callable[[], None]) -> str | Verification:
     """By which method a claim is proved, or why it is not."""
     certificate = claim.certificate
     try:
-        found = prove_certificate(certificate, tick)
+        proof = prove_certificate(certificate, tick)
     except Unverifiable as unverifiable:
         return Verification(verdict="cannot be verified", reason=_no_method(unverifiable), certificate=certificate)
     except InvalidInput as error:
         return Verification(verdict="refused", reason=str(error), certificate=certificate)
-    if found.method is not None:
-        return found.method
-    return Verification(verdict="refused", reason=_NOT_PROVED, certificate=certificate, reached=found.reached)
+    if proof.method is not None:
+        return proof.method
+    return Verification(verdict="refused", reason=_NOT_PROVED, certificate=certificate, reached=proof.reached)
 
 
 def _no_method(unverifiable: Unverifiable) -> str:
