@@ -84,3 +84,17 @@ def in_a_terminal(command: str, expected: str, terminal: Terminal) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{target} in {page.name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_page_tells_one_story(page: Path) -> None:
+    """A task that is served was agreed on before, and a ledger that is shown ends where it did before: outputs are of one run."""
+    text = page.read_text(encoding="utf-8")
+    agreed = set(re.findall(r"^task ([0-9a-f]{64})$", text, re.MULTILINE))
+    assert not agreed or set(re.findall(r"^serving task ([0-9a-f]{64})$", text, re.MULTILINE)) <= agreed
+    for before, shown in re.findall(
+        r"^ledger head (\w+)\n(?:(?!ledger head).*\n)*?\$ shuffledp ledger show .*\n(?:.*\n)*?ledger head (\w+)$",
+        text,
+        re.MULTILINE,
+    ):
+        assert before == shown
