@@ -73,6 +73,12 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Guarantee(epsilon=1, delta=1e-6, n=0, **PROMISE), "n must be from 1"),
     (lambda: DOOR.account(DOOR.Laplace(epsilon0=1), n=1000), "`epsilon` and `delta` are left out"),
     (lambda: DOOR.account(DOOR.Laplace(epsilon0=1), **ASKED), "Leave out one"),
+    (lambda: DOOR.run_file(COUNT, "folder.csv", column="answer"), "there is no file"),
+    (lambda: DOOR.run_file(COUNT, "*.csv", column="answer"), "a list in Python"),
+    (lambda: DOOR.run_file(COUNT, "people.xlsx", column="answer"), 'save it as "CSV UTF-8"'),
+    (lambda: DOOR.run_file(COUNT, "people.zip", column="answer"), "Unpack it."),
+    (lambda: DOOR.run_file(COUNT, "answer\nyes\nno\n", column="answer"), "`path` is a long text"),
+    (lambda: DOOR.run(COUNT, TABLE), "Give `column` or `query`"),
     (lambda: compose(0.5), "not a float"),  # type: ignore[arg-type]
 ]  # fmt: skip
 
@@ -113,3 +119,19 @@ def test_a_session_counts_no_try_that_is_refused_before_anything_is_read() -> No
     with pytest.raises(InvalidInput, match="The session counts this try"):
         session.run(COUNT, PEOPLE[:3])
     assert session.spent > 0
+
+
+def test_a_result_beside_another_plan_is_not_confirmed() -> None:
+    answer = DOOR.run(COUNT, PEOPLE)
+    assert DOOR.verify(answer).confirmed
+    assert DOOR.verify(answer, beside=[COUNT, MEAN]).confirmed
+    other = DOOR.verify(answer, beside=[MEAN])
+    assert not other.confirmed
+    assert "none of the plans and tasks given" in other.reason
+
+
+def test_the_content_of_a_file_given_as_its_name_is_not_shown() -> None:
+    for call in (DOOR.Plan.load, DOOR.Result.load, lambda text: DOOR.run_file(COUNT, text, column="answer")):
+        with pytest.raises(InvalidInput) as refused:
+            call("answer\nsecret\n")
+        assert "secret" not in str(refused.value)

@@ -8,10 +8,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.errors import InvalidInput
+
+_LONGEST: Final = 4096
+"""Letters of a path; what is longer may be the content of a file, and is never shown."""
 
 
 def place_of(path: Any) -> Path:
@@ -20,6 +23,8 @@ def place_of(path: Any) -> Path:
         raise InvalidInput(
             f"a file is named by a text or a path, and `path` is a {type(path).__name__}. Give its name."
         )
+    if len(os.fspath(path)) > _LONGEST or ("\n" in os.fspath(path) and not Path(path).exists()):
+        raise InvalidInput("a file is named by its path, and `path` is a long text. Give the name of a file.")
     return Path(path)
 
 

@@ -75,7 +75,10 @@ class CsvFile:
         row, wanted, got = int(bad_row[1]) - 1, bad_row[2], bad_row[3]
         if wanted is None:
             return f"data row {row:,} of {self.path.name} is not in UTF-8. Save the file in that encoding."
-        fix = self.separator_hint() or "Fix that row; cells that contain the separator need quotation marks."
+        fix = (
+            self.separator_hint()
+            or "Fix that row; cells with the separator in them need quotation marks, which must be closed."
+        )
         return f"rows of different lengths: data row {row:,} of {self.path.name} has {got} cells, and the header {wanted}. {fix}"
 
     def separator_hint(self) -> str:

@@ -31,6 +31,12 @@ _FORMATS: Final = {
 }
 
 
+_FIRST: Final = dict.fromkeys(
+    (".xlsx", ".xls", ".ods"), 'In the spreadsheet, save it as "CSV UTF-8". '
+) | dict.fromkeys((".zip", ".bz2", ".xz", ".7z"), "Unpack it. ")
+"""What to do with other kinds of files first."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFile(Table):
     """One file; its rows keep their order, and their numbers are the addresses of their randomness.
@@ -66,8 +72,12 @@ class TableFile(Table):
         ending = Path(name).suffix.lower()
         kind = _FORMATS.get(ending)
         if kind is None or (name != self.path.name and kind != "csv"):
+            if self.path.is_dir():
+                raise InvalidInput(f"{self.path.name} is a folder. Name the files in it, e.g. all by a pattern.")
+            first = _FIRST.get(Path(self.path.name).suffix.lower(), "")
             raise InvalidInput(
-                f"{self.path.name} is not a kind of file that can be read. Use .csv, .csv.gz, .parquet, .arrow or .feather."
+                f"{self.path.name} is not a kind of file that can be read. {first}Use .csv, .csv.gz, .parquet, .arrow or "
+                ".feather."
             )
         if kind != "csv" and self.dialect != DEFAULT:
             raise InvalidInput(
@@ -171,7 +181,10 @@ class TableFile(Table):
         pa = arrow()
         kind = self.format
         if not self.path.is_file():
-            raise InvalidInput(f"there is no file {self.path}. Check the path.")
+            several = (
+                "For several files give a pattern with --files, or a list in Python." if "*" in str(self.path) else ""
+            )
+            raise InvalidInput(f"there is no file {self.path}. {several or 'Check the path.'}")
         if self.path.stat().st_size == 0:
             raise InvalidInput(f"{self.path.name} is empty. Give a file with one row per person.")
         trouble = ""

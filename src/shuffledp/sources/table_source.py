@@ -148,4 +148,4 @@ def _chunks(read: ValueColumns, split: TableSplit, row: int) -> Iterator[Chunk]:
 
 
 def _one_of_two() -> InvalidInput:
-    return InvalidInput("the values come from either a column or a query. Give one of the two.")
+    return InvalidInput("the values come from either a column or a query. Give `column` or `query`.")

@@ -34,6 +34,13 @@ class Beside:
         )
         return None if task is None else Task.from_document(task)
 
+    @property
+    def has_plans(self) -> bool:
+        """Whether there is any plan or task."""
+        plans = (one for one in self._with("protocol") if isinstance(one.get("sha256"), str))
+        tasks = (one for one in self._with("shufflers") if isinstance(one["shufflers"], list))
+        return any(True for _ in (*plans, *tasks))
+
     def _with(self, field: str) -> list[dict[str, Any]]:
         return [document for document in self.documents if isinstance(document, dict) and field in document]
 

@@ -33,6 +33,10 @@ def promise_of_result(document: Document, beside: Beside) -> Promise:
         _check_task(result, promised, task)
     if plan is not None:
         _check_plan(result, plan)
+    elif beside.has_plans:
+        raise InvalidInput(
+            "none of the plans and tasks given is the one that the result names. Give that one, or none."
+        )
     rows = rows_of_unit(promised["unit"])
     claims = _claims_of_group(result, promised, plan, rows) if rows > 1 else _claims(result, promised, plan)
     return Promise(claims, _unproved(result, promised, plan, task))
