@@ -169,7 +169,7 @@ MATRIX: dict[str, tuple[Callable[..., Any], dict[str, float]]] = {
     ),
     "Plan.epsilon_at": (lambda **x: PLAN.epsilon_at(**x), {"n": 500}),
     "Plan.honest_of": (lambda **x: PLAN.honest_of(**x), {"reports": 500}),
-    "Session": (session, {"epsilon": 2, "delta": 2.0**-6}),
+    "Session": (session, {"epsilon": 2, "delta": 2.0**-7}),
     "interval": (lambda **x: ANSWER.estimate.interval(**x)[0].tolist(), {"confidence": 0.5}),
     "result document": (lambda **x: json.dumps(ANSWER.document(**x)), {"confidence": 0.5}),
     "columns": (lambda **x: repr(ANSWER.columns(**x)), {"confidence": 0.5}),
