@@ -9,6 +9,7 @@ import pytest
 
 import shuffledp
 from shuffledp import Guarantee, InvalidInput, Session, compose, plan
+from shuffledp.service.task import Task
 
 DOOR: Any = shuffledp
 ASK: Any = plan
@@ -79,6 +80,10 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: DOOR.run_file(COUNT, "people.zip", column="answer"), "Unpack it."),
     (lambda: DOOR.run_file(COUNT, "answer\nyes\nno\n", column="answer"), "`path` is a long text"),
     (lambda: DOOR.run(COUNT, TABLE), "Give `column` or `query`"),
+    (lambda: DOOR.Plan.from_document(DOOR.run(COUNT, PEOPLE).document()), "this is not a plan but an answer"),
+    (lambda: DOOR.Plan.from_document(COUNT.certificate().document()), "this is not a plan but a certificate"),
+    (lambda: Task.from_document(COUNT.document()), "Make one of it with shuffledp task new"),
+    (lambda: DOOR.run(MEAN, TABLE.assign(age="1,5"), column="age"), "commas before decimals"),
     (lambda: compose(0.5), "not a float"),  # type: ignore[arg-type]
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ import contextlib
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from shuffledp.core.canonical import LARGEST
 from shuffledp.core.words import WORD
@@ -17,6 +17,22 @@ Document = dict[str, Any]
 """JSON data: nothing but dictionaries with text keys, lists, texts, numbers, booleans and None."""
 Reader = Callable[[Any], Any]
 """The value of a field, or a ValueError that says what it must be."""
+
+
+_MARKS: Final = {
+    "protocol": "a plan", "shufflers": "a task", "estimate": "an answer", "claim": "a certificate",
+    "inputs": "what account found",
+}  # fmt: skip
+
+
+def mistaken_for(document: object) -> str | None:
+    """What a document is that was taken for another one, by a field that only its kind has; None if that is not known.
+
+    >>> mistaken_for({"estimate": {}, "guarantee": {}})
+    'an answer'
+    """
+    fields = document if isinstance(document, dict) else {}
+    return next((what for mark, what in _MARKS.items() if mark in fields), None)
 
 
 def fields(document: object, kind: str, **readers: Reader) -> dict[str, Any]:

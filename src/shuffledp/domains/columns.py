@@ -18,6 +18,9 @@ from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
 NOT_A_NUMBER = "is not a number"
+_WRITE_NUMBERS = (
+    "Write numbers like 1234.5 (for a CSV file with commas before decimals say `decimal=','`), or use another column"
+)
 NOT_UTF8 = "is not text in UTF-8"
 
 
@@ -186,7 +189,12 @@ def _arrow_numbers(column: Any, first_row: int | None) -> Reals:
         parsed = _cast(column)
         if parsed is None:
             bad = np.array([_cast(column[j : j + 1]) is None for j in range(len(column))])
-            raise refusal(NOT_A_NUMBER, bad, first_row, "Fix the file, or use another column")
+            raise refusal(
+                NOT_A_NUMBER,
+                bad,
+                first_row,
+                "Write numbers like 1234.5 (for a CSV file with commas before decimals say `decimal=','`), or use another column",
+            )
         column = parsed
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
               or pa.types.is_boolean(kind)):  # fmt: skip

@@ -20,7 +20,7 @@ from shuffledp.core.canonical import digest
 from shuffledp.core.captions import Wording
 from shuffledp.core.digits import about, at_most, counted, rounded_up
 from shuffledp.core.display import figure_of, page_of
-from shuffledp.core.document import Document, members, number, text, whole
+from shuffledp.core.document import Document, members, mistaken_for, number, text, whole
 from shuffledp.core.files import read_json, save_json
 from shuffledp.core.free_memory import check_memory
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
@@ -181,7 +181,9 @@ class Plan:
     def from_document(cls, document: Any) -> Self:
         """Read a plan; refused if it was edited or if its guarantee does not follow from its parameters."""
         not_a_plan = InvalidInput("this is not a plan. Make one with shuffledp plan.")
-        document = plain(document)
+        document, what = plain(document), mistaken_for(document)
+        if what not in (None, "a plan"):
+            raise InvalidInput(f"this is not a plan but {what}. Make one with shuffledp plan.")
         if isinstance(document, dict) and "protocol" in document and document.get("version") != VERSION:
             raise InvalidInput(
                 f"this plan is not of version {VERSION}, the one this software reads. Make it again with shuffledp plan."

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 from shuffledp.core.canonical import LARGEST, canonical, digest
 from shuffledp.core.digits import rounded_up
+from shuffledp.core.document import mistaken_for
 from shuffledp.core.parsing import plain
 from shuffledp.core.turnout import honest_reports
 from shuffledp.errors import InvalidInput
@@ -129,6 +130,8 @@ class Task:
         """Read a task; its plan is proved again. Unknown versions and fields are refused."""
         if not isinstance(document, dict) or "version" not in document:
             raise InvalidInput("this is not a task. Make one with shuffledp task new.")
+        if mistaken_for(document) == "a plan":
+            raise InvalidInput("this is not a task but a plan. Make one of it with shuffledp task new.")
         document = plain(document)
         if document["version"] != VERSION:
             raise InvalidInput(f"this task is not of version {VERSION}, the one this software reads. Make a new one.")
