@@ -34,8 +34,8 @@ def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, ep
             )  # fmt: skip
         axis.set_xscale("log")
         axis.set_yscale("log")
-        axis.set_xlabel("users n")
-        axis.set_ylabel(f"root mean squared error of the {task}")
+        axis.set_xlabel("number of people")
+        axis.set_ylabel(f"error of the {task} (root mean square)")
         axis.set_title(f"epsilon = {rounded_up(epsilon)}, delta = {rounded_up(delta)}; in brackets whom users trust")
         figure.legend(loc="outside right upper")
         save_picture(figure, path)

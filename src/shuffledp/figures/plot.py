@@ -132,5 +132,5 @@ def _comparison(comparison: Comparison) -> "Figure":
         axis.set_yticks(range(len(rows)), [f"{row.name} ({row.trust})" for row in rows])
         axis.set_ylim(len(rows) - 0.4, -0.6)
         axis.set_xscale("log")
-        axis.set_xlabel(f"root mean squared error of the {comparison.question}; in brackets whom users trust")
+        axis.set_xlabel(f"error of the {comparison.question} (root mean square); in brackets whom users trust")
         return figure
