@@ -123,7 +123,7 @@ def test_a_result_without_a_ledger_says_that_no_budget_is_kept(shuffler: Asked, 
 
 
 def test_an_answer_that_is_booked_is_shown_whatever_else_was_asked(shuffler: Asked, tmp_path: Path) -> None:
-    done = run(f"{line(shuffler)} --top 0 -o result.json", cwd=tmp_path)
+    done = run(f"{line(shuffler)} --top 9 -o result.json", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.startswith("shuffledp: warning: ")
     assert "budget: epsilon" in done.stdout

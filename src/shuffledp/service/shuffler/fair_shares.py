@@ -41,7 +41,7 @@ class FairShares:
     def giving_way(self, sender: str, amount: int) -> str:
         """Who gives way if a sender wants more than is left: who has most, or the sender if it would then have as much.
 
-        >>> shares = Shares(100)
+        >>> shares = FairShares(100)
         >>> shares.take("a", 60); shares.take("b", 40)
         >>> shares.giving_way("c", 10), shares.giving_way("b", 10), shares.giving_way("b", 20)
         ('a', 'a', 'b')
