@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from goals import against
-from shuffledp import KeyedWords, plan
+from shuffledp import KeyedRandomness, plan
 from shuffledp.core.free_memory import settle_allocator
 from shuffledp.domains.texts import Texts
 from shuffledp.engines.arrow import Arrow
@@ -42,11 +42,11 @@ def fastest(*jobs: Callable[[], object], repeats: int) -> list[float]:
 
 def encoding(protocol: Frequencies) -> None:
     """Ten million reports, in the blocks of an engine."""
-    words, values = KeyedWords.fresh(), GENERATOR.integers(0, protocol.domain.size, CHUNK, dtype=np.uint32)
+    randomness, values = KeyedRandomness.fresh(), GENERATOR.integers(0, protocol.domain.size, CHUNK, dtype=np.uint32)
 
     def encode() -> None:
         for block in range(10**7 // CHUNK + 1):
-            protocol.randomize(values, words, first_row=block * CHUNK)
+            protocol.randomize(values, randomness, first_row=block * CHUNK)
 
     seconds = fastest(encode, repeats=5)[0]
     rate = (10**7 // CHUNK + 1) * CHUNK / seconds
@@ -57,11 +57,11 @@ def counting(protocol: Frequencies) -> None:
     """Ten million values cleaned, randomized and counted; and as many texts from a column, all different ones known."""
     values = GENERATOR.integers(0, protocol.domain.size, 10**7, dtype=np.uint32)
     texts = TextFrequencies(randomizer=protocol.randomizer, domain=Texts("00" * 16))
-    words = pa.array([f"word {j}" for j in range(10**5)]).take(pa.array(GENERATOR.zipf(1.3, 10**7) % 10**5))
+    randomness = pa.array([f"word {j}" for j in range(10**5)]).take(pa.array(GENERATOR.zipf(1.3, 10**7) % 10**5))
     for what, counted, column in (
-        ("values", protocol, values), ("texts", texts, words), ("encoded texts", texts, words.dictionary_encode()),
+        ("values", protocol, values), ("texts", texts, randomness), ("encoded texts", texts, randomness.dictionary_encode()),
     ):  # fmt: skip
-        seconds = fastest(lambda: Arrow().tally(counted, ValuesSource(column), KeyedWords.fresh()), repeats=2)[0]  # noqa: B023
+        seconds = fastest(lambda: Arrow().tally(counted, ValuesSource(column), KeyedRandomness.fresh()), repeats=2)[0]  # noqa: B023
         print(f"clean, randomize and count 1e7 {what}: {10 / seconds:,.0f} M/s")
 
 
@@ -95,9 +95,9 @@ def forecast(protocol: Frequencies) -> None:
     structure, found = protocol.randomizer.structure, np.empty((RUNS, len(held)))
     gamma, share = protocol.gamma, float(structure.share)
     own, other = 1 - gamma + gamma * share, (1 - gamma) * structure.shared / structure.choices + gamma * share
-    words, start = KeyedWords.fresh(), time.perf_counter()
+    randomness, start = KeyedRandomness.fresh(), time.perf_counter()
     for run in range(RUNS):
-        messages = protocol.randomize(values, words, first_row=run * N)
+        messages = protocol.randomize(values, randomness, first_row=run * N)
         totals = structure.totals_of(np.bincount(messages, minlength=structure.messages), watched)
         found[run] = (totals - N * other) / (own - other)
     seconds = time.perf_counter() - start

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp import Plan, Policy, Result, plan, run_file
-from shuffledp.core.words import SystemWords
+from shuffledp.core.randomness import SystemRandomness
 from shuffledp.protocols.randomized import randomized
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.sealing.hpke import seal_message
@@ -35,7 +35,7 @@ ERRORS = 5
 """A word is frequent if at least so many forecast standard errors hold it."""
 
 
-def words() -> list[str]:
+def randomness() -> list[str]:
     """All of them, cut to the longest that is planned for."""
     topics: dict[str, str] = import_module("pydoc_data.topics").topics
     return [word[:LONGEST] for word in re.findall("[a-z]+", " ".join(topics.values()).lower())]
@@ -67,7 +67,7 @@ def through_the_service(planned: Plan, texts: list[str]) -> Result:
     ours, theirs = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
     shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=ours, clock=lambda: 0.0)
     shuffler.serve(task, theirs.public())
-    messages = randomized(planned.protocol, texts, SystemWords()).messages
+    messages = randomized(planned.protocol, texts, SystemRandomness()).messages
     for start in range(0, len(texts), 1000):
         some = [
             seal_message(int(one), task, theirs.public(), [ours.public()]) for one in messages[start : start + 1000]
@@ -81,7 +81,7 @@ def through_the_service(planned: Plan, texts: list[str]) -> Result:
 
 def main() -> None:
     """Print shares, and what was stated beside them."""
-    texts = words()
+    texts = randomness()
     often = Counter(texts)
     planned = plan("heavy-hitters", n=len(texts), epsilon=1.0, delta=1e-6, alphabet="a-z", max_length=LONGEST)
     print(planned.explain())

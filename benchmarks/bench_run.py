@@ -16,14 +16,14 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from pyarrow import parquet
 
 from goals import against
-from shuffledp import Histogram, KeyedWords, RandomizedResponse, plan, run_file
+from shuffledp import Histogram, KeyedRandomness, RandomizedResponse, plan, run_file
 from shuffledp.core.counts import Counts
 from shuffledp.core.free_memory import settle_allocator
 from shuffledp.core.population import Population
 
 CHUNK = 1 << 20
 REPEATS = 40
-WORDS = KeyedWords.fresh()
+WORDS = KeyedRandomness.fresh()
 GENERATOR = np.random.default_rng(0)
 
 

@@ -27,7 +27,7 @@ from pyarrow import parquet
 
 from goals import against
 from measured import measured, most_memory
-from shuffledp import KeyedWords, Plan, plan, run_file
+from shuffledp import KeyedRandomness, Plan, plan, run_file
 from shuffledp.cluster.spark_session import session
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
@@ -196,7 +196,7 @@ def memory(path: Path, question: str, engine: str) -> None:
 def generated(rows: int) -> None:
     """Print what a mean of made-up rows costs."""
     wall, cpu = time.perf_counter(), time.process_time()
-    run_source(planned("mean"), MadeUp(rows), words=KeyedWords.fresh(), engine="arrow")
+    run_source(planned("mean"), MadeUp(rows), randomness=KeyedRandomness.fresh(), engine="arrow")
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     print(
         f"{rows:,} made-up rows: {rows / wall / 1e6:.1f} M rows/s, wall {wall:.0f} s, CPU {cpu:.0f} s, {most_memory():,.0f} MB"

@@ -26,7 +26,7 @@ from measured import measured
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from oracles.spark import Cluster
-from shuffledp import KeyedWords, Plan, plan
+from shuffledp import KeyedRandomness, Plan, plan
 from shuffledp.cluster.spark_session import session
 from shuffledp.engines.run import tally_source
 from shuffledp.engines.spark import Spark
@@ -75,7 +75,7 @@ def people(path: Path, rows: int) -> None:
 
 def tallied(spark: Any, name: str, made: Plan, source: Source, rows: int) -> None:
     """Print what it costs to randomize and count all rows of a source."""
-    wall, cpu = measured(lambda: tally_source(made, source, KeyedWords.fresh(), engine=Spark(spark)))
+    wall, cpu = measured(lambda: tally_source(made, source, KeyedRandomness.fresh(), engine=Spark(spark)))
     print(
         f"{rows:>13,} rows  2 cores  {name:<28}{rows / wall / 1e6:>7.2f} M rows/s  wall {wall:.1f} s  CPU {cpu:.1f} s  "
         f"{rows / cpu / 1e6:.2f} M rows per CPU-second",

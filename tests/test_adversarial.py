@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, Session, plan, run
+from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, RandomizedResponse, Session, plan, run
 from shuffledp.core.canonical import digest
 from shuffledp.core.counts import Counts
-from shuffledp.core.words import choose_below, rows_from, uniform_below
+from shuffledp.core.randomness import choose_below, rows_from, uniform_below
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.texts import Texts
 from shuffledp.engines import session as sessions
@@ -32,7 +32,7 @@ from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.results.derived import derived
 
-WORDS = KeyedWords.seeded(3)
+WORDS = KeyedRandomness.seeded(3)
 
 
 def test_dummies_that_could_not_be_drawn_are_no_plan() -> None:
@@ -68,7 +68,7 @@ def test_frequent_texts_that_nobody_asked_about_are_in_the_threshold() -> None:
     found = replace(found, protocol=replace(found.protocol, domain=Texts("00" * 16)))
     texts = [f"known {j % 200}" for j in range(100_000)]  # 500 users each
     absent = [f"absent {j}" for j in range(400_000)]
-    result = run(found, texts, candidates=absent, words=WORDS)
+    result = run(found, texts, candidates=absent, randomness=WORDS)
     by_noise = result.plan.protocol.reading.statistics(result.estimate).threshold(1.0)  # type: ignore[union-attr]
     threshold = result.plan.protocol.reading.statistics(result.estimate, result.counts).threshold(1.0)  # type: ignore[union-attr]
     above = [int((result.estimate.value >= limit.estimate).sum()) for limit in (by_noise, threshold)]
@@ -88,7 +88,7 @@ def test_values_with_dummies_have_a_threshold(size: int) -> None:
         )
     above, expected = 0, 0.0
     for seed in range(30):
-        messages = protocol.randomize(np.full(5000, 7), KeyedWords.seeded(seed), first_row=0)
+        messages = protocol.randomize(np.full(5000, 7), KeyedRandomness.seeded(seed), first_row=0)
         counts = protocol.count(messages)
         estimate = protocol.estimate(counts)
         threshold = protocol.reading.statistics(estimate, counts).threshold(2.0)
@@ -115,7 +115,7 @@ def test_heavy_hitters_are_asked_about_texts_only(candidates: Any) -> None:
 def test_finding_nothing_is_an_answer() -> None:
     found = plan("heavy-hitters", n=1000, epsilon=1.0, delta=1e-6, alphabet="ab", max_length=12, false_positives=1e-6)
     nobody_alike = [f"{j:012b}".translate(str.maketrans("01", "ab")) for j in range(1000)]
-    result = run(found, nobody_alike, words=WORDS)
+    result = run(found, nobody_alike, randomness=WORDS)
     assert result.names == ()
     assert result.estimate.threshold is not None
     assert result.document()["estimate"]["value"] == []
@@ -225,6 +225,6 @@ def test_entries_of_different_questions_have_different_names(name: str) -> None:
 
 def test_a_mean_by_group_is_not_called_one_number() -> None:
     by_sex = plan("mean", n=200, epsilon=2.0, delta=1e-3, by={"sex": ["f", "m"]})
-    found = run(by_sex, ["f, 0.5", "m, 1"] * 100, words=WORDS)
+    found = run(by_sex, ["f, 0.5", "m, 1"] * 100, randomness=WORDS)
     with pytest.raises(InvalidInput, match="not one histogram"):
         derived(found, cdf=True)

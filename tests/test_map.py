@@ -46,12 +46,14 @@ def test_every_file_on_the_map_exists() -> None:
 
 
 def test_a_file_that_is_gone_is_noticed() -> None:
-    assert missing(in_the_tree("```text\ncore/    nouns\n  words.py gone.py   words\n  lost.py missing.py\n```")) == [
+    assert missing(
+        in_the_tree("```text\ncore/    nouns\n  randomness.py gone.py   words\n  lost.py missing.py\n```")
+    ) == [
         "core/gone.py",
         "core/lost.py",
         "core/missing.py",
     ]
-    assert missing(in_the_text("`core/words.py` and `core/gone.py`, `nowhere/`, and `plan`")) == [
+    assert missing(in_the_text("`core/randomness.py` and `core/gone.py`, `nowhere/`, and `plan`")) == [
         "core/gone.py",
         "nowhere/",
     ]

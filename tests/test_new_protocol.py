@@ -17,13 +17,13 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from shuffledp import Channel, KeyedWords, LatticeChannel, Plan, plan, run, run_file
+from shuffledp import Channel, KeyedRandomness, LatticeChannel, Plan, plan, run, run_file
 from shuffledp.accounting.account import calibrate
 from shuffledp.cli import cli
 from shuffledp.core import blanket
 from shuffledp.core.document import Document, fields
 from shuffledp.core.population import Population
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
 from shuffledp.planning import registry as planning
@@ -63,7 +63,7 @@ class Ratings(Counting, OneMessage):
     def sentence(self) -> str:
         return "each user sends a rating near the true one"
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
         return values
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
@@ -165,10 +165,10 @@ def test_from_python(folder: Path, people: list[str]) -> None:
     found = plan("ratings", n=N, epsilon=2.0, delta=1e-6, labels=STARS)
     assert isinstance(found.protocol, Ratings)
     assert Plan.from_document(json.loads(json.dumps(found.document()))) == found
-    words = KeyedWords.seeded(3)
-    memory = run(found, people, words=words, truth=True)
+    randomness = KeyedRandomness.seeded(3)
+    memory = run(found, people, randomness=randomness, truth=True)
     for engine in ("arrow", "memory"):
-        file = run_file(found, folder / "people.csv", column="rating", words=words, truth=True, engine=engine)
+        file = run_file(found, folder / "people.csv", column="rating", randomness=randomness, truth=True, engine=engine)
         assert (file.estimate.value == memory.estimate.value).all()
         assert file.truth is not None
         assert file.truth.tolist() == list(TRUTH.values())

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from conformance.test_randomizers import CHECKS, Check, name
 from shuffledp import (
     Certificate,
-    KeyedWords,
+    KeyedRandomness,
     Plan,
     RandomizedResponse,
     Session,
@@ -32,7 +32,7 @@ from shuffledp.cli import cli
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.document import Document, fields, whole, word
-from shuffledp.core.words import WORD, WordSource, choose_below
+from shuffledp.core.randomness import WORD, RandomSource, choose_below
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry as planning
@@ -122,11 +122,13 @@ class Clock:
         return np.asarray(np.array(self.law[symbol], dtype=np.float64)[message])
 
     def randomize(
-        self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int
     ) -> NDArray[np.unsignedinteger]:
         hours = checks.symbols(symbols, self.size)
-        late = choose_below(3, len(hours), words, first_row=first_row) == 0
-        return with_blanket((hours + late.astype(hours.dtype)) % self.size, self.threshold, self.size, words, first_row)
+        late = choose_below(3, len(hours), randomness, first_row=first_row) == 0
+        return with_blanket(
+            (hours + late.astype(hours.dtype)) % self.size, self.threshold, self.size, randomness, first_row
+        )
 
     def document(self) -> Document:
         return {"kind": self.kind, "size": self.size, "threshold": str(self.threshold)}
@@ -160,7 +162,7 @@ class Hours(Counting, OneMessage):
     def sentence(self) -> str:
         return "each user sends an hour that may be one too late"
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
         return values
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
@@ -251,7 +253,7 @@ def test_plan_and_run() -> None:
     found = plan("hours", n=N, epsilon=1.0, delta=DELTA, size=SIZE_)
     assert isinstance(found.protocol, Hours)
     assert Plan.from_document(json.loads(json.dumps(found.document()))) == found
-    result = run(found, HELD, words=KeyedWords.seeded(4))
+    result = run(found, HELD, randomness=KeyedRandomness.seeded(4))
     off = np.abs(result.estimate.value - np.bincount(HELD))
     assert (off < 7 * result.estimate.standard_error).all()
     session = Session(epsilon=3.0, delta=1e-5)  # budgets read what was spent from its document
@@ -261,17 +263,20 @@ def test_plan_and_run() -> None:
 
 def test_audit(tmp_path: Path) -> None:
     clock = Clock.of(SIZE_, 0.3)
-    words = KeyedWords.seeded(5)
-    assert audit(clock, view="local", trials=40_000, words=words).verdict == "consistent"
-    shuffled = audit(clock, n=20, delta=1e-3, trials=20_000, words=KeyedWords.seeded(6))
+    randomness = KeyedRandomness.seeded(5)
+    assert audit(clock, view="local", trials=40_000, randomness=randomness).verdict == "consistent"
+    shuffled = audit(clock, n=20, delta=1e-3, trials=20_000, randomness=KeyedRandomness.seeded(6))
     assert shuffled.verdict == "consistent"
     assert not shuffled.learned
     wrong = audit(
-        Punctual(size=SIZE_, threshold=clock.threshold), view="local", trials=40_000, words=KeyedWords.seeded(7)
+        Punctual(size=SIZE_, threshold=clock.threshold),
+        view="local",
+        trials=40_000,
+        randomness=KeyedRandomness.seeded(7),
     )
     assert wrong.verdict == "violated"
     planned = plan("hours", n=30, epsilon=3.0, delta=1e-2, size=3)
-    assert audit(planned, trials=20_000, words=KeyedWords.seeded(8)).verdict != "violated"
+    assert audit(planned, trials=20_000, randomness=KeyedRandomness.seeded(8)).verdict != "violated"
     typed = command("audit --randomizer clock --size 3 --gamma 0.5 --view local --trials 5000", tmp_path)
     assert typed["verdict"] in ("consistent", "under-powered")
 
@@ -279,9 +284,9 @@ def test_audit(tmp_path: Path) -> None:
 class Punctual(Clock):
     """Says that it may be late, and is not."""
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Any:
+    def randomize(self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> Any:
         hours = checks.symbols(symbols, self.size)
-        return with_blanket(hours, self.threshold // 2, self.size, words, first_row)
+        return with_blanket(hours, self.threshold // 2, self.size, randomness, first_row)
 
 
 def test_survey() -> None:
@@ -292,7 +297,7 @@ def test_survey() -> None:
     assert parts == ["clock", "response"]
     assert Plan.from_document(json.loads(json.dumps(found.document()))) == found
     people = {"bed": np.arange(4000) % 3, "sleep": np.full(4000, 8.0)}
-    result = run(found, people, words=KeyedWords.seeded(9))
+    result = run(found, people, randomness=KeyedRandomness.seeded(9))
     truth = np.append(np.bincount(people["bed"]), 8.0)
     assert (np.abs(result.estimate.value - truth) < 7 * result.estimate.standard_error).all()
 

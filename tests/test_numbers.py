@@ -26,7 +26,7 @@ DELTA = 2.0**-20
 RESPONSE = shuffledp.RandomizedResponse(size=4, epsilon0=2.0)
 PLAN = shuffledp.plan("histogram", n=1000, epsilon=1.0, delta=DELTA, size=4)
 COINS = shuffledp.plan("histogram", n=200, epsilon=1.0, delta=2.0**-6, labels=["a", "b"])
-ANSWER = shuffledp.run(COINS, ["a", "b"] * 100, words=shuffledp.KeyedWords.seeded(1))
+ANSWER = shuffledp.run(COINS, ["a", "b"] * 100, randomness=shuffledp.KeyedRandomness.seeded(1))
 
 READ: Any = ANSWER.statistics
 
@@ -54,7 +54,7 @@ def session(**numbers: Any) -> str:
 
 
 def audit(**numbers: Any) -> Any:
-    found = shuffledp.audit(RESPONSE, words=shuffledp.KeyedWords.seeded(1), **numbers)
+    found = shuffledp.audit(RESPONSE, randomness=shuffledp.KeyedRandomness.seeded(1), **numbers)
     return found.epsilon, found.claimed
 
 
@@ -187,7 +187,7 @@ MATRIX: dict[str, tuple[Callable[..., Any], dict[str, float]]] = {
         lambda **x: of_result(
             shuffledp.run(
                 COINS, {"v": ["a", "b"] * 100, "p": list(range(200))}, column="v", user="p",
-                words=shuffledp.KeyedWords.seeded(1), **x,
+                randomness=shuffledp.KeyedRandomness.seeded(1), **x,
             )
         ),
         {"max_rows_per_user": 1},
@@ -198,9 +198,9 @@ POINTS = [(name, parameter) for name, (_, given) in MATRIX.items() for parameter
 
 def test_every_public_function_that_takes_numbers_is_here() -> None:
     none = {
-        "Comparison", "Contradiction", "DataWarning", "PlanWarning", "Finding", "InvalidInput", "KeyedWords",
+        "Comparison", "Contradiction", "DataWarning", "PlanWarning", "Finding", "InvalidInput", "KeyedRandomness",
         "LatticeChannel", "NoClaim", "NotDefined", "Policy", "Result", "SavedResult", "ShuffleIndex", "ShuffledpError",
-        "Solution", "SystemWords", "Verification", "audit_command", "audit_service", "bounds", "run_file", "shuffle_index",
+        "Solution", "SystemRandomness", "Verification", "audit_command", "audit_service", "bounds", "run_file", "shuffle_index",
         "to_pld", "verify", "Histogram", "Summation", "Statistics", "Plan", "run", "example_people",
     }  # fmt: skip
     assert set(shuffledp.__all__) - none <= {name.split(" ")[0] for name in MATRIX}

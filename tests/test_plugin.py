@@ -15,7 +15,7 @@ SCRIPT = """
 import json, sys
 import shuffledp
 assert "shuffledp_unrelated" not in sys.modules and "importlib.metadata" not in sys.modules
-from shuffledp import Certificate, KeyedWords, Plan, Session, account, audit, plan, run, verify
+from shuffledp import Certificate, KeyedRandomness, Plan, Session, account, audit, plan, run, verify
 from shuffledp.randomizers.registry import RANDOMIZERS, from_document
 
 shuffledp.account(shuffledp.RandomizedResponse(size=2, gamma=0.5), n=1000, delta=1e-6)
@@ -25,12 +25,12 @@ assert from_document(coin.document()) == coin
 found = plan("sensitive", n=5000, epsilon=1.0, delta=1e-6, harmless=0.25)
 assert Plan.from_document(json.loads(json.dumps(found.document()))) == found
 people = ["yes"] * 1200 + ["no"] * 3800
-answer = run(found, people, words=KeyedWords.seeded(1)).estimate
+answer = run(found, people, randomness=KeyedRandomness.seeded(1)).estimate
 assert all(abs(answer.value - (3800, 1200)) < 7 * answer.standard_error), answer
 session = Session(epsilon=2.0, delta=1e-5)
 session.run(found, people)
 assert 0 < session.spent <= 1.01
-assert audit(coin, view="local", trials=20_000, words=KeyedWords.seeded(2)).verdict == "consistent"
+assert audit(coin, view="local", trials=20_000, randomness=KeyedRandomness.seeded(2)).verdict == "consistent"
 assert "'unrelated-question'" in verify(Certificate.of(coin, account(coin, n=1000, delta=1e-6))).reason
 questions = [{"name": "drugs", "ask": "sensitive"}, {"name": "hours", "ask": "mean", "low": 0, "high": 12}]
 survey = plan("survey", n=5000, epsilon=2.0, delta=1e-6, questions=questions, way="all")
@@ -44,12 +44,12 @@ class Environment(NamedTuple):
     folder: Path
     variables: dict[str, str]
 
-    def typed(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        command = [str(self.place / "bin" / words[0]), *words[1:]]
+    def typed(self, *randomness: str) -> "subprocess.CompletedProcess[str]":
+        command = [str(self.place / "bin" / randomness[0]), *randomness[1:]]
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.folder, env=self.variables)
 
-    def answered(self, *words: str) -> Any:
-        done = self.typed("shuffledp", *words, "--json")
+    def answered(self, *randomness: str) -> Any:
+        done = self.typed("shuffledp", *randomness, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

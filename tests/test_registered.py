@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import csv
 
-from shuffledp import InvalidInput, KeyedWords, plan, run_file
+from shuffledp import InvalidInput, KeyedRandomness, plan, run_file
 from shuffledp.cli import cli
 from shuffledp.engines import registry as engines
 from shuffledp.engines.memory import Memory
@@ -39,13 +39,13 @@ def test_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found.save(tmp_path / "plan.json")
     data = tmp_path / "people.csv"
     csv.write_csv(pa.table({"x": np.arange(1000) % 3}), data)
-    ours = run_file(found, data, column="x", engine="memory", words=KeyedWords.seeded(1))
+    ours = run_file(found, data, column="x", engine="memory", randomness=KeyedRandomness.seeded(1))
     line = ["run", str(tmp_path / "plan.json"), str(data), "--column", "x", "--engine", "watched", "--json"]
     assert "'watched' is not one of" in CliRunner().invoke(cli, line).output
     watched = Watched()
     engines.register(watched)
     try:
-        theirs = run_file(found, data, column="x", engine="watched", words=KeyedWords.seeded(1))
+        theirs = run_file(found, data, column="x", engine="watched", randomness=KeyedRandomness.seeded(1))
         assert (theirs.estimate.value == ours.estimate.value).all()
         assert json.loads(CliRunner().invoke(cli, line).stdout)["n"] == 1000
         assert watched.ran == ["histogram", "histogram"]

@@ -11,7 +11,7 @@ from oracles.node import node
 from oracles.page import Page
 from oracles.parties import PARTIES
 from oracles.process import called
-from shuffledp import InvalidInput, KeyedWords, Plan, plan, run
+from shuffledp import InvalidInput, KeyedRandomness, Plan, plan, run
 from shuffledp.core.canonical import digest
 from shuffledp.figures.result_page import page
 from shuffledp.figures.result_picture import picture
@@ -31,7 +31,7 @@ def texts(drawing: bytes) -> str:
 
 
 def test_the_picture_and_the_page_say_it(worded: Plan) -> None:
-    result = run(worded, NUMBERS, words=KeyedWords.seeded(1)).document()
+    result = run(worded, NUMBERS, randomness=KeyedRandomness.seeded(1)).document()
     drawn, shown = texts(picture(result, "svg")), Page(page(result))
     for text in (TITLE, QUESTION, "Mean of the users' values (minutes), each from 0 to 90"):
         assert text in drawn
@@ -42,7 +42,7 @@ def test_the_picture_and_the_page_say_it(worded: Plan) -> None:
 def test_without_it_nothing_is_said() -> None:
     plain = plan("mean", n=3000, epsilon=1.0, delta=1e-6, high=90)
     assert "wording" not in plain.document()
-    assert run(plain, NUMBERS, words=KeyedWords.seeded(1)).document()["wording"] == dict.fromkeys(
+    assert run(plain, NUMBERS, randomness=KeyedRandomness.seeded(1)).document()["wording"] == dict.fromkeys(
         ("title", "question", "unit")
     )
 
@@ -57,7 +57,7 @@ def test_bins_have_the_unit_and_a_scale_keeps_its_order() -> None:
     ):
         asked = plan("histogram", labels=labels, n=3000, epsilon=1.0, delta=1e-6).worded(unit="times a week")
         values = [label for j, label in enumerate(labels) for _ in range(400 + 300 * j)]
-        drawn = texts(picture(run(asked, values, words=KeyedWords.seeded(1)).document(), "svg")).splitlines()
+        drawn = texts(picture(run(asked, values, randomness=KeyedRandomness.seeded(1)).document(), "svg")).splitlines()
         order = [text for text in drawn if text in labels]
         assert order[: len(labels)] == (labels[::-1] if largest_first else labels)
         assert "times a week" in drawn

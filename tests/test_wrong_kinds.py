@@ -22,7 +22,7 @@ COLUMNS: dict[str, Any] = dict.fromkeys(("query", "user", "max_rows_per_user", "
 POLICY: dict[str, Any] = {
     "missing": "refuse", "missing_as": None, "outside": "refuse", "other": None, "match": "exactly", "explain_errors": None,
 }  # fmt: skip
-HOW: dict[str, Any] = {"policy": shuffledp.Policy(), "truth": False, "words": None, "candidates": None}
+HOW: dict[str, Any] = {"policy": shuffledp.Policy(), "truth": False, "randomness": None, "candidates": None}
 WAYS: dict[str, Any] = dict.fromkeys(
     ("rmse", "rmse_share", "rounds", "rounds_per_person", "honest_fraction", "dropout", "paper")
 )
@@ -44,7 +44,7 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Generic": (shuffledp.Generic, {"epsilon0": 1.0}),
     "Guarantee": (shuffledp.Guarantee, {**NUMBERS, "bound": "best", "reference": ""}),
     "Histogram": (shuffledp.Histogram, {"randomizer": COIN, "domain": PLAN.protocol.domain}),
-    "KeyedWords.seeded": (shuffledp.KeyedWords.seeded, {"seed": 1}),
+    "KeyedRandomness.seeded": (shuffledp.KeyedRandomness.seeded, {"seed": 1}),
     "Laplace": (shuffledp.Laplace, {"epsilon0": 1.0}),
     "Plan.load": (shuffledp.Plan.load, {"path": "x"}),
     "Plan.from_document": (shuffledp.Plan.from_document, {"document": {}}),
@@ -57,7 +57,7 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "account": (shuffledp.account, {"randomizer": COIN, "n": 1000, "delta": 1e-6, "bound": "best"}),
     "audit": (
         shuffledp.audit,
-        {"subject": COIN, "n": 10, "delta": 1e-3, "view": "shuffled", "known": 0, "learned": False, "words": None, **BUDGET},
+        {"subject": COIN, "n": 10, "delta": 1e-3, "view": "shuffled", "known": 0, "learned": False, "randomness": None, **BUDGET},
     ),
     "audit_command": (
         shuffledp.audit_command, {"line": "false", "symbols": ["0", "1"], "epsilon": 1.0, "view": "local", **BUDGET},
@@ -116,7 +116,7 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 NO_DOORS = {
     "Comparison", "Contradiction", "DataWarning", "Finding", "InvalidInput", "LatticeChannel", "NoClaim", "NotDefined",
     "PlanWarning", "Plan", "Result", "SavedResult", "ShuffleIndex", "ShuffledpError", "Solution", "Statistics", "Summation",
-    "SystemWords", "Verification", "bounds", "Certificate", "KeyedWords",
+    "SystemRandomness", "Verification", "bounds", "Certificate", "KeyedRandomness", "example_people",
 }  # fmt: skip
 """What others make, errors, and what takes nothing; of some of them, doors above."""
 UNNAMED = {

@@ -99,12 +99,12 @@ def callers(frame: FrameType) -> Iterator[str]:
             yield file
 
 
-def run_command(*words: str) -> None:
+def run_command(*randomness: str) -> None:
     """The command line, in this process, without its words."""
     from shuffledp.cli import cli
 
     with redirect_stdout(io.StringIO()):
-        cli.main([*words], prog_name="shuffledp", standalone_mode=False)
+        cli.main([*randomness], prog_name="shuffledp", standalone_mode=False)
 
 
 def plan(folder: Path) -> None:
@@ -124,14 +124,15 @@ def report(folder: Path) -> Callable[[], object]:
     """A sealed report becomes a part of a result: from the released batch on."""
     from shuffledp import Plan
     from shuffledp.auditing.deployment import InProcess
-    from shuffledp.core.words import SystemWords
+    from shuffledp.core.randomness import SystemRandomness
     from shuffledp.service.analyzer.analyzer import analyze
     from shuffledp.service.client.client import messages_of
 
     service = InProcess(Plan.load(folder / "plan.json"))
     said, ring = service.announced(), service.ring
     sealed = [
-        said.sealed(messages_of(service.task, "b", SystemWords()), service.task, [ring.public()]) for _ in range(PEOPLE)
+        said.sealed(messages_of(service.task, "b", SystemRandomness()), service.task, [ring.public()])
+        for _ in range(PEOPLE)
     ]
     batch = service.collected([[said.wrapped(one, service.task) for one in sealed]])
     return lambda: analyze(batch, service.task, ring)

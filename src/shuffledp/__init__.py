@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shuffledp.baselines.compare import Comparison, compare
     from shuffledp.certificates.certificate import Certificate
     from shuffledp.core.guarantee import Guarantee
-    from shuffledp.core.words import KeyedWords, SystemWords
+    from shuffledp.core.randomness import KeyedRandomness, SystemRandomness
     from shuffledp.domains.domain import Policy
     from shuffledp.engines.run import run, run_file
     from shuffledp.engines.session import Session
@@ -66,7 +66,7 @@ _HOME = {
     "Guarantee": "core.guarantee",
     "Histogram": "protocols.histogram",
     "InvalidInput": "errors",
-    "KeyedWords": "core.words",
+    "KeyedRandomness": "core.randomness",
     "Laplace": "randomizers.laplace",
     "LatticeChannel": "randomizers.lattice",
     "NoClaim": "errors",
@@ -83,7 +83,7 @@ _HOME = {
     "Solution": "accounting.solve",
     "Statistics": "protocols.statistics",
     "Summation": "protocols.summation",
-    "SystemWords": "core.words",
+    "SystemRandomness": "core.randomness",
     "Verification": "verification.verify",
     "account": "accounting.account",
     "audit": "auditing.audit",
@@ -118,7 +118,7 @@ __all__ = [
     "Guarantee",
     "Histogram",
     "InvalidInput",
-    "KeyedWords",
+    "KeyedRandomness",
     "Laplace",
     "LatticeChannel",
     "NoClaim",
@@ -135,7 +135,7 @@ __all__ = [
     "Solution",
     "Statistics",
     "Summation",
-    "SystemWords",
+    "SystemRandomness",
     "Verification",
     "account",
     "audit",

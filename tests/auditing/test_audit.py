@@ -19,7 +19,7 @@ from shuffledp import (
     Gaussian,
     Generic,
     InvalidInput,
-    KeyedWords,
+    KeyedRandomness,
     Laplace,
     NoClaim,
     RandomizedResponse,
@@ -46,8 +46,8 @@ NOTHING_CLAIMED = "nothing is proved|no local guarantee|cannot be run|does not g
 BOX = f"{sys.executable} {blackbox.__file__}"
 
 
-def seeded(seed: int = 1) -> KeyedWords:
-    return KeyedWords.seeded(seed)
+def seeded(seed: int = 1) -> KeyedRandomness:
+    return KeyedRandomness.seeded(seed)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,7 +62,7 @@ def test_nothing_that_is_shipped_is_worse_than_certified(kind: str) -> None:
         looked_at: dict[View, Any] = {"shuffled": shuffled, "local": subject}
         for view, what in looked_at.items():
             try:
-                found = audit(what, view=view, trials=examples(trials[view]), words=seeded(), **asked[view])
+                found = audit(what, view=view, trials=examples(trials[view]), randomness=seeded(), **asked[view])
             except (InvalidInput, NoClaim) as refused:
                 refusals.append(str(refused))
                 continue
@@ -80,7 +80,7 @@ def test_randomized_response_is_found_as_far_as_was_said_in_advance(size: int) -
     """n = 1000 at epsilon 1; benchmarks/bench_audit.py has the full size, where 60 % is shown."""
     epsilon0 = calibrate(RandomizedResponse.family(size=size), n=1000, epsilon=1.0, delta=1e-4)
     randomizer = RandomizedResponse(size=size, epsilon0=epsilon0)
-    found = audit(randomizer, n=1000, delta=1e-4, trials=full(40_000, 400_000), words=seeded())
+    found = audit(randomizer, n=1000, delta=1e-4, trials=full(40_000, 400_000), randomness=seeded())
     assert found.claimed.epsilon == pytest.approx(1.0, abs=1e-3)
     assert 0.35 < found.reach < 1
     assert found.epsilon == pytest.approx(found.reach, rel=0.15)
@@ -90,7 +90,7 @@ def test_randomized_response_is_found_as_far_as_was_said_in_advance(size: int) -
 
 def test_who_knows_all_others_sees_more_than_the_shuffled_epsilon_and_less_than_epsilon0() -> None:
     randomizer = RandomizedResponse(size=10, epsilon0=3.5)
-    found = audit(randomizer, n=1000, delta=1e-6, known=999, trials=20_000, words=seeded())
+    found = audit(randomizer, n=1000, delta=1e-6, known=999, trials=20_000, randomness=seeded())
     assert found.verdict == "violated"
     assert found.claimed.epsilon < found.epsilon < 3.5
     with pytest.raises(InvalidInput, match="knows at most 999"):
@@ -102,7 +102,7 @@ def test_false_alarms_are_no_more_frequent_than_the_confidence_says() -> None:
     audits, confidence, alarms, naive = examples(120), 0.8, 0, 0
     coin = RandomizedResponse(size=2, epsilon0=1.0)
     for seed in range(audits):
-        found = audit(coin, view="local", epsilon=1.0, trials=300, confidence=confidence, words=seeded(seed))
+        found = audit(coin, view="local", epsilon=1.0, trials=300, confidence=confidence, randomness=seeded(seed))
         alarms += found.verdict == "violated"
         first, second = found.hits
         naive += np.log(first / second) > 1.0
@@ -112,7 +112,7 @@ def test_false_alarms_are_no_more_frequent_than_the_confidence_says() -> None:
 
 def test_a_plan_is_audited_at_its_own_guarantee() -> None:
     made = plan("histogram", n=100, epsilon=1.0, delta=1e-3, size=4)
-    found = audit(made, trials=20_000, words=seeded())
+    found = audit(made, trials=20_000, randomness=seeded())
     assert (found.claimed.epsilon, found.claimed.delta, found.n) == (1.0, 1e-3, made.guarantee.n)
     assert found.verdict == "consistent"
     document = found.document()
@@ -122,7 +122,7 @@ def test_a_plan_is_audited_at_its_own_guarantee() -> None:
 
 
 def test_seconds_are_a_budget() -> None:
-    found = audit(RandomizedResponse(size=2, epsilon0=1.0), view="local", seconds=0.2, words=seeded())
+    found = audit(RandomizedResponse(size=2, epsilon0=1.0), view="local", seconds=0.2, randomness=seeded())
     assert found.trials >= 20
 
 
@@ -132,14 +132,14 @@ def test_learning_takes_a_small_part_of_the_seconds(monkeypatch: pytest.MonkeyPa
     randomizer, drawn = RandomizedResponse(size=2, epsilon0=1.0).as_run(), [0]
     inputs = of_randomizer(randomizer)
 
-    def send(held: Any, words: Any, first_row: int) -> Any:
+    def send(held: Any, randomness: Any, first_row: int) -> Any:
         drawn[0] += len(held)
-        return inputs.send(held, words, first_row)
+        return inputs.send(held, randomness, first_row)
 
     monkeypatch.setattr("shuffledp.auditing.crowd.time.perf_counter", lambda: cost * drawn[0])
     claimed = Claimed(epsilon=1.0, delta=0.0, by="as stated")
     slow = replace(inputs, send=send)
-    crowd = Crowd(slow, n=1, claimed=claimed, view="local", learned=True, words=seeded())
+    crowd = Crowd(slow, n=1, claimed=claimed, view="local", learned=True, randomness=seeded())
     crowd.learn(0, seconds=100.0)
     assert drawn[0] >= 2000  # of both values
     assert drawn[0] * cost < max(200.0, 4000 * cost)
@@ -152,8 +152,8 @@ def test_learning_takes_a_small_part_of_the_seconds(monkeypatch: pytest.MonkeyPa
 )
 @pytest.mark.parametrize("learned", [False, True])
 def test_what_says_nothing_shows_nothing(nothing: Any, learned: bool) -> None:
-    local = audit(nothing, view="local", trials=1000, learned=learned, words=seeded())
-    shuffled = audit(nothing, n=20, delta=1e-3, trials=1000, learned=learned, words=seeded())
+    local = audit(nothing, view="local", trials=1000, learned=learned, randomness=seeded())
+    shuffled = audit(nothing, n=20, delta=1e-3, trials=1000, learned=learned, randomness=seeded())
     assert local.epsilon == shuffled.epsilon == 0.0
     assert "violated" not in (local.verdict, shuffled.verdict)
     assert "give or take" not in local.explain()
@@ -178,7 +178,7 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], message: str) -> 
 def test_what_cannot_be_run_cannot_be_audited() -> None:
     with pytest.raises(InvalidInput, match="cannot be run"):
         audit(Generic(epsilon0=1.0), view="local", trials=100)
-    assert audit(Gaussian(sigma=2.0), view="local", trials=100, words=seeded()).verdict == "under-powered"
+    assert audit(Gaussian(sigma=2.0), view="local", trials=100, randomness=seeded()).verdict == "under-powered"
 
 
 # Programs of others
@@ -247,7 +247,7 @@ def test_commands_that_cannot_be_run(line: str, symbols: tuple[str, str], messag
 
 def test_what_is_shown_needs_fresh_trials() -> None:
     """The event is chosen on other trials than those that are counted: the numbers of the finding are those of the test."""
-    found = audit(RandomizedResponse(size=3, epsilon0=1.0), view="local", trials=5000, words=seeded())
+    found = audit(RandomizedResponse(size=3, epsilon0=1.0), view="local", trials=5000, randomness=seeded())
     again = shown(*found.hits, found.trials, delta=0.0, confidence=found.confidence)
     assert found.epsilon == again
     assert sum(found.picture["first"]) == pytest.approx(1.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from shuffledp import Channel, KeyedWords, Laplace, RandomizedResponse, account, audit, plan
+from shuffledp import Channel, KeyedRandomness, Laplace, RandomizedResponse, account, audit, plan
 from shuffledp.auditing.claims import claim_of
 from shuffledp.auditing.conduct import conduct
 from shuffledp.auditing.crowd import Crowd
@@ -55,7 +55,7 @@ AUDITED: list[tuple[Any, dict[str, Any]]] = [
 @pytest.mark.parametrize(("subject", "how"), AUDITED)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_finding_is_what_its_own_counts_show(subject: Any, how: dict[str, Any], seed: int) -> None:
-    found = audit(subject, trials=3000, confidence=0.95, words=KeyedWords.seeded(seed), **how)
+    found = audit(subject, trials=3000, confidence=0.95, randomness=KeyedRandomness.seeded(seed), **how)
     delta, (first, second) = how["delta"], found.hits
     assert found.epsilon == shown(first, second, 3000, delta=delta, confidence=0.95)
     exact = [beta.ppf(0.025, first, 3001 - first), beta.ppf(0.975, second + 1, 3000 - second)]
@@ -77,14 +77,19 @@ def test_the_direction_that_shows_more_is_taken_and_counted_in_its_own_world() -
     onesided = Channel([[0.5, 0.4999, 0.0001], [0.45, 0.45, 0.1]])
     directions = set()
     for matrix in ([[0.5, 0.4999, 0.0001], [0.45, 0.45, 0.1]], [[0.45, 0.45, 0.1], [0.5, 0.4999, 0.0001]]):
-        found = audit(Channel(matrix), view="local", epsilon=1.0, delta=0.01, trials=4000, words=KeyedWords.seeded(3))
+        found = audit(
+            Channel(matrix), view="local", epsilon=1.0, delta=0.01, trials=4000, randomness=KeyedRandomness.seeded(3)
+        )
         directions.add(found.event.reversed)
         assert found.verdict == "violated"
         first, second = found.hits
         assert 300 < first < 500
         assert second < 10
     assert directions == {False, True}
-    assert audit(onesided, view="local", epsilon=1.0, delta=0.2, trials=4000, words=KeyedWords.seeded(3)).epsilon == 0
+    assert (
+        audit(onesided, view="local", epsilon=1.0, delta=0.2, trials=4000, randomness=KeyedRandomness.seeded(3)).epsilon
+        == 0
+    )
 
 
 def finding(**changes: Any) -> Finding:
@@ -170,13 +175,13 @@ def test_no_row_of_words_serves_two_messages(kind: str, n: int, known: int, lear
     """Neither in two trials, nor in both worlds, nor when learning, choosing an event and testing it."""
     inputs, used = SENDING[kind], list[tuple[int, int]]()
 
-    def send(held: Any, words: Any, first_row: int) -> Any:
+    def send(held: Any, randomness: Any, first_row: int) -> Any:
         used.append((first_row, len(held)))
-        return inputs.send(held, words, first_row)
+        return inputs.send(held, randomness, first_row)
 
     crowd = Crowd(
         dataclasses.replace(inputs, send=send), n=n, claimed=Claimed(epsilon=1.0, delta=1e-3, by="us"), known=known,
-        learned=learned, words=KeyedWords.seeded(6), trials=70,
+        learned=learned, randomness=KeyedRandomness.seeded(6), trials=70,
     )  # fmt: skip
     crowd.block = 16  # so that there are several, the last of them shorter
     conduct(crowd, trials=70)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oracles import blackbox
-from shuffledp import Finding, KeyedWords, RandomizedResponse
+from shuffledp import Finding, KeyedRandomness, RandomizedResponse
 from shuffledp.auditing import plugin
 
 TEST = f"""
@@ -21,14 +21,14 @@ def test_wrong(assert_private):
 
 
 def test_the_fixture_is_there(assert_private: Callable[..., Finding]) -> None:
-    coin, words = RandomizedResponse(size=2, epsilon0=1.0), KeyedWords.seeded(1)
-    found = assert_private(coin, view="local", trials=20_000, words=words)
+    coin, randomness = RandomizedResponse(size=2, epsilon0=1.0), KeyedRandomness.seeded(1)
+    found = assert_private(coin, view="local", trials=20_000, randomness=randomness)
     assert found.verdict == "consistent"
     with pytest.raises(pytest.fail.Exception, match="violated"):
-        assert_private(coin, view="local", trials=20_000, words=words, epsilon=0.8)
+        assert_private(coin, view="local", trials=20_000, randomness=randomness, epsilon=0.8)
     with pytest.raises(pytest.fail.Exception, match="under-powered"):
-        plugin.assert_private(coin, view="local", trials=20, words=words)
-    assert plugin.assert_private(coin, view="local", trials=20, words=words, allow_under_powered=True)
+        plugin.assert_private(coin, view="local", trials=20, randomness=randomness)
+    assert plugin.assert_private(coin, view="local", trials=20, randomness=randomness, allow_under_powered=True)
 
 
 def test_it_works_in_a_project_of_somebody_else(tmp_path: Path) -> None:

@@ -7,19 +7,19 @@ from typing import Any, Self
 import pytest
 
 from oracles.scale import full
-from shuffledp import InvalidInput, KeyedWords, RandomizedResponse, audit, calibrate
+from shuffledp import InvalidInput, KeyedRandomness, RandomizedResponse, audit, calibrate
 from shuffledp.auditing.crowd import Crowd
 from shuffledp.auditing.event import best_event
 from shuffledp.auditing.inputs import of_randomizer
 from shuffledp.auditing.subject import Claimed
 from shuffledp.baselines.registry import protocols
 from shuffledp.baselines.split_and_mix import SplitAndMix
-from shuffledp.core.words import WORD
+from shuffledp.core.randomness import WORD
 from shuffledp.randomizers.registry import RANDOMIZERS
 
 
-def seeded(seed: int = 1) -> KeyedWords:
-    return KeyedWords.seeded(seed)
+def seeded(seed: int = 1) -> KeyedRandomness:
+    return KeyedRandomness.seeded(seed)
 
 
 EXAMPLES = {kind: one.examples() for kind, one in (dict(RANDOMIZERS) | protocols()).items()}
@@ -42,7 +42,7 @@ def test_reported_and_reached_power_agree_within_a_tenth(kind: str, which: int) 
         n=getattr(subject, "n", 30),
         delta=1e-2,
         trials=TRIALS.get(kind, full(200_000, 1_000_000)),
-        words=seeded(),
+        randomness=seeded(),
     )
     assert found.piloted == (kind in LEARNED)
     assert found.piloted or found.expected == found.reach
@@ -72,7 +72,7 @@ class Weaker(RandomizedResponse):
 def test_a_tenth_less_noise_than_claimed_is_noticed(learned: bool) -> None:
     stated = RandomizedResponse(size=4, epsilon0=2.0)
     for real, verdict in ((RandomizedResponse(size=4, epsilon0=2.2), "violated"), (stated, "consistent")):
-        found = audit(Weaker(stated, real), view="local", trials=60_000, learned=learned, words=seeded())
+        found = audit(Weaker(stated, real), view="local", trials=60_000, learned=learned, randomness=seeded())
         assert found.verdict == verdict
         assert found.learned == learned
         assert found.piloted == (learned or real is not stated)  # a law that does not hold is not relied on
@@ -102,7 +102,7 @@ def test_a_tenth_less_blanket_is_noticed_behind_a_shuffler_if_that_is_foreseen(
     stated = RandomizedResponse(size=4, epsilon0=epsilon0)
     real = RandomizedResponse(size=4, gamma=share * stated.gamma)
     weaker: Any = Weaker(stated, real)
-    found = audit(weaker, n=60, delta=1e-2, epsilon=1.0, trials=trials, words=seeded())
+    found = audit(weaker, n=60, delta=1e-2, epsilon=1.0, trials=trials, randomness=seeded())
     advance = foreseen(real, found.claimed, 60, trials)
     assert (advance > found.claimed.epsilon) == (found.verdict == "violated")
     assert found.verdict == verdict
@@ -114,12 +114,12 @@ def test_a_sampler_that_does_something_else_is_noticed_behind_the_shuffler() -> 
     """It sends the true value more often than it should."""
     stated, real = RandomizedResponse(size=3, epsilon0=1.0), RandomizedResponse(size=3, epsilon0=4.0)
     weaker: Any = Weaker(stated, real)
-    found = audit(weaker, n=60, delta=1e-3, trials=20_000, words=seeded())
+    found = audit(weaker, n=60, delta=1e-3, trials=20_000, randomness=seeded())
     assert found.verdict == "violated"
 
 
 def test_too_few_trials_are_called_under_powered() -> None:
-    found = audit(RandomizedResponse(size=10, epsilon0=3.5), n=1000, delta=1e-6, trials=100, words=seeded())
+    found = audit(RandomizedResponse(size=10, epsilon0=3.5), n=1000, delta=1e-6, trials=100, randomness=seeded())
     assert found.verdict == "under-powered"
     assert found.power < 0.5
 
@@ -127,7 +127,7 @@ def test_too_few_trials_are_called_under_powered() -> None:
 def test_an_attacker_that_learned_nothing_says_nothing() -> None:
     """Of split and mix, single messages are uniform, whatever a user holds: the code looks at their sum instead."""
     subject = SplitAndMix.examples()[0]
-    found = audit(subject, n=100, delta=1e-3, trials=2000, words=seeded())
+    found = audit(subject, n=100, delta=1e-3, trials=2000, randomness=seeded())
     assert found.verdict == "consistent"
     assert not found.learned
     blind = replace(found, learned=True, epsilon=0.0)
@@ -138,6 +138,6 @@ def test_an_attacker_that_learned_nothing_says_nothing() -> None:
 def test_split_and_mix_with_fewer_users_than_its_noise_needs() -> None:
     """Each user adds its part of the noise. The claim is for all of them, and an attacker who knows half sees more."""
     subject = SplitAndMix.examples()[0]
-    assert audit(subject, n=100, delta=1e-3, known=70, trials=5000, words=seeded()).verdict == "violated"
+    assert audit(subject, n=100, delta=1e-3, known=70, trials=5000, randomness=seeded()).verdict == "violated"
     with pytest.raises(InvalidInput, match="made for 100 users"):
         audit(subject, n=50, delta=1e-3, trials=100)

@@ -81,7 +81,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def audited(deployment: Deployment, kind: type[Service] = Service) -> Finding:
-    return conduct(kind(deployment, claimed=CLAIMED, words=Pinned(1)), trials=TRIALS)
+    return conduct(kind(deployment, claimed=CLAIMED, randomness=Pinned(1)), trials=TRIALS)
 
 
 @MOSTLY_HERE

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, chi2_contingency
 
 from oracles.chance import SIGNIFICANCE, p_variance
-from shuffledp import InvalidInput, KeyedWords
+from shuffledp import InvalidInput, KeyedRandomness
 from shuffledp.baselines.central import CuratorHistogram, NoisySum
 from shuffledp.baselines.discrete_laplace import LARGEST_SCALE, discrete_laplace
 from shuffledp.baselines.noise import DiscreteLaplace
-from shuffledp.core.words import WORD, SystemWords, WordSource, rows_from
+from shuffledp.core.randomness import WORD, RandomSource, SystemRandomness, rows_from
 
-WORDS = KeyedWords.seeded(7)
+WORDS = KeyedRandomness.seeded(7)
 COUNT = 200_000
 Wholes = NDArray[np.int64]
 
 
-def drawn(scale: float, count: int = COUNT, words: WordSource = WORDS) -> Wholes:
-    return discrete_laplace(scale, rows_from(0, count), words, 0)
+def drawn(scale: float, count: int = COUNT, randomness: RandomSource = WORDS) -> Wholes:
+    return discrete_laplace(scale, rows_from(0, count), randomness, 0)
 
 
 def below(scale: float, number: int) -> Any:
@@ -172,4 +172,4 @@ def test_a_curators_noise_is_new_each_time_and_a_users_is_that_of_the_words() ->
     user = NoisySum(epsilon=1.0, steps=10**6, local=True)
     first, again = (user.randomize(np.full(10, 0.5), WORDS, first_row=0) for _ in range(2))
     assert np.array_equal(first, again)
-    assert not np.array_equal(first, user.randomize(np.full(10, 0.5), SystemWords(), first_row=0))
+    assert not np.array_equal(first, user.randomize(np.full(10, 0.5), SystemRandomness(), first_row=0))

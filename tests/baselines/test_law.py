@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from oracles.chance import SIGNIFICANCE, p_mean, p_variance
-from shuffledp import InvalidInput, KeyedWords, RandomizedResponse
+from shuffledp import InvalidInput, KeyedRandomness, RandomizedResponse
 from shuffledp.baselines.central import CuratorHistogram, NoisySum
 from shuffledp.baselines.dbitflip import DBitFlip
 from shuffledp.baselines.design_counts import DesignCounts
@@ -27,11 +27,11 @@ from shuffledp.baselines.split_and_mix import SplitAndMix
 from shuffledp.baselines.subset_selection import SubsetSelection
 from shuffledp.baselines.unary import UnaryBits
 from shuffledp.core.population import Population
-from shuffledp.core.words import rows_from
+from shuffledp.core.randomness import rows_from
 from shuffledp.protocols.one_bit_mean import OneBitMean
 from shuffledp.randomizers.design import design_threshold
 
-WORDS = KeyedWords.seeded(11)
+WORDS = KeyedRandomness.seeded(11)
 USERS = np.array([60, 30, 10, 0])
 N = 100
 

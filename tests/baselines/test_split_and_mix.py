@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp import KeyedWords
+from shuffledp import KeyedRandomness
 from shuffledp.baselines.noise import DiscreteLaplace, PolyaShare
 from shuffledp.baselines.split_and_mix import SplitAndMix, shares_needed
 
-WORDS = KeyedWords.seeded(5)
+WORDS = KeyedRandomness.seeded(5)
 PROTOCOL = SplitAndMix(n=40, epsilon=1.0, delta=1e-6, steps=100)
 
 
@@ -71,8 +71,8 @@ def test_fewer_honest_users_mean_more_noise_and_more_shares() -> None:
 
 @pytest.mark.parametrize("protocol", SplitAndMix.examples())
 def test_totals_are_what_the_analyzer_computes_and_follow_their_law(protocol: SplitAndMix) -> None:
-    words, runs = KeyedWords.seeded(3), 400
-    shares = protocol.randomize(np.zeros(runs * protocol.n), words, first_row=0).reshape(runs, -1)
+    randomness, runs = KeyedRandomness.seeded(3), 400
+    shares = protocol.randomize(np.zeros(runs * protocol.n), randomness, first_row=0).reshape(runs, -1)
     totals = protocol.totals(shares)
     analyzed = [float(protocol.debias_sum(protocol.count(row).values, protocol.n)) for row in shares[:20]]
     assert analyzed == pytest.approx(totals[:20] / protocol.steps)

@@ -5,7 +5,7 @@ import hashlib
 from pathlib import Path
 
 from oracles.process import called
-from shuffledp import KeyedWords, example_people, plan, run
+from shuffledp import KeyedRandomness, example_people, plan, run
 
 
 def test_the_file_is_what_python_has_and_never_changes(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_questions_can_be_asked_of_it() -> None:
     people = example_people()
     by = {"region": ["north", "south"]}
     question = plan.mean(low=0, high=60, by=by, n=20_000, epsilon=1.0, delta=1e-6)
-    means = run(question, people, column="minutes", words=KeyedWords.seeded(1))
+    means = run(question, people, column="minutes", randomness=KeyedRandomness.seeded(1))
     north, south = means.estimate.value[:2]
     assert 24 < north < south < 30
 

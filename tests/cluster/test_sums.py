@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from oracles.spark_tasks import numbered
-from shuffledp import InvalidInput, KeyedWords
+from shuffledp import InvalidInput, KeyedRandomness
 from shuffledp.cluster.sums import Done, Found, Noted, Sums, _bits, _read, _Task, guarded, told
 
 COUNTERS, BUCKETS = 40, 4
-SECRET = KeyedWords.seeded(1)
+SECRET = KeyedRandomness.seeded(1)
 
 
 def task(version: str | None = None) -> _Task:

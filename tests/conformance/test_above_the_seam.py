@@ -18,7 +18,7 @@ from oracles.parties import EIGHT
 from shuffledp import (
     Histogram,
     InvalidInput,
-    KeyedWords,
+    KeyedRandomness,
     NoClaim,
     Plan,
     Policy,
@@ -29,7 +29,7 @@ from shuffledp import (
 )
 from shuffledp.baselines.compare import compare
 from shuffledp.core.blanket import Blanket
-from shuffledp.core.words import RESPONSE, ROUNDING, EncodingWords, Lane, rows_from
+from shuffledp.core.randomness import RESPONSE, ROUNDING, EncodingRandomness, Lane, rows_from
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.run import run_source
 from shuffledp.planning import registry
@@ -64,14 +64,14 @@ def test_two_people_never_share_an_address(small: Plan, engine_name: str) -> Non
 
 
 def test_encoders_get_no_word_of_the_randomizer() -> None:
-    words = KeyedWords.seeded(1)
-    seen, rows = EncodingWords(words), rows_from(0, 4)
+    randomness = KeyedRandomness.seeded(1)
+    seen, rows = EncodingRandomness(randomness), rows_from(0, 4)
     lanes: tuple[Lane, ...] = (RESPONSE, ROUNDING)
     for lane in lanes:
-        assert (seen.stream(0, 100, lane) == words.stream(0, 100, ROUNDING)).all()
+        assert (seen.stream(0, 100, lane) == randomness.stream(0, 100, ROUNDING)).all()
     for draw in (0, 1, 1 << 16):
-        assert (seen.blocks(rows, draw) == words.blocks(rows, (1 << 32) + draw)).all()
-        assert (seen.blocks(rows, draw) != words.blocks(rows, draw)).any()
+        assert (seen.blocks(rows, draw) == randomness.blocks(rows, (1 << 32) + draw)).all()
+        assert (seen.blocks(rows, draw) != randomness.blocks(rows, draw)).any()
     with pytest.raises(InvalidInput, match="below 2"):
         seen.blocks(rows, 1 << 33)
 

@@ -15,9 +15,9 @@ from pyarrow import csv, parquet
 
 from oracles.fingerprint import Fingerprinted, fingerprinted
 from oracles.tallies import same
-from shuffledp import InvalidInput, KeyedWords, Policy
+from shuffledp import InvalidInput, KeyedRandomness, Policy
 from shuffledp.baselines.registry import protocols
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.domain import STRICT, Domain
 from shuffledp.engines import tally
 from shuffledp.engines.arrow import Arrow
@@ -30,7 +30,7 @@ from shuffledp.sources.file_source import FileSource
 from shuffledp.sources.source import Chunk, Source, Split
 from shuffledp.sources.values import ValuesSource
 
-WORDS = KeyedWords.seeded(21)
+WORDS = KeyedRandomness.seeded(21)
 ROWS = 150
 EXAMPLES = [example for kind in protocols().values() for example in kind.examples()]
 MEAN = next(example for example in EXAMPLES if example.description.question == "mean")
@@ -270,7 +270,7 @@ class Wrong(Arrow):
         return tally
 
     def tally(
-        self, protocol: ShuffleProtocol, source: Source, words: WordSource, policy: Policy = STRICT, *,
+        self, protocol: ShuffleProtocol, source: Source, randomness: RandomSource, policy: Policy = STRICT, *,
         truth: bool = False, progress: Progress | None = None,
     ) -> Tally:  # fmt: skip
         total = Tally.empty(protocol, truth=truth)
@@ -278,7 +278,7 @@ class Wrong(Arrow):
             chunk = self.chunk(given)
             total += self.spoilt(
                 tally_rows(
-                    protocol, chunk.raw, words, policy, first_row=chunk.first_row, in_file=source.in_file,
+                    protocol, chunk.raw, randomness, policy, first_row=chunk.first_row, in_file=source.in_file,
                     leave_out=chunk.leave_out, truth=truth, addresses=chunk.addresses,
                 )
             )  # fmt: skip
@@ -340,8 +340,8 @@ def test_a_fingerprint_shows_whose_a_message_is_which_counts_do_not() -> None:
     class Reversed(Fingerprinted):
         """Everybody in a block has the message of somebody else."""
 
-        def randomize(self, values: Any, words: WordSource, *, first_row: int) -> Any:
-            return self.inner.randomize(values, words, first_row=first_row)[::-1]
+        def randomize(self, values: Any, randomness: RandomSource, *, first_row: int) -> Any:
+            return self.inner.randomize(values, randomness, first_row=first_row)[::-1]
 
     rows, reversed_rows = mixed(COLOURS), Reversed(COLOURS)
     clean = COLOURS.domain.clean(rows).values

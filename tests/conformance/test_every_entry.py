@@ -18,7 +18,7 @@ from shuffledp.baselines.registry import protocols
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.words import KeyedWords
+from shuffledp.core.randomness import KeyedRandomness
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.labels import Labels
@@ -279,7 +279,7 @@ def test_a_liar_with_as_many_messages_as_are_taken_moves_a_count_by_no_more_than
     """All of them the worst one, in place of an honest user who sent one; each value's estimate in turn."""
     honest = crowd(protocol)
     counts = protocol.count(
-        protocol.randomize(np.repeat(honest.values, honest.users), KeyedWords.seeded(2), first_row=0)
+        protocol.randomize(np.repeat(honest.values, honest.users), KeyedRandomness.seeded(2), first_row=0)
     ).values
     messages = np.eye(protocol.counters, dtype=np.int64)[:-1]
     before = protocol.debias(counts, honest.n)
@@ -297,7 +297,7 @@ def test_what_dummies_and_true_messages_show_by_chance_is_counted_for_a_threshol
     """Of a value that nobody holds, n true messages belong to it with one chance, D dummies with another: at most so often."""
     honest = crowd(protocol, 30)
     counts = protocol.count(
-        protocol.randomize(np.repeat(honest.values, honest.users), KeyedWords.seeded(3), first_row=0)
+        protocol.randomize(np.repeat(honest.values, honest.users), KeyedRandomness.seeded(3), first_row=0)
     )
     n, dummies, size = honest.n, int(counts.values[:-1].sum()) - honest.n, len(protocol.names)
     structure = protocol.randomizer.structure

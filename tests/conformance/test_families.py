@@ -8,7 +8,7 @@ import pytest
 from shuffledp import InvalidInput, NoClaim, Plan, account
 from shuffledp.baselines.registry import FAMILIES as OTHERS
 from shuffledp.baselines.registry import families, protocols
-from shuffledp.core.words import WORD
+from shuffledp.core.randomness import WORD
 from shuffledp.domains.reals import RealRange
 from shuffledp.planning.ask import ask
 from shuffledp.planning.choose import certified

@@ -20,13 +20,13 @@ from scipy.stats import ks_2samp
 
 from oracles.chance import SIGNIFICANCE, p_mean, p_variance
 from oracles.mutation import STRANGE, places, replaced
-from shuffledp import Histogram, InvalidInput, KeyedWords, Summation
+from shuffledp import Histogram, InvalidInput, KeyedRandomness, Summation
 from shuffledp.baselines.registry import from_document, protocols
 from shuffledp.core.canonical import canonical
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
-from shuffledp.core.words import PART, RESPONSE, EncodingWords, rows_from
+from shuffledp.core.randomness import PART, RESPONSE, EncodingRandomness, rows_from
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.reals import RealRange
 from shuffledp.protocols import registry
@@ -37,7 +37,7 @@ from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summing import Summing
 from shuffledp.randomizers.mixture import Mixture
 
-WORDS = KeyedWords.seeded(11)
+WORDS = KeyedRandomness.seeded(11)
 N = 100
 REAL, SIMULATED = 1500, 100_000
 MANY_REAL = 6000
@@ -408,8 +408,8 @@ class SimulatesAnotherGamma(Wrong):
 class CountsRowsFromZero(Wrong):
     __slots__ = ()
 
-    def randomize(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:  # type: ignore[misc]
-        return super().randomize(values, words, first_row=0)
+    def randomize(self, values: NDArray[Any], randomness: Any, *, first_row: int) -> Any:  # type: ignore[misc]
+        return super().randomize(values, randomness, first_row=0)
 
 
 class ForgetsItsDomain(Wrong):
@@ -446,10 +446,10 @@ class SaysItMovesByOne(Wrong):
 class ShowsValues(Wrong):
     __slots__ = ()
 
-    def randomize(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:  # type: ignore[misc]
+    def randomize(self, values: NDArray[Any], randomness: Any, *, first_row: int) -> Any:  # type: ignore[misc]
         if len(values) and int(values.max()) >= self.size:
             raise InvalidInput(f"{values.max()} is too large. Use a smaller one.")
-        return super().randomize(values, words, first_row=first_row)
+        return super().randomize(values, randomness, first_row=first_row)
 
 
 class NamesTooFew(Wrong):
@@ -472,10 +472,10 @@ class RoundsWithItsResponse(Wrong):
 
     __slots__ = ()
 
-    def encode(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:
-        assert isinstance(words, EncodingWords)
-        words.source.stream(first_row, len(values), RESPONSE)
-        return super().encode(values, words, first_row=first_row)
+    def encode(self, values: NDArray[Any], randomness: Any, *, first_row: int) -> Any:
+        assert isinstance(randomness, EncodingRandomness)
+        randomness.source.stream(first_row, len(values), RESPONSE)
+        return super().encode(values, randomness, first_row=first_row)
 
 
 class TiesWithItsResponse(Wrong):
@@ -483,10 +483,10 @@ class TiesWithItsResponse(Wrong):
 
     __slots__ = ()
 
-    def encode(self, values: NDArray[Any], words: Any, *, first_row: int) -> Any:
-        assert isinstance(words, EncodingWords)
-        words.source.blocks(rows_from(first_row, len(values)), 0)
-        return super().encode(values, words, first_row=first_row)
+    def encode(self, values: NDArray[Any], randomness: Any, *, first_row: int) -> Any:
+        assert isinstance(randomness, EncodingRandomness)
+        randomness.source.blocks(rows_from(first_row, len(values)), 0)
+        return super().encode(values, randomness, first_row=first_row)
 
 
 @pytest.mark.parametrize(

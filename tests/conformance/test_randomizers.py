@@ -17,7 +17,7 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chisquare
 
-from shuffledp import Gaussian, InvalidInput, KeyedWords, Laplace, LatticeChannel, RandomizedResponse
+from shuffledp import Gaussian, InvalidInput, KeyedRandomness, Laplace, LatticeChannel, RandomizedResponse
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.attacker_view import AttackerView, Observable
 from shuffledp.core.document import Document
@@ -165,7 +165,7 @@ def check_samples_its_law(randomizer: LocalRandomizer) -> None:
     if not isinstance(randomizer, RunnableRandomizer):
         return
     for symbol in {0, randomizer.symbols - 1}:
-        messages = randomizer.randomize(np.full(N, symbol), KeyedWords.seeded(symbol), first_row=0)
+        messages = randomizer.randomize(np.full(N, symbol), KeyedRandomness.seeded(symbol), first_row=0)
         law = rows_of(randomizer)[symbol]
         observed = np.bincount(messages, minlength=randomizer.messages)
         assert len(observed) == randomizer.messages
@@ -178,14 +178,14 @@ def check_messages_depend_on_their_row_only(randomizer: LocalRandomizer) -> None
     """Any cut of the rows gives the same messages: nobody is randomized twice by a repeated task."""
     if not isinstance(randomizer, RunnableRandomizer):
         return
-    words, first_row = KeyedWords.seeded(3), 2**40 + 5
+    randomness, first_row = KeyedRandomness.seeded(3), 2**40 + 5
     symbols = np.arange(60) % randomizer.symbols
-    whole = randomizer.randomize(symbols, words, first_row=first_row)
+    whole = randomizer.randomize(symbols, randomness, first_row=first_row)
     for cut in range(61):
-        left = randomizer.randomize(symbols[:cut], words, first_row=first_row)
-        right = randomizer.randomize(symbols[cut:], words, first_row=first_row + cut)
+        left = randomizer.randomize(symbols[:cut], randomness, first_row=first_row)
+        right = randomizer.randomize(symbols[cut:], randomness, first_row=first_row + cut)
         assert (np.concatenate([left, right]) == whole).all()
-    assert (randomizer.randomize(symbols, words, first_row=0) != whole).any()
+    assert (randomizer.randomize(symbols, randomness, first_row=0) != whole).any()
 
 
 def check_refuses_other_symbols(randomizer: LocalRandomizer) -> None:
@@ -194,7 +194,7 @@ def check_refuses_other_symbols(randomizer: LocalRandomizer) -> None:
         return
     for wrong in (-1, randomizer.symbols):
         with pytest.raises(InvalidInput, match=r"outside 0\.\.") as refused:
-            randomizer.randomize(np.array([777_777, wrong]), KeyedWords.seeded(6), first_row=0)
+            randomizer.randomize(np.array([777_777, wrong]), KeyedRandomness.seeded(6), first_row=0)
         assert "777" not in str(refused.value)
 
 
@@ -236,7 +236,7 @@ def check_attacker_view(randomizer: LocalRandomizer) -> None:
     ends = np.cumsum(view.releases or (view.messages,))
     assert ends[-1] == view.messages
     np.testing.assert_allclose([part.sum() for part in np.split(law, ends[:-1])], 1, rtol=1e-12)
-    sent = randomizer.randomize(np.repeat(value, N // 10, axis=0), KeyedWords.seeded(8), first_row=0)
+    sent = randomizer.randomize(np.repeat(value, N // 10, axis=0), KeyedRandomness.seeded(8), first_row=0)
     expected = (law + view.dummies / view.messages) * (N // 10)
     observed = np.bincount(sent.values if isinstance(sent, Ragged) else sent, minlength=view.messages)
     assert (observed[expected == 0] == 0).all()
@@ -302,9 +302,11 @@ class LeakyRows(RandomizedResponse):
 class WrongThreshold(RandomizedResponse):
     """Samples with a tenth less blanket than it states."""
 
-    def randomize(self, symbols: NDArray[np.integer], words: Any, *, first_row: int) -> NDArray[np.unsignedinteger]:
+    def randomize(
+        self, symbols: NDArray[np.integer], randomness: Any, *, first_row: int
+    ) -> NDArray[np.unsignedinteger]:
         other = RandomizedResponse.of_threshold(size=self.size, threshold=self.threshold * 9 // 10)
-        return other.randomize(symbols, words, first_row=first_row)
+        return other.randomize(symbols, randomness, first_row=first_row)
 
 
 class WrongDocument(RandomizedResponse):
@@ -317,8 +319,10 @@ class WrongDocument(RandomizedResponse):
 class Sequential(RandomizedResponse):
     """Counts rows from the start of each call: two processes share their coins."""
 
-    def randomize(self, symbols: NDArray[np.integer], words: Any, *, first_row: int) -> NDArray[np.unsignedinteger]:
-        return super().randomize(symbols, words, first_row=0)
+    def randomize(
+        self, symbols: NDArray[np.integer], randomness: Any, *, first_row: int
+    ) -> NDArray[np.unsignedinteger]:
+        return super().randomize(symbols, randomness, first_row=0)
 
 
 class NearerInputs(Laplace):

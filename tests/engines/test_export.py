@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from oracles.people import COLOURS, NUMBERS, write
 from oracles.process import called
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run
+from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, plan, run
 from shuffledp.engines import export
 from shuffledp.engines.export import message_table, read_export
 from shuffledp.sources.frame import FrameSource
@@ -27,8 +27,8 @@ def survey() -> Plan:
     return plan("survey", n=1000, epsilon=2.0, delta=1e-6, questions=asked, way="all")
 
 
-def exported(asked: Plan, values: list[Any], path: Path, words: KeyedWords | None = None) -> Path:
-    message_table(asked, ValuesSource(values), words=words).write(path)
+def exported(asked: Plan, values: list[Any], path: Path, randomness: KeyedRandomness | None = None) -> Path:
+    message_table(asked, ValuesSource(values), randomness=randomness).write(path)
     return path
 
 
@@ -46,9 +46,9 @@ def test_a_table_gives_the_answer_of_its_messages(
         ),
         "survey": (survey, [{"a": "yes", "b": "no"}, {"a": "no", "b": "no"}] * 700),
     }[question]
-    words = KeyedWords.fresh()
-    found = read_export(exported(asked, values, tmp_path / "table.parquet", words))
-    expected = run(asked, values, words=words.replayed())
+    randomness = KeyedRandomness.fresh()
+    found = read_export(exported(asked, values, tmp_path / "table.parquet", randomness))
+    expected = run(asked, values, randomness=randomness.replayed())
     assert (found.counts.values == expected.counts.values).all()
     assert (found.estimate.value == expected.estimate.value).all()
     assert found.guarantee == asked.guarantee
@@ -127,13 +127,13 @@ def test_nobody_is_left_out_of_a_table_for_want_of_a_value(tmp_path: Path, mean:
 
 
 def test_a_table_has_no_guarantee_that_its_words_do_not_give(mean: Plan) -> None:
-    words = KeyedWords.fresh()
-    for seeded in (KeyedWords.seeded(1), words.replayed()):
-        with pytest.raises(InvalidInput, match="a table states a guarantee, which these words do not give"):
-            message_table(mean, ValuesSource(NUMBERS), words=seeded)
-    message_table(mean, ValuesSource(NUMBERS), words=words)
-    with pytest.raises(InvalidInput, match="these words were used before"):
-        message_table(mean, ValuesSource(NUMBERS), words=words)
+    randomness = KeyedRandomness.fresh()
+    for seeded in (KeyedRandomness.seeded(1), randomness.replayed()):
+        with pytest.raises(InvalidInput, match="a table states a guarantee, which this randomness does not give"):
+            message_table(mean, ValuesSource(NUMBERS), randomness=seeded)
+    message_table(mean, ValuesSource(NUMBERS), randomness=randomness)
+    with pytest.raises(InvalidInput, match="this randomness was used before"):
+        message_table(mean, ValuesSource(NUMBERS), randomness=randomness)
 
 
 def test_a_table_of_the_former_version_says_what_it_may_leave_out(tmp_path: Path, histogram: Plan) -> None:

@@ -13,12 +13,12 @@ from pyarrow import csv, parquet
 
 from oracles.parties import ANALYZER, PARTIES, announced, released, serving
 from oracles.process import called
-from shuffledp import InvalidInput, KeyedWords, Policy, plan, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Policy, plan, run, run_file
 from shuffledp.service.analyzer.analyzer import open_batch, result_of
 from shuffledp.service.client.client import Client, messages_of
 from shuffledp.service.task import Task
 
-WORDS = KeyedWords.seeded(8)
+WORDS = KeyedRandomness.seeded(8)
 ROWS = 400
 LABELS = ["AA", "B6", "late, very"]
 GROUPS = [LABELS[j] for j in np.random.default_rng(0).integers(0, 3, ROWS)]
@@ -40,7 +40,7 @@ def lines(column: str) -> list[str]:
 def test_every_table_and_file_gives_the_same_bits(tmp_path: Path, asked: Any, column: str) -> None:
     csv.write_csv(TABLE, tmp_path / "people.csv")
     parquet.write_table(TABLE, tmp_path / "people.parquet", row_group_size=150)
-    expected = run(asked, lines(column), words=WORDS).counts.values
+    expected = run(asked, lines(column), randomness=WORDS).counts.values
     assert expected.sum() == ROWS
     encoded = TABLE.set_column(2, "carrier", TABLE["carrier"].dictionary_encode())
     records = [
@@ -48,21 +48,23 @@ def test_every_table_and_file_gives_the_same_bits(tmp_path: Path, asked: Any, co
         for sex, group, value in zip(SEXES, GROUPS, TABLE[column].to_pylist(), strict=True)
     ]
     for frame in (TABLE, encoded, TABLE.to_pandas(), pl.from_arrow(TABLE), TABLE.to_pydict()):
-        assert (run(asked, frame, column=column, words=WORDS).counts.values == expected).all()
+        assert (run(asked, frame, column=column, randomness=WORDS).counts.values == expected).all()
     assert isinstance(TABLE.to_pandas(), pd.DataFrame)
     for values in (records, pa.array(records), pa.array(lines(column)), np.array(lines(column))):
-        assert (run(asked, values, words=WORDS).counts.values == expected).all()
+        assert (run(asked, values, randomness=WORDS).counts.values == expected).all()
     for name in ("people.csv", "people.parquet"):
         for engine in ("memory", "arrow"):
-            found = run_file(asked, tmp_path / name, column=column, words=WORDS, engine=engine)
+            found = run_file(asked, tmp_path / name, column=column, randomness=WORDS, engine=engine)
             assert (found.counts.values == expected).all()
-        found = run_file(asked, tmp_path / name, query=column if column == "flag" else "delay::DOUBLE", words=WORDS)
+        found = run_file(
+            asked, tmp_path / name, query=column if column == "flag" else "delay::DOUBLE", randomness=WORDS
+        )
         assert (found.counts.values == expected).all()
 
 
 def test_the_value_may_be_a_query_beside_the_groups() -> None:
-    doubled = run(MEAN, TABLE, query="2 * delay / 2", words=WORDS)
-    assert (doubled.counts.values == run(MEAN, TABLE, column="delay", words=WORDS).counts.values).all()
+    doubled = run(MEAN, TABLE, query="2 * delay / 2", randomness=WORDS)
+    assert (doubled.counts.values == run(MEAN, TABLE, column="delay", randomness=WORDS).counts.values).all()
 
 
 def test_each_column_has_its_own_policy() -> None:
@@ -89,13 +91,13 @@ def test_each_column_has_its_own_policy() -> None:
             run(MEAN, [*lines("delay"), bad])
         assert "XX" not in str(refused.value)
         assert "99" not in str(refused.value)
-    skipped = run(MEAN, rows, policy=Policy(missing="skip", other="B6", outside="clamp"), words=WORDS)
+    skipped = run(MEAN, rows, policy=Policy(missing="skip", other="B6", outside="clamp"), randomness=WORDS)
     assert skipped.rejected == {"missing": 3}
     assert skipped.adjusted == {"other": 1, "clamped": 1}
-    filled = run(MEAN, rows, policy=Policy(missing_as="AA, f, 5", other="B6,,", outside="clamp"), words=WORDS)
+    filled = run(MEAN, rows, policy=Policy(missing_as="AA, f, 5", other="B6,,", outside="clamp"), randomness=WORDS)
     assert filled.adjusted == {"other": 1, "clamped": 1, "missing": 3}
     same = [*lines("delay"), "B6, f, 3", "AA, m, 10", "AA, f, 5", "AA, m, 5", "AA, f, 5"]
-    assert (filled.counts.values == run(MEAN, same, words=WORDS).counts.values).all()
+    assert (filled.counts.values == run(MEAN, same, randomness=WORDS).counts.values).all()
     for policy, what in (
         (Policy(other="Q7"), "none of the columns carrier, sex, value has 'Q7'"),
         (Policy(other="B6, Q7,"), "'sex': 'Q7' is not a bin"),
@@ -158,8 +160,8 @@ def test_plan_run_and_simulate_by_group(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("by", "what"),
     [
-        ("--by carrier", "not a column and its labels"),
-        ("--by =AA,DL", "not a column and its labels"),
+        ("--by carrier", "takes a column and its labels"),
+        ("--by =AA,DL", "takes a column and its labels"),
         ("--by carrier=AA,,DL", "empty text"),
         ("--by carrier=AA,DL --by carrier=B6,UA", "twice"),
     ],

@@ -10,13 +10,13 @@ import pytest
 
 from oracles.people import write
 from oracles.process import called
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, plan, run, run_file
 from shuffledp.domains.domain import NO_ANSWER
 from shuffledp.engines.export import message_table
 from shuffledp.sources.file_source import FileSource
 
 N = 1200
-WORDS = KeyedWords.seeded(3)
+WORDS = KeyedRandomness.seeded(3)
 PLANS: dict[str, Callable[[], Plan]] = {
     "mean": lambda: plan("mean", n=1000, epsilon=1.0, delta=1e-6, high=10.0),
     "query": lambda: plan("query", n=1000, epsilon=1.0, delta=1e-6),
@@ -82,7 +82,9 @@ def test_where_all_is_settled_results_tell_nothing_but_messages(
 ) -> None:
     for name, made in asked.items():
         first, second = (
-            run_file(made, path, query=query_about_ada(does), policy=SETTLED[name], words=WORDS, **ASKED.get(name, {}))
+            run_file(
+                made, path, query=query_about_ada(does), policy=SETTLED[name], randomness=WORDS, **ASKED.get(name, {})
+            )
             for path in neighbours
         )
         assert told(first) == told(second), name
@@ -97,10 +99,10 @@ def test_all_refusals_are_alike(asked: dict[str, Plan], neighbours: tuple[Path, 
     """That there was one is what the owner of the rows must keep."""
     low, high = neighbours
     for name in ("query", "labels"):
-        assert run_file(asked[name], low, query=query_about_ada(does), words=WORDS).n == N
+        assert run_file(asked[name], low, query=query_about_ada(does), randomness=WORDS).n == N
         if (name, does) != ("query", "is no whole number"):
             with pytest.raises(InvalidInput) as refused:
-                run_file(asked[name], high, query=query_about_ada(does), words=WORDS)
+                run_file(asked[name], high, query=query_about_ada(does), randomness=WORDS)
             assert str(refused.value) == NO_ANSWER
             assert refused.value.__context__ is None
 

@@ -17,7 +17,7 @@ from oracles.people import COLOURS, NUMBERS, write
 from shuffledp import (
     DataWarning,
     InvalidInput,
-    KeyedWords,
+    KeyedRandomness,
     Plan,
     Policy,
     RandomizedResponse,
@@ -29,7 +29,7 @@ from shuffledp import (
     run_file,
 )
 from shuffledp.accounting.group import group
-from shuffledp.core.words import EncodingWords, QuestionWords, WordSource
+from shuffledp.core.randomness import EncodingRandomness, QuestionRandomness, RandomSource
 from shuffledp.engines import tally as tally_module
 from shuffledp.engines.export import message_table
 from shuffledp.engines.run import result_of
@@ -37,7 +37,7 @@ from shuffledp.engines.tally import tally_rows
 from shuffledp.sources import csv_file, person_rows, table_file
 from shuffledp.sources.values import ValuesSource
 
-WORDS = KeyedWords.seeded(1)
+WORDS = KeyedRandomness.seeded(1)
 MEAN = plan("mean", n=2, epsilon=6, delta=0.1)
 
 
@@ -48,10 +48,10 @@ def test_every_kind_of_file_and_memory_agree_bit_for_bit(
     path = write(tmp_path / f"people{ending}", {"number": NUMBERS, "colour": COLOURS})
     monkeypatch.setattr(table_file, "CHUNK", 128)
     monkeypatch.setattr(csv_file, "_BLOCK", 1 << 12)
-    found = run_file(mean, path, column="number", words=WORDS)
-    assert (found.estimate.value == run(mean, NUMBERS, words=WORDS).estimate.value).all()
-    colours = run_file(histogram, path, column="colour", words=WORDS, truth=True)
-    assert (colours.estimate.value == run(histogram, list(COLOURS), words=WORDS).estimate.value).all()
+    found = run_file(mean, path, column="number", randomness=WORDS)
+    assert (found.estimate.value == run(mean, NUMBERS, randomness=WORDS).estimate.value).all()
+    colours = run_file(histogram, path, column="colour", randomness=WORDS, truth=True)
+    assert (colours.estimate.value == run(histogram, list(COLOURS), randomness=WORDS).estimate.value).all()
     assert colours.truth is not None
     assert colours.truth.tolist() == [int(np.sum(name == COLOURS)) for name in ("red", "green", "blue")]
 
@@ -89,7 +89,7 @@ def test_estimates_are_near_the_truth_and_carry_the_guarantee(tmp_path: Path, me
 
 
 def test_seeded_randomness_carries_no_guarantee(mean: Plan) -> None:
-    found = run(mean, NUMBERS, words=WORDS)
+    found = run(mean, NUMBERS, randomness=WORDS)
     assert found.guarantee is None
     assert found.estimate.guarantee is None
     assert found.document()["guarantee"] is None
@@ -152,22 +152,24 @@ def test_several_rows_are_promised_at_the_plans_delta_by_its_bound(
 @pytest.mark.parametrize("rows", [1, 3])
 def test_no_seed_carries_a_guarantee_however_many_rows_a_person_has(rows: int, histogram: Plan) -> None:
     table = {"who": np.arange(2000) // rows, "colour": COLOURS}
-    found = run(histogram, table, column="colour", user="who", max_rows_per_user=rows, words=WORDS)
+    found = run(histogram, table, column="colour", user="who", max_rows_per_user=rows, randomness=WORDS)
     assert (found.guarantee, found.realised_epsilon, found.realised_honest) == (None, None, None)
     assert (found.spend, found.certificate, found.estimate.guarantee) == (None, None, None)
     assert "simulation" in found.notes[0]
 
 
-@pytest.mark.parametrize("made", [partial(QuestionWords, question=3), EncodingWords, KeyedWords.replayed])
+@pytest.mark.parametrize(
+    "made", [partial(QuestionRandomness, question=3), EncodingRandomness, KeyedRandomness.replayed]
+)
 def test_words_of_other_words_carry_a_guarantee_only_if_those_do(
-    histogram: Plan, made: Callable[[KeyedWords], WordSource]
+    histogram: Plan, made: Callable[[KeyedRandomness], RandomSource]
 ) -> None:
     """Nor is a table of messages made with them."""
-    for words in (made(KeyedWords.seeded(4)), made(KeyedWords.fresh().replayed())):
-        found = run(histogram, list(COLOURS), words=words)
+    for randomness in (made(KeyedRandomness.seeded(4)), made(KeyedRandomness.fresh().replayed())):
+        found = run(histogram, list(COLOURS), randomness=randomness)
         assert (found.guarantee, found.realised_epsilon, found.estimate.guarantee) == (None, None, None)
         with pytest.raises(InvalidInput, match="a table states a guarantee"):
-            message_table(histogram, ValuesSource(list(COLOURS)), words=words)
+            message_table(histogram, ValuesSource(list(COLOURS)), randomness=randomness)
 
 
 @pytest.mark.parametrize("honest_fraction", [1.0, 0.35])
@@ -202,7 +204,7 @@ def test_rows_that_are_rejected_do_not_count_towards_the_minimum(histogram: Plan
         ):
             assert (found.n, found.realised_honest) == (least, histogram.guarantee.n)
             assert found.realised_epsilon == pytest.approx(histogram.guarantee.epsilon, rel=1e-3)
-    counted = tally_rows(histogram.protocol, missing, KeyedWords.fresh(), kind)
+    counted = tally_rows(histogram.protocol, missing, KeyedRandomness.fresh(), kind)
     assert counted.rows == least + 500 - skipped
     if skipped:
         with pytest.raises(InvalidInput, match="fewer than the plan's"):
@@ -238,7 +240,7 @@ def test_missing_values(tmp_path: Path, mean: Plan, histogram: Plan) -> None:
         path = write(tmp_path / f"holes{ending}", {"number": holes})
         with pytest.raises(InvalidInput, match="data row 1,501 the value is missing"):
             run_file(mean, path, column="number")
-        skipped = run_file(mean, path, column="number", policy=Policy(missing="skip"), words=WORDS, truth=True)
+        skipped = run_file(mean, path, column="number", policy=Policy(missing="skip"), randomness=WORDS, truth=True)
         assert skipped.n == 2000
         assert skipped.rejected == {"missing": 2}
         assert skipped.truth is not None
@@ -281,7 +283,7 @@ def test_one_more_skipped_row_changes_nobody_elses_message(tmp_path: Path, mean:
     holes: list[float | None] = NUMBERS.tolist()
     holes[7] = None
     path = write(tmp_path / "people.parquet", {"number": holes})
-    found = run_file(mean, path, column="number", policy=Policy(missing="skip"), words=WORDS)
+    found = run_file(mean, path, column="number", policy=Policy(missing="skip"), randomness=WORDS)
     counts = tally_rows(mean.protocol, NUMBERS, WORDS, leave_out=[7]).counts
     assert found.estimate.value[0] == mean.protocol.estimate(counts).value[0]
 
@@ -494,8 +496,8 @@ def test_what_people_swap_or_forget_is_a_sentence(call: Callable[[], Result], wh
 def test_what_becomes_of_values_is_said_in_words() -> None:
     made = plan("histogram", n=100, epsilon=1, delta=1e-6, labels=[0, 1])
     people = [0, 1, None, 2.0] * 60
-    said = run(made, people, missing="skip", other=1, words=KeyedWords.seeded(1))
-    same = run(made, people, policy=Policy(missing="skip", other="1"), words=KeyedWords.seeded(1))
+    said = run(made, people, missing="skip", other=1, randomness=KeyedRandomness.seeded(1))
+    same = run(made, people, policy=Policy(missing="skip", other="1"), randomness=KeyedRandomness.seeded(1))
     assert said.document() == same.document()
     assert (dict(said.rejected), dict(said.adjusted)) == ({"missing": 60}, {"other": 60})
 

@@ -15,7 +15,7 @@ from oracles.fingerprint import fingerprinted
 from oracles.scale import full
 from oracles.spark_tasks import Interrupted, Unsent, dies_at_first, fails_with_a_value
 from oracles.tallies import same
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, SystemWords, plan, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, SystemRandomness, plan, run, run_file
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.memory import Memory
 from shuffledp.engines.registry import engine_named
@@ -30,7 +30,7 @@ from shuffledp.sources.values import ValuesSource
 pytestmark = pytest.mark.xdist_group("spark")
 ROWS = 12_000
 MANY = full(ROWS, 1_000_000)
-WORDS = KeyedWords.seeded(5)
+WORDS = KeyedRandomness.seeded(5)
 COLOURS = ["red", "green", "blue"]
 
 
@@ -119,15 +119,17 @@ def test_partitionings_and_killed_tasks_change_no_message(
 
 
 def test_a_table_is_answered_as_any_other(histogram: Plan, people: pa.Table, table: Any) -> None:
-    found = run(histogram, table, column="x", row_id="id", words=WORDS)
-    assert (found.counts.values == run(histogram, people, column="x", row_id="id", words=WORDS).counts.values).all()
+    found = run(histogram, table, column="x", row_id="id", randomness=WORDS)
+    assert (
+        found.counts.values == run(histogram, people, column="x", row_id="id", randomness=WORDS).counts.values
+    ).all()
     assert found.n == ROWS
-    words = KeyedWords.fresh()
-    fresh = run(histogram, table, column="x", row_id="id", words=words)
+    randomness = KeyedRandomness.fresh()
+    fresh = run(histogram, table, column="x", row_id="id", randomness=randomness)
     assert fresh.guarantee == histogram.guarantee
-    with pytest.raises(InvalidInput, match="these words were used before"):
-        run(histogram, table, column="x", row_id="id", words=words)
-    repeated = run(histogram, people, column="x", row_id="id", words=words.replayed())
+    with pytest.raises(InvalidInput, match="this randomness was used before"):
+        run(histogram, table, column="x", row_id="id", randomness=randomness)
+    repeated = run(histogram, people, column="x", row_id="id", randomness=randomness.replayed())
     assert repeated.guarantee is None
     assert (repeated.counts.values == fresh.counts.values).all()
 
@@ -206,7 +208,7 @@ def test_rows_need_numbers_and_words_a_key(histogram: Plan, table: Any, spark: A
     with pytest.raises(InvalidInput, match="a stream cannot be read again"):
         run(histogram, spark.readStream.format("rate").load(), column="value", row_id="value")
     with pytest.raises(InvalidInput, match="the same each time"):
-        run(histogram, table, column="x", row_id="id", words=SystemWords())
+        run(histogram, table, column="x", row_id="id", randomness=SystemRandomness())
     with pytest.raises(InvalidInput, match="only the engine spark"):
         run(histogram, table, column="x", row_id="id", engine="arrow")
 
@@ -257,8 +259,8 @@ def test_files_that_spark_would_skip_or_read_as_patterns_are_read(
     for j, name in enumerate(sorted(names)):
         parquet.write_table(people.slice(j * 500, 500), tmp_path / name)
     paths = sorted(tmp_path.iterdir())
-    expected = run_file(histogram, paths, column="x", words=WORDS)
-    found = run_file(histogram, paths, column="x", words=WORDS, engine="spark")
+    expected = run_file(histogram, paths, column="x", randomness=WORDS)
+    found = run_file(histogram, paths, column="x", randomness=WORDS, engine="spark")
     assert found.n == 2000
     assert (found.counts.values == expected.counts.values).all()
 
@@ -327,6 +329,6 @@ def test_of_several_errors_the_first_row_is_named(spark: Any, mean: Plan, tmp_pa
 def test_an_engine_can_have_a_session_of_its_own(spark: Any, mean: Plan) -> None:
     assert isinstance(engine_named("spark"), Spark)
     values = list(np.linspace(0, 10, 1200))
-    expected = run_source(mean, ValuesSource(values), words=WORDS)
-    found = run_source(mean, ValuesSource(values), words=WORDS, engine=Spark(spark.newSession()))
+    expected = run_source(mean, ValuesSource(values), randomness=WORDS)
+    found = run_source(mean, ValuesSource(values), randomness=WORDS, engine=Spark(spark.newSession()))
     assert (found.counts.values == expected.counts.values).all()

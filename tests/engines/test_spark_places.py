@@ -22,10 +22,10 @@ from oracles.process import called
 from oracles.scale import full
 from oracles.spark import Cluster, connect_url
 from oracles.tree import python_path
-from shuffledp import KeyedWords, Plan, run_file
+from shuffledp import KeyedRandomness, Plan, run_file
 
 pytestmark = pytest.mark.xdist_group("spark")
-WORDS = KeyedWords.seeded(5)
+WORDS = KeyedRandomness.seeded(5)
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +67,7 @@ import json, sys
 from pathlib import Path
 from functools import partial
 from oracles.spark_tasks import waits_to_be_killed
-from shuffledp import InvalidInput, KeyedWords, Plan
+from shuffledp import InvalidInput, KeyedRandomness, Plan
 from shuffledp.cluster.spark_session import check_carries_secrets, session
 from shuffledp.sources.table_source import File
 from shuffledp.engines.run import tally_source
@@ -75,7 +75,7 @@ from shuffledp.engines.spark import Spark
 from shuffledp.sources.spark_table import SparkRows
 
 folder, place, kind = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-plan, words = Plan.from_document(json.loads((folder / "plan.json").read_text())), KeyedWords.seeded(5)
+plan, words = Plan.from_document(json.loads((folder / "plan.json").read_text())), KeyedRandomness.seeded(5)
 with session(**{kind: place}) as spark:
     paths = sorted(folder.glob("*.parquet"))
     check_carries_secrets(spark)
@@ -97,7 +97,9 @@ def check_tallied(process: "subprocess.Popen[str]", histogram: Plan, folder: Pat
     said, complaints = process.communicate()
     assert process.returncode == 0, complaints
     assert "31337" not in complaints
-    expected = run_file(histogram, sorted(folder.glob("*.parquet")), column="x", words=WORDS).counts.values.tolist()
+    expected = run_file(
+        histogram, sorted(folder.glob("*.parquet")), column="x", randomness=WORDS
+    ).counts.values.tolist()
     files, rows, refused = json.loads(said.splitlines()[-1])
     assert files == rows == expected
     assert "CAST_INVALID_INPUT" in refused

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from oracles.tallies import same
-from shuffledp import Histogram, KeyedWords, Plan, Policy, RandomizedResponse, Summation, plan, run, run_file
+from shuffledp import Histogram, KeyedRandomness, Plan, Policy, RandomizedResponse, Summation, plan, run, run_file
 from shuffledp.domains.labels import Labels
 from shuffledp.engines.tally import Tally, tally_rows
 from shuffledp.protocols.one_message import OneMessage
 
-WORDS = KeyedWords.seeded(3)
+WORDS = KeyedRandomness.seeded(3)
 MEAN = Summation(randomizer=RandomizedResponse(size=6, gamma=0.2), low=-1.0, high=2.0, total="mean")
 COLOURS = Histogram(RandomizedResponse(size=3, gamma=0.2), Labels(("red", "green", "blue")))
 
@@ -108,10 +108,10 @@ def test_policies_in_memory_agree_with_files(
     asked, values = (mean, NUMBERS) if question == "mean" else (colours, NAMES)
     path = tmp_path / "people.parquet"
     parquet.write_table(pa.table({"value": pa.array(values, from_pandas=False)}), path)
-    expected = run_file(asked, path, column="value", policy=policy, words=WORDS, truth=True)
+    expected = run_file(asked, path, column="value", policy=policy, randomness=WORDS, truth=True)
     assert expected.adjusted
     for engine in ("memory", "arrow"):
-        found = run(asked, values, policy=policy, words=WORDS, truth=True, engine=engine)
+        found = run(asked, values, policy=policy, randomness=WORDS, truth=True, engine=engine)
         assert found.document() == expected.document()
     assert expected.received == len(values)
     assert expected.n + sum(expected.rejected.values()) == len(values)

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from shuffledp import KeyedWords, RandomizedResponse, audit
+from shuffledp import KeyedRandomness, RandomizedResponse, audit
 from shuffledp.figures.audit import page, picture
 
-FOUND = audit(RandomizedResponse(size=2, epsilon0=1.0), view="local", trials=2000, words=KeyedWords.seeded(1))
+FOUND = audit(RandomizedResponse(size=2, epsilon0=1.0), view="local", trials=2000, randomness=KeyedRandomness.seeded(1))
 
 
 def test_the_page_states_the_verdict_and_loads_nothing() -> None:

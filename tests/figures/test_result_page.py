@@ -15,7 +15,7 @@ from PIL import Image
 
 from oracles.page import Page, assert_the_table_has, number
 from oracles.parties import PARTIES
-from shuffledp import KeyedWords, Plan, plan, run
+from shuffledp import KeyedRandomness, Plan, plan, run
 from shuffledp.core.counts import Counts
 from shuffledp.domains.domain import Policy
 from shuffledp.figures.result_page import page, rendered
@@ -41,7 +41,7 @@ def result_of(plan_: Plan, *, balance: Balance | None = None, **operators: Any) 
     n = plan_.min_batch + 100
     randomizer = plan_.protocol.randomizer
     symbols = np.random.default_rng(1).integers(0, randomizer.symbols, n)
-    messages = randomizer.randomize(symbols, KeyedWords.seeded(1), first_row=0)
+    messages = randomizer.randomize(symbols, KeyedRandomness.seeded(1), first_row=0)
     counts = Counts.of(np.asarray(messages, dtype=np.int64), plan_.protocol.alphabet)
     opened = OpenedBatch(received=n + 1241, counts=counts, rejected={"decrypt_error": 1234, "out_of_domain": 7})
     result = analyzed(opened, task, digest="d" * 64, balance=balance)
@@ -269,7 +269,9 @@ def test_a_page_of_a_run_says_what_is_known_and_nothing_of_a_service(local: dict
 
 
 def test_a_page_of_a_simulation_claims_nothing() -> None:
-    seeded = run(plan("mean", n=1000, epsilon=1.0, delta=1e-6), np.full(1000, 0.5), words=KeyedWords.seeded(1))
+    seeded = run(
+        plan("mean", n=1000, epsilon=1.0, delta=1e-6), np.full(1000, 0.5), randomness=KeyedRandomness.seeded(1)
+    )
     result = as_read(seeded.document())
     assert result["guarantee"] is None
     found = Page(page(result))

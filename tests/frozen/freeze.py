@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from shuffledp import KeyedWords, Laplace, Plan, RandomizedResponse, account, run
+from shuffledp import KeyedRandomness, Laplace, Plan, RandomizedResponse, account, run
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.engines.export import message_table
 from shuffledp.planning.from_targets import plan_for as plan
@@ -64,16 +64,16 @@ def values_of(made: Plan) -> list[Any]:
     return [samples[j % len(samples)] for j in range(made.min_batch + 5)]
 
 
-def words_of(name: str) -> KeyedWords:
+def randomness_of(name: str) -> KeyedRandomness:
     """A key of its own for each plan: everybody knows it, so nobody may use it for real."""
-    return KeyedWords(hashlib.sha256(f"frozen {name}".encode()).digest(), private=True)
+    return KeyedRandomness(hashlib.sha256(f"frozen {name}".encode()).digest(), private=True)
 
 
 def answer(name: str, made: Plan) -> Any:
     """What the plan says about its values under its key."""
     asked: dict[str, Any] = {"query": lambda value: value} if made.protocol.description.asked else {}
     asked |= {"candidates": ["apple", "plum"]} if made.question == "texts" else {}
-    return run(made, values_of(made), words=words_of(name), **asked)
+    return run(made, values_of(made), randomness=randomness_of(name), **asked)
 
 
 def counts_of(result: Any) -> str:
@@ -134,7 +134,9 @@ def main(folder: Path) -> None:
         promise = account(randomizer, n=1000, delta=1e-6, bound="numeric")
         _write(folder, f"certificate-{name}", Certificate.of(randomizer, promise, reports=1200).document())
     made = plans()["labels"]
-    message_table(made, ValuesSource(values_of(made)), words=words_of("export")).write(folder / "export.parquet")
+    message_table(made, ValuesSource(values_of(made)), randomness=randomness_of("export")).write(
+        folder / "export.parquet"
+    )
     service(folder)
 
 

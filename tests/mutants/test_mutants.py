@@ -151,8 +151,8 @@ def test_the_nearest_tests_come_first_and_fit_the_budget() -> None:
     )
     order = ["tests/core/test_turnout.py::two", "tests/core/test_pair.py::three", "tests/service/test_client.py::one"]
     assert nearest(bug, known, 8.0) == (order, 4)
-    known.costs["tests/core/test_words.py::five"] = 0.2
-    known.lines["core/turnout.py"][20].add("tests/core/test_words.py::five")
+    known.costs["tests/core/test_randomness.py::five"] = 0.2
+    known.lines["core/turnout.py"][20].add("tests/core/test_randomness.py::five")
     assert nearest(replace(bug, function="at"), known, 8.0) == (order, 4)  # what is not at the top: its own lines
     assert nearest(bug, known, 8.0)[1] == 5
 

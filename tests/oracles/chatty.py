@@ -16,7 +16,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document, fields
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.deployable import Deployable
@@ -57,11 +57,11 @@ class Chatty(Counting, Deployable):
     def sentence(self) -> str:
         return "each user sends a randomized response and up to two random messages"
 
-    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Ragged:
-        response = self.randomizer.randomize(values, words, first_row=first_row)
+    def randomize(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Ragged:
+        response = self.randomizer.randomize(values, randomness, first_row=first_row)
         rows = np.arange(first_row, first_row + len(values), dtype=np.uint64)
-        each = 1 + (words.blocks(rows, 1 << 40)[:, 0] % np.uint64(3)).astype(np.int64)
-        beside = words.blocks(rows, 1 << 41) % np.uint64(self.alphabet)
+        each = 1 + (randomness.blocks(rows, 1 << 40)[:, 0] % np.uint64(3)).astype(np.int64)
+        beside = randomness.blocks(rows, 1 << 41) % np.uint64(self.alphabet)
         sent = np.column_stack([response.astype(np.uint64), beside])
         return Ragged(sent[np.arange(3) < each[:, None]], each)
 

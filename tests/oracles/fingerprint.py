@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
 from shuffledp.core.ragged import Ragged
-from shuffledp.core.words import WordSource, rows_from
+from shuffledp.core.randomness import RandomSource, rows_from
 from shuffledp.domains.domain import Domain
 
 _DRAW = 1 << 62
@@ -49,9 +49,9 @@ class Fingerprinted:
     def truth(self, values: NDArray[Any]) -> Any:
         return self.inner.truth(values)
 
-    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.uint32]:
-        addresses = words.blocks(rows_from(first_row, len(values)), _DRAW)
-        messages = self.inner.randomize(values, words, first_row=first_row)
+    def randomize(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> NDArray[np.uint32]:
+        addresses = randomness.blocks(rows_from(first_row, len(values)), _DRAW)
+        messages = self.inner.randomize(values, randomness, first_row=first_row)
         hashes = [
             hashlib.blake2b(message, key=address, digest_size=4 * _PARTS).digest()
             for address, message in zip(_written(addresses), _written(messages), strict=True)

@@ -203,7 +203,7 @@ class Words(Protocol):
         ...
 
 
-class SystemWords:
+class SystemRandomness:
     """Fresh ones."""
 
     def byte(self, lane: int) -> int:
@@ -219,7 +219,7 @@ class SystemWords:
         return secrets.randbits(64), secrets.randbits(64)
 
 
-def symbol(protocol: Mapping[str, Any], value: Any, words: Words) -> int:
+def symbol(protocol: Mapping[str, Any], value: Any, randomness: Words) -> int:
     """What a value stands for."""
     domain = protocol["domain"]
     if domain["kind"] == "labels":
@@ -237,7 +237,7 @@ def symbol(protocol: Mapping[str, Any], value: Any, words: Words) -> int:
         raise Refused("not in the range")
     place = _bin if domain["kind"] == "intervals" else _grid_point
     size = domain["size"] if domain["kind"] == "intervals" else messages(protocol)
-    return place(size, float(value), float(low), float(high), words)
+    return place(size, float(value), float(low), float(high), randomness)
 
 
 def _point(protocol: Mapping[str, Any], value: Any) -> int:
@@ -259,26 +259,26 @@ def _bin(size: int, value: float, low: float, high: float, _: Words) -> int:
     return found + (found < size - 1 and value >= edge(found + 1))
 
 
-def _grid_point(size: int, value: float, low: float, high: float, words: Words) -> int:
+def _grid_point(size: int, value: float, low: float, high: float, randomness: Words) -> int:
     precision = size - 1
     scaled = (value - low) / (high - low) * precision
     floor = min(math.floor(scaled), precision - 1)
     bits = (scaled - floor) * 256
-    first, byte = int(bits), words.byte(1)
+    first, byte = int(bits), randomness.byte(1)
     if byte != first:
         return floor + (byte < first)
     rest = (bits - first) * 2.0**64
     whole = math.floor(rest)
-    return floor + (words.block(2**32) < (whole, math.floor((rest - whole) * 2.0**64)))
+    return floor + (randomness.block(2**32) < (whole, math.floor((rest - whole) * 2.0**64)))
 
 
-def truth(protocol: Mapping[str, Any], place: int, words: Words) -> int:
+def truth(protocol: Mapping[str, Any], place: int, randomness: Words) -> int:
     """A true message: the symbol itself, or a line or plane through the point."""
     if "prime" not in protocol["randomizer"].get("structure", {}):
         return place
-    many, x, draw = directions(protocol), words.word(2), 2**33
+    many, x, draw = directions(protocol), randomness.word(2), 2**33
     while x * many % 2**32 < 2**32 % many:
-        x, draw = words.block(draw)[1] % 2**32, draw + 1
+        x, draw = randomness.block(draw)[1] % 2**32, draw + 1
     d, q = x * many >> 32, protocol["randomizer"]["structure"]["prime"]
     rest, w = divmod(place, q)
     if protocol["randomizer"]["structure"]["dimension"] == 2:
@@ -302,38 +302,38 @@ def thresholds(mean: float) -> list[int]:
     return found
 
 
-def sent(protocol: Mapping[str, Any], value: Any, words: Words) -> list[int]:
+def sent(protocol: Mapping[str, Any], value: Any, randomness: Words) -> list[int]:
     """The messages of a user who sends dummies; lane 4 and draws from 2^35 are those of the dummies."""
-    byte, steps = words.byte(4), thresholds(protocol["randomizer"]["dummies"])
+    byte, steps = randomness.byte(4), thresholds(protocol["randomizer"]["dummies"])
     number = 0
     if byte >= steps[0] >> 120:
-        first, second = words.block(2**35)
+        first, second = randomness.block(2**35)
         x = byte << 120 | first >> 8 << 64 | second
         number = sum(step <= x for step in steps)
-    beside = [_below(messages(protocol), words, 2**35 + j * 2**20) for j in range(1, number + 1)]
-    return sorted([truth(protocol, symbol(protocol, value, words), words), *beside])
+    beside = [_below(messages(protocol), randomness, 2**35 + j * 2**20) for j in range(1, number + 1)]
+    return sorted([truth(protocol, symbol(protocol, value, randomness), randomness), *beside])
 
 
-def _below(size: int, words: Words, draw: int) -> int:
-    while (product := words.block(draw)[1] % 2**32 * size) % 2**32 < 2**32 % size:
+def _below(size: int, randomness: Words, draw: int) -> int:
+    while (product := randomness.block(draw)[1] % 2**32 * size) % 2**32 < 2**32 % size:
         draw += 1
     return product >> 32
 
 
-def response(protocol: Mapping[str, Any], symbol: int, words: Words) -> int:
+def response(protocol: Mapping[str, Any], symbol: int, randomness: Words) -> int:
     """The message for a symbol."""
-    size, said = messages(protocol), truth(protocol, symbol, words)
+    size, said = messages(protocol), truth(protocol, symbol, randomness)
     top, rest = divmod(int(protocol["randomizer"]["threshold"]), 2**56)
-    byte = words.byte(0)
+    byte = randomness.byte(0)
     if byte > top:
         return said
-    first, second = words.block(0)
+    first, second = randomness.block(0)
     if byte == top and first >> 8 >= rest:
         return said
     draw = 0
     while (product := (second % 2**32) * size) % 2**32 < 2**32 % size:
         draw += 1
-        _, second = words.block(draw)
+        _, second = randomness.block(draw)
     return product >> 32
 
 
@@ -354,10 +354,10 @@ class Client:
     """A person who trusts a task id and fingerprints of the analyzer's keys, for tasks of one shuffler."""
 
     def __init__(
-        self, web: httpx.Client, task_id: str, fingerprints: Sequence[str], words: Words | None = None
+        self, web: httpx.Client, task_id: str, fingerprints: Sequence[str], randomness: Words | None = None
     ) -> None:
         self.web, self.task_id, self.fingerprints = web, task_id, fingerprints
-        self.words = words or SystemWords()
+        self.randomness = randomness or SystemRandomness()
         self.description: dict[str, Any] = {}
         self.protocol: dict[str, Any] = {}
 
@@ -382,7 +382,7 @@ class Client:
     def report(self, value: Any) -> Report:
         """Randomize once, and seal."""
         key_id, public = self.announced
-        message = response(self.protocol, symbol(self.protocol, value, self.words), self.words)
+        message = response(self.protocol, symbol(self.protocol, value, self.randomness), self.randomness)
         inner = seal(struct.pack(">QQ", message, 0), 0, key_id, self.task_id, public)
         mine = [key for key in self.description["keys"]["keys"] if key["state"] == "ACTIVE"][-1]
         sealed = seal(inner, 1, mine["key_id"], self.task_id, mine["public"])

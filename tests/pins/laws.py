@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 from flint import arb, ctx
 
-from shuffledp import Channel, Gaussian, KeyedWords, Laplace, RandomizedResponse
-from shuffledp.core import checks, counts, digits, document, turnout, words
+from shuffledp import Channel, Gaussian, KeyedRandomness, Laplace, RandomizedResponse
+from shuffledp.core import checks, counts, digits, document, randomness, turnout
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.guarantee import Guarantee, claim
@@ -35,7 +35,7 @@ from shuffledp.randomizers.registry import RANDOMIZERS, from_document
 from shuffledp.randomizers.structures import AffineSpace, structure_of
 
 Case = Callable[[], Any]
-WORDS: Final = KeyedWords(bytes(range(32)), private=True)
+WORDS: Final = KeyedRandomness(bytes(range(32)), private=True)
 STRUCTURES: Final = {
     "plane": AffineSpace(prime=5), "space": AffineSpace(prime=3, dimension=3), "two": AffineSpace(prime=2),
         "hadamard": Hadamard(order=8),
@@ -217,10 +217,10 @@ def _names() -> Any:
 def core() -> dict[str, Case]:
     """Whole numbers, texts and plain doubles."""
     rows = np.array([7, 3, 3, 9, 2**40], dtype=np.uint64)
-    seeded = KeyedWords.seeded(5)
-    apart, in_order = words.RowWords(WORDS, rows, 10), words.RowWords(WORDS, words.rows_from(6, 40), 4)
-    question, encoder = words.QuestionWords(WORDS, 3), words.EncodingWords(WORDS)
-    lanes = (words.RESPONSE, words.ROUNDING, words.CHOICE, words.PART, words.DUMMIES)
+    seeded = KeyedRandomness.seeded(5)
+    apart, in_order = randomness.RowWords(WORDS, rows, 10), randomness.RowWords(WORDS, randomness.rows_from(6, 40), 4)
+    question, encoder = randomness.QuestionRandomness(WORDS, 3), randomness.EncodingRandomness(WORDS)
+    lanes = (randomness.RESPONSE, randomness.ROUNDING, randomness.CHOICE, randomness.PART, randomness.DUMMIES)
     bytes_ = WORDS.stream(0, 3000, 1)
     gap = Pair(
         np.array([1.0, -0.5]),
@@ -274,20 +274,20 @@ def core() -> dict[str, Case]:
                 apart.blocks(np.array([10, 14], dtype=np.uint64), 3),
             in_order.stream(4, 40, 0), in_order.stream(9, 3, 1), in_order.stream(20, 8, 2), in_order.stream(4, 0, 0),
                 apart.spread(3).stream(30, 15, 0),
-            words.words_each(in_order, 2).stream(8, 6, 0), words.words_each(WORDS, 2).stream(8, 6, 0),
+            randomness.words_each(in_order, 2).stream(8, 6, 0), randomness.words_each(WORDS, 2).stream(8, 6, 0),
             [tried(lambda a=a: apart.stream(*a)) for a in ((9, 5, 0), (10, 6, 0), (42, 4, 2), (36, 4, 2), (15, 1, 0),
                 (40, 6, 2))],
         ],
         "draws": lambda: [
-            words.choose_below(b, 500, WORDS, first_row=7, lane=lane) for b in (1, 2, 3, 1000, 3 * 2**30,
-                2**32) for lane in (words.CHOICE, words.PART)
-        ] + [words.uniform_below(b, rows, WORDS, WORDS.blocks(rows, 4), 4) for b in (3, 3 * 2**30, 2**31 + 1, 2**32)],
-        "coins": lambda: [words.coins(t, c, rows, WORDS, 9) for t in (0, 1, 1 << 62, (1 << 64) - 1, 1 << 64) for c in (1, 2,
+            randomness.choose_below(b, 500, WORDS, first_row=7, lane=lane) for b in (1, 2, 3, 1000, 3 * 2**30,
+                2**32) for lane in (randomness.CHOICE, randomness.PART)
+        ] + [randomness.uniform_below(b, rows, WORDS, WORDS.blocks(rows, 4), 4) for b in (3, 3 * 2**30, 2**31 + 1, 2**32)],
+        "coins": lambda: [randomness.coins(t, c, rows, WORDS, 9) for t in (0, 1, 1 << 62, (1 << 64) - 1, 1 << 64) for c in (1, 2,
             3, 4)],
-        "few bytes": lambda: [words.where_at_most(bytes_[:k], top) for k in (0, 1, 8, 9, 3000) for top in (0, 3, 15, 16, 200,
+        "few bytes": lambda: [randomness.where_at_most(bytes_[:k], top) for k in (0, 1, 8, 9, 3000) for top in (0, 3, 15, 16, 200,
             255)],
-        "questions": lambda: [words.words_of(2, w).stream(0, 9, 0) for w in (WORDS,
-            encoder)] + [words.width_of(k) for k in range(12)],
+        "questions": lambda: [randomness.randomness_of(2, w).stream(0, 9, 0) for w in (WORDS,
+            encoder)] + [randomness.width_of(k) for k in range(12)],
         "counts": lambda: [
             counts.Counts.of(sample.astype(t), size) for t in (np.uint8, np.int64, np.uint16) for size in (9, 12, 300)
         ] + [counts.Counts.of(np.resize(sample, n).astype(np.uint8), s) for n in (1 << 14, (1 << 14) + 1) for s in (9, 10,

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from flint import arb
 
-from shuffledp import Channel, Gaussian, Generic, KeyedWords, Laplace, RandomizedResponse
+from shuffledp import Channel, Gaussian, Generic, KeyedRandomness, Laplace, RandomizedResponse
 from shuffledp.accounting.account import account, bound_named, calibrate
 from shuffledp.accounting.accuracy import summation_error_floor
 from shuffledp.accounting.bound import Claim, at_most
@@ -30,7 +30,7 @@ from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.kernel import ErrorLedger
 from shuffledp.arithmetic.loss import ceiled, floored
 from shuffledp.arithmetic.summand_law import Law, Poisson
-from shuffledp.core import checks, document, files, turnout, words
+from shuffledp.core import checks, document, files, randomness, turnout
 from shuffledp.core.canonical import canonical
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
@@ -70,7 +70,7 @@ RUNS: Final = RandomizedResponse.of_threshold(size=2, threshold=1 << 62)
 PLANE: Final = AffineSpace(prime=3)
 WORD: Final = 1 << 64
 HALF: Final = WORD // 2
-KEY: Final = KeyedWords(bytes(32), private=False)
+KEY: Final = KeyedRandomness(bytes(32), private=False)
 ROWS: Final = np.arange(3, dtype=np.uint64)
 THREE: Final = np.array([0.25, 0.5, 0.25])
 
@@ -104,7 +104,7 @@ def _checks() -> dict[str, Probe]:
 
 
 def _core() -> dict[str, Probe]:
-    encoder, question = words.EncodingWords(KEY), words.QuestionWords(KEY, 1)
+    encoder, question = randomness.EncodingRandomness(KEY), randomness.QuestionRandomness(KEY, 1)
     there, private = Path(__file__), Path(__file__).parent / "no such file"
     return {
         "counts": (Counts, {"values": np.array([1, 2])}, {
@@ -118,23 +118,23 @@ def _core() -> dict[str, Probe]:
         }),
         "no counts": (Counts.none, {"size": 3}, {"size": [0, 1, 2, True, 1.5]}),
         "counts added": (lambda size: Counts.none(3) + Counts.none(size), {"size": 3}, {"size": [2, 4]}),
-        "key": (lambda key: KeyedWords(key, private=True).private, {"key": bytes(32)}, {"key": [bytes(31), bytes(33), b""]}),
-        "question": (lambda q: words.QuestionWords(KEY, q).blocks(ROWS, 0), {"q": 1}, {"q": near(0, 1 << 16)}),
+        "key": (lambda key: KeyedRandomness(key, private=True).private, {"key": bytes(32)}, {"key": [bytes(31), bytes(33), b""]}),
+        "question": (lambda q: randomness.QuestionRandomness(KEY, q).blocks(ROWS, 0), {"q": 1}, {"q": near(0, 1 << 16)}),
         "question's draw": (lambda d: question.blocks(ROWS, d), {"d": 1}, {"d": near(0, 1 << 40)}),
         "encoder's draw": (lambda d: encoder.blocks(ROWS, d), {"d": 1}, {"d": near(0, 1 << 32, 1 << 33)}),
         "first row": (lambda r: KEY.stream(r, 3, 0), {"r": 1}, {"r": near(0, 1 << 62)}),
-        "rows": (lambda r, c: words.rows_from(r, c), {"r": 1, "c": 2}, {"r": near(0, 1 << 62), "c": [0, 1]}),
-        "draw below": (lambda b: words.choose_below(b, 3, KEY, first_row=0), {"b": 2}, {"b": near(0, 1 << 32)}),
-        "no words": (lambda what: what(words.NoWords()), {"what": lambda w: w.private}, {
+        "rows": (lambda r, c: randomness.rows_from(r, c), {"r": 1, "c": 2}, {"r": near(0, 1 << 62), "c": [0, 1]}),
+        "draw below": (lambda b: randomness.choose_below(b, 3, KEY, first_row=0), {"b": 2}, {"b": near(0, 1 << 32)}),
+        "no words": (lambda what: what(randomness.NoWords()), {"what": lambda w: w.private}, {
             "what": [lambda w: w.stream(0, 1, 0), lambda w: w.blocks(ROWS, 0)],
         }),
-        "row words": (lambda source: words.RowWords(source, ROWS, 0).stream(0, 3, 0), {"source": KEY},
-            {"source": [words.SystemWords(), words.NoWords()]}),
-        "spread words": (lambda top, each: words.RowWords(KEY, np.array([0, top], dtype=np.uint64),
+        "row words": (lambda source: randomness.RowWords(source, ROWS, 0).stream(0, 3, 0), {"source": KEY},
+            {"source": [randomness.SystemRandomness(), randomness.NoWords()]}),
+        "spread words": (lambda top, each: randomness.RowWords(KEY, np.array([0, top], dtype=np.uint64),
             0).spread(each).blocks(ROWS, 0), {"top": 5, "each": 2}, {
             "top": near(1 << 61, 1 << 63)[:-1], "each": [1, 2, 8],
         }),
-        "rows in order": (lambda rows, n: words.RowWords(KEY, np.array(rows, dtype=np.uint64), 0).stream(0, n, 0),
+        "rows in order": (lambda rows, n: randomness.RowWords(KEY, np.array(rows, dtype=np.uint64), 0).stream(0, n, 0),
             {"rows": [4, 5], "n": 2}, {
             "rows": [[5, 4], [4, 6], [1, 3, 2, 4], [(1 << 60) - 2, (1 << 60) - 1], [(1 << 60) - 1, 1 << 60]], "n": [0, 1, 3],
         }),

@@ -118,7 +118,7 @@ def test_plans_and_answers_are_composed() -> None:
     for wrong in (made.guarantee, 0.5, "plan.json", None):
         with pytest.raises(InvalidInput, match="are composed, not a"):
             compose(made, wrong)  # type: ignore[arg-type]
-    simulated = run(made, [0, 1] * 500, query=float, words=shuffledp.KeyedWords.seeded(1))
+    simulated = run(made, [0, 1] * 500, query=float, randomness=shuffledp.KeyedRandomness.seeded(1))
     with pytest.raises(InvalidInput, match="has no guarantee"):
         compose(simulated)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from shuffledp import Histogram, InvalidInput, KeyedWords, Plan, plan
+from shuffledp import Histogram, InvalidInput, KeyedRandomness, Plan, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -224,8 +224,8 @@ def test_the_quartiles_of_a_real_column_are_within_the_forecast_in_95_of_100_run
     n = len(column)
     _, protocol = distribution(n=n, low=0.0, high=8.0, resolution=resolution)
     assert protocol.tree.levels == levels
-    values, words = protocol.domain.clean(column).values, KeyedWords.seeded(5)
-    runs = [protocol.count(protocol.randomize(values, words, first_row=n * run)).values for run in range(400)]
+    values, randomness = protocol.domain.clean(column).values, KeyedRandomness.seeded(5)
+    runs = [protocol.count(protocol.randomize(values, randomness, first_row=n * run)).values for run in range(400)]
     errors = rank_errors(protocol, protocol.truth(values), protocol.debias(np.array(runs), n))
     assert (errors <= protocol.rank_error(n)).mean() >= 0.95
     assert (errors <= protocol.rank_error(n) / 4).mean() < 0.95

@@ -11,7 +11,7 @@ from scipy.stats import poisson
 
 from oracles.process import called
 from oracles.scale import full
-from shuffledp import InvalidInput, KeyedWords, Plan, plan
+from shuffledp import InvalidInput, KeyedRandomness, Plan, plan
 from shuffledp.baselines.compare import compare
 from shuffledp.core.guarantee import NOTHING_LOCAL
 from shuffledp.core.population import Population
@@ -92,7 +92,7 @@ def test_runs_agree_with_the_forecast() -> None:
     values = np.repeat(truth.values, truth.users)
     protocol = DummyCounts(randomizer=Dummies(structure=AffineSpace(prime=3), dummies=0.3), domain=WholeNumbers(9))
     runs, n = full(500, 2000), truth.n
-    messages = protocol.randomize(np.tile(values, runs), KeyedWords.seeded(8), first_row=0)
+    messages = protocol.randomize(np.tile(values, runs), KeyedRandomness.seeded(8), first_row=0)
     held = protocol.held(truth)
     counts = np.array([protocol.count(messages[np.arange(n) + n * run]).values for run in range(runs)])
     errors = protocol.debias(counts, n) - held
@@ -149,7 +149,7 @@ def test_compare_has_a_row_for_dummies() -> None:
 
 def test_a_users_messages_do_not_tell_which_is_the_true_one_by_their_order() -> None:
     protocol = DummyCounts(randomizer=Dummies(structure=Identity(size=4), dummies=3.0), domain=WholeNumbers(4))
-    sent = protocol.randomize(np.full(50, 2), KeyedWords.seeded(1), first_row=0)
+    sent = protocol.randomize(np.full(50, 2), KeyedRandomness.seeded(1), first_row=0)
     for messages in protocol.by_user(sent, 50):
         assert messages == sorted(messages)
         assert 2 in messages

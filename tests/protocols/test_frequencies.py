@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from oracles.documented import schema, validate
 from oracles.parties import ANALYZER, PARTIES, announced, released, serving
-from shuffledp import InvalidInput, KeyedWords, NoClaim, Plan, plan, run
+from shuffledp import InvalidInput, KeyedRandomness, NoClaim, Plan, plan, run
 from shuffledp.core.population import Population
 from shuffledp.planning.families.frequencies import FrequenciesFamily
 from shuffledp.planning.families.histogram import HistogramFamily
@@ -62,7 +62,7 @@ def test_a_million_real_reports(large: Plan) -> None:
     ranks = np.arange(1, 500_001)
     law = 1 / ranks / (1 / ranks).sum()
     values = np.random.default_rng(2).choice(500_000, N, p=law) * 3  # spread over the domain
-    result = run(large, values, words=KeyedWords.seeded(1), truth=True)
+    result = run(large, values, randomness=KeyedRandomness.seeded(1), truth=True)
     assert result.truth is not None
     protocol: Any = large.protocol
     expected = np.sqrt(protocol.variance(result.truth, N))
@@ -141,7 +141,7 @@ def test_ranges_of_frequencies_are_refused_with_what_to_do() -> None:
     from shuffledp.results.derived import derived
 
     found = plan("histogram", n=1000, epsilon=2.0, delta=1e-6, size=100_000)
-    result = run(found, np.zeros(1000, dtype=np.int64), words=KeyedWords.seeded(2))
+    result = run(found, np.zeros(1000, dtype=np.int64), randomness=KeyedRandomness.seeded(2))
     assert derived(result, top=2)["top"][0]["bin"] == "0"
     with pytest.raises(InvalidInput, match="Plan with `objective='total'`"):
         derived(result, cdf=True)

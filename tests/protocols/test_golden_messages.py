@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shuffledp import KeyedWords, plan
+from shuffledp import KeyedRandomness, plan
 from shuffledp.protocols.registry import from_document
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / "messages.json").read_text())
@@ -27,7 +27,7 @@ def test_messages_under_a_fixed_key_never_change(name: str) -> None:
     protocol = from_document(GOLDEN[name]["protocol"])
     values = protocol.domain.clean(VALUES[name]).values
     for row, same in ((7, True), (8, False)):
-        messages = protocol.randomize(values, KeyedWords(bytes(range(32)), private=True), first_row=row)
+        messages = protocol.randomize(values, KeyedRandomness(bytes(range(32)), private=True), first_row=row)
         assert (hashlib.sha256(messages.astype("<u4").tobytes()).hexdigest() == GOLDEN[name]["sha256"]) == same
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from oracles.chance import SIGNIFICANCE
-from shuffledp import InvalidInput, KeyedWords, RandomizedResponse, plan, run
+from shuffledp import InvalidInput, KeyedRandomness, RandomizedResponse, plan, run
 from shuffledp.baselines.compare import compare
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -368,4 +368,4 @@ def test_messages_are_those_of_the_pair() -> None:
     """A group and a grid point are one symbol: without a blanket they are sent as they are."""
     protocol = GroupedSummation.examples()[1]
     values = np.array([(3, -2.0), (0, 3.0), (2, 0.5)], dtype=protocol.domain.dtype)
-    assert protocol.encode(values, KeyedWords.seeded(1), first_row=0).tolist() == [9, 2, 7]
+    assert protocol.encode(values, KeyedRandomness.seeded(1), first_row=0).tolist() == [9, 2, 7]

@@ -16,7 +16,7 @@ from oracles.parties import ANALYZER, PARTIES, released, sealed, serving
 from oracles.process import called
 from oracles.scale import full
 from oracles.words import words
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, Result, plan, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, Result, plan, run, run_file
 from shuffledp.core.population import Population
 from shuffledp.domains.spelled import Spelled, letters_of
 from shuffledp.figures.result_page import page
@@ -132,7 +132,7 @@ def hitters(n: int, texts: dict[str, int], *, runs: int, **options: Any) -> list
     people = [text for text, often in texts.items() for _ in range(often)]
     found = []
     for seed in range(runs):
-        found.append(run(pinned(planned, f"{seed:032x}"), people, words=KeyedWords.seeded(seed)))
+        found.append(run(pinned(planned, f"{seed:032x}"), people, randomness=KeyedRandomness.seeded(seed)))
     return found
 
 
@@ -203,9 +203,9 @@ def test_any_utf8_from_memory_and_files(anything: Plan, people: list[str], tmp_p
     """The same answer; what is found has its true count beside it, and other texts can be asked about later."""
     path = tmp_path / "people.csv"
     path.write_text("\n".join(["word", *people]), encoding="utf-8")
-    given = KeyedWords.seeded(1)
-    memory = run(anything, people, words=given, truth=True)
-    file = run_file(anything, path, column="word", words=given, truth=True)
+    given = KeyedRandomness.seeded(1)
+    memory = run(anything, people, randomness=given, truth=True)
+    file = run_file(anything, path, column="word", randomness=given, truth=True)
     assert file.names == memory.names
     assert (file.estimate.value == memory.estimate.value).all()
     assert memory.names[:4] == tuple(TEXTS)
@@ -250,7 +250,7 @@ def test_on_the_command_line(
 
 def test_nothing_found_is_an_answer_too(anything: Plan) -> None:
     """Of people who all hold something else."""
-    result = run(anything, [f"{j:x}" for j in range(5, N + 5)], words=KeyedWords.seeded(3), truth=True)
+    result = run(anything, [f"{j:x}" for j in range(5, N + 5)], randomness=KeyedRandomness.seeded(3), truth=True)
     empty = dataclasses.replace(
         result,
         estimate=dataclasses.replace(
@@ -294,7 +294,7 @@ def test_through_the_service() -> None:
     assert Task.from_document(json.loads(json.dumps(task.document()))).plan == planned
     protocol = planned.protocol
     values = protocol.domain.clean(people).values
-    messages = protocol.randomize(values, KeyedWords.seeded(5), first_row=0)
+    messages = protocol.randomize(values, KeyedRandomness.seeded(5), first_row=0)
     shuffler = serving(task)
     outcomes = shuffler.accept(task.id, [sealed(int(message), task) for message in messages])
     assert not isinstance(outcomes, str)
@@ -314,7 +314,7 @@ def test_a_message_is_a_line_through_the_point_of_the_level_that_was_drawn() -> 
     protocol = HeavyHitters.of(
         DesignResponse(structure=AffineSpace(prime=q), threshold=1), SMALL.domain, step=2, key=KEY
     )
-    messages = protocol.randomize(spelled(ALL), KeyedWords.seeded(2), first_row=0).astype(np.int64)
+    messages = protocol.randomize(spelled(ALL), KeyedRandomness.seeded(2), first_row=0).astype(np.int64)
     part, line = np.divmod(messages, q * (q + 1))
     direction, offset = np.divmod(line, q)
     prefixes = dataclasses.replace(SMALL, points=q * q)
@@ -327,7 +327,7 @@ def test_a_message_is_a_line_through_the_point_of_the_level_that_was_drawn() -> 
 def test_messages_under_a_fixed_key_never_change() -> None:
     """Reports of a collection that runs must mean the same to the analyzer of tomorrow."""
     protocol = HeavyHitters.of(DesignResponse.private(AffineSpace(prime=101), gamma=0.2), SMALL.domain, step=2, key=KEY)
-    messages = protocol.randomize(spelled(ALL * 20), KeyedWords(bytes(range(32)), private=True), first_row=7)
+    messages = protocol.randomize(spelled(ALL * 20), KeyedRandomness(bytes(range(32)), private=True), first_row=7)
     assert (
         hashlib.sha256(messages.astype("<u4").tobytes()).hexdigest()
         == "c8267504bb3366bb979e952ddeda38b936db04f15228138b632f7b25e756eaf8"

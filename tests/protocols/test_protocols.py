@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from shuffledp import InvalidInput, KeyedWords, RandomizedResponse, plan
+from shuffledp import InvalidInput, KeyedRandomness, RandomizedResponse, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
@@ -91,7 +91,7 @@ def test_rounding_keeps_the_mean_exactly() -> None:
     """Grid points: accepted at 1e-9 for the true probability and rejected for one 10 % off."""
     protocol = Summation(randomizer=RandomizedResponse(size=5, gamma=0.1))
     n, value = 400_000, 0.33
-    symbols = protocol.encode(np.full(n, value), KeyedWords.seeded(1), first_row=0)
+    symbols = protocol.encode(np.full(n, value), KeyedRandomness.seeded(1), first_row=0)
     assert set(symbols.tolist()) == {1, 2}
     up = int((symbols == 2).sum())
     for chance, accepted in ((0.32, True), (0.352, False)):
@@ -102,14 +102,14 @@ def test_rounding_keeps_the_mean_exactly() -> None:
 def test_the_ends_and_grid_points_are_not_rounded() -> None:
     protocol = Summation(randomizer=RandomizedResponse(size=5, gamma=0.1), low=0.0, high=4.0)
     values = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    assert protocol.encode(values, KeyedWords.seeded(2), first_row=0).tolist() == [0, 1, 2, 3, 4]
+    assert protocol.encode(values, KeyedRandomness.seeded(2), first_row=0).tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("bad", [[-0.1], [1.1], [math.nan], [0.5, math.inf]])
 def test_values_outside_the_range_are_refused_without_being_shown(bad: list[float]) -> None:
     protocol = Summation(randomizer=RandomizedResponse(size=5, gamma=0.1))
     with pytest.raises(InvalidInput, match="outside") as refused:
-        protocol.encode(np.array([0.777, *bad]), KeyedWords.seeded(3), first_row=0)
+        protocol.encode(np.array([0.777, *bad]), KeyedRandomness.seeded(3), first_row=0)
     assert "777" not in str(refused.value)
     assert "1.1" not in str(refused.value)
 
@@ -174,8 +174,10 @@ def test_simulation_has_the_law_of_the_real_thing() -> None:
     """Mean counts of 4,000 real and 4,000 simulated runs, by a two-sample test; a gamma 10 % off is noticed."""
     protocol = Summation(randomizer=RandomizedResponse(size=4, gamma=0.2))
     values, users = np.array([0.1, 0.15, 0.8]), np.array([400, 300, 300])
-    everyone, words = np.repeat(values, users), KeyedWords.seeded(3)
-    real = np.array([tally_rows(protocol, everyone, words, first_row=1000 * run).counts.values for run in range(4000)])
+    everyone, randomness = np.repeat(values, users), KeyedRandomness.seeded(3)
+    real = np.array(
+        [tally_rows(protocol, everyone, randomness, first_row=1000 * run).counts.values for run in range(4000)]
+    )
     for gamma, accepted in ((0.2, True), (0.22, False)):
         other = Summation(randomizer=RandomizedResponse(size=4, gamma=gamma))
         fake = other.simulated_counts(Population(values=values, users=users), np.random.default_rng(5), 4000)
@@ -192,7 +194,7 @@ def test_simulation_has_the_law_of_the_real_thing() -> None:
 def test_rounding_never_leaves_the_neighbouring_points(precision: int, values: list[float], first_row: int) -> None:
     protocol = Summation(randomizer=RandomizedResponse(size=precision + 1, gamma=0.1))
     array = np.array(values)
-    symbols = protocol.encode(array, KeyedWords.seeded(4), first_row=first_row).astype(float)
+    symbols = protocol.encode(array, KeyedRandomness.seeded(4), first_row=first_row).astype(float)
     assert (symbols >= np.floor(array * precision)).all()
     assert (symbols <= np.ceil(array * precision)).all()
 

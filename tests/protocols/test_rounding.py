@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from shuffledp import InvalidInput, KeyedWords
+from shuffledp import InvalidInput, KeyedRandomness
+from shuffledp.core.randomness import ROUNDING, Lane, rows_from
 from shuffledp.core.ranged import Ranged
-from shuffledp.core.words import ROUNDING, Lane, rows_from
 from shuffledp.domains.domain import Policy
 from shuffledp.protocols.rounding import to_grid
 from shuffledp.protocols.summation import Summation
 
-WORDS = KeyedWords.seeded(11)
+WORDS = KeyedRandomness.seeded(11)
 ROWS = 600
 
 
@@ -58,8 +58,8 @@ class Tied:
 @pytest.mark.parametrize("beyond", [Fraction(5, 2**75), Fraction(3, 2**74), Fraction(2**53 - 1, 2**120)])
 def test_the_last_word_decides_where_all_before_it_are_even(beyond: Fraction) -> None:
     word, last = divmod(int(beyond * 2**136), 2**64)
-    words = Tied(0, word, [last - 1, last, last + 1])
-    found = to_grid(np.full(3, float(beyond)), words, low=0.0, high=1.0, steps=1, first_row=0)
+    randomness = Tied(0, word, [last - 1, last, last + 1])
+    found = to_grid(np.full(3, float(beyond)), randomness, low=0.0, high=1.0, steps=1, first_row=0)
     assert found.tolist() == [1, 0, 0]
 
 

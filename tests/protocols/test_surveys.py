@@ -17,7 +17,7 @@ from oracles.enumeration import divergence, true_delta, view
 from oracles.parties import ANALYZER, PARTIES
 from oracles.process import called
 from oracles.scale import full
-from shuffledp import Channel, InvalidInput, KeyedWords, Plan, Policy, RandomizedResponse, plan, run, run_file
+from shuffledp import Channel, InvalidInput, KeyedRandomness, Plan, Policy, RandomizedResponse, plan, run, run_file
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.releases import composed_claim
 from shuffledp.core.population import Population
@@ -196,7 +196,7 @@ def test_no_two_questions_share_their_coins() -> None:
     half = replace(coin, randomizer=RandomizedResponse(size=2, gamma=0.5).as_run())  # type: ignore[type-var]
     survey = AllOfThem(questions=tuple(Asked(name=name, protocol=half) for name in "abc"))
     values = survey.domain.clean([{"a": "male", "b": "male", "c": "male"}] * 20_000).values
-    sent = survey.randomize(values, KeyedWords.seeded(1), first_row=0).values.reshape(-1, 3) % 2
+    sent = survey.randomize(values, KeyedRandomness.seeded(1), first_row=0).values.reshape(-1, 3) % 2
     assert sent.mean(axis=0) == pytest.approx([0.75] * 3, abs=0.02)
     assert np.abs(np.corrcoef(sent.T) - np.eye(3)).max() < 0.04
 
@@ -205,7 +205,9 @@ def test_questions_are_rounded_by_coins_of_their_own() -> None:
     hours = JointTable.examples()[1].questions[1].protocol
     survey = JointTable(questions=(Asked(name="a", protocol=hours), Asked(name="b", protocol=hours)))
     values = survey.domain.clean([{"a": 0.5, "b": 0.5}] * 20_000).values
-    cells = np.unravel_index(survey.encode(values, KeyedWords.seeded(2), first_row=0).astype(np.int64), survey.shape)
+    cells = np.unravel_index(
+        survey.encode(values, KeyedRandomness.seeded(2), first_row=0).astype(np.int64), survey.shape
+    )
     assert abs(np.corrcoef(np.array(cells)).min()) < 0.04
 
 
@@ -213,10 +215,10 @@ def test_questions_are_rounded_by_coins_of_their_own() -> None:
 def test_files_frames_and_lists_give_one_answer(
     way: str, plans: dict[str, Plan], people: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    words, frame = KeyedWords.seeded(4), pd.DataFrame(people)
+    randomness, frame = KeyedRandomness.seeded(4), pd.DataFrame(people)
     frame.to_csv(tmp_path / "people.csv", index=False)
     frame.to_parquet(tmp_path / "people.parquet")
-    expected = run(plans[way], people, words=words, truth=True)
+    expected = run(plans[way], people, randomness=randomness, truth=True)
     assert expected.truth is not None
     assert expected.truth[0] == sum(person["smokes"] == "no" for person in people)
     assert expected.truth[-1] == pytest.approx(np.mean([person["hours"] for person in people]))
@@ -224,9 +226,9 @@ def test_files_frames_and_lists_give_one_answer(
     assert expected.names[-1] == "hours: mean"
     assert np.abs((expected.estimate.value - expected.truth) / expected.estimate.standard_error).max() < 5
     for found in (
-        run(plans[way], frame, words=words, truth=True),
-        run_file(plans[way], tmp_path / "people.csv", words=words, truth=True),
-        run_file(plans[way], tmp_path / "people.parquet", words=words, truth=True),
+        run(plans[way], frame, randomness=randomness, truth=True),
+        run_file(plans[way], tmp_path / "people.csv", randomness=randomness, truth=True),
+        run_file(plans[way], tmp_path / "people.parquet", randomness=randomness, truth=True),
     ):
         assert (found.estimate.value == expected.estimate.value).all()
         assert np.array_equal(found.truth, expected.truth)  # type: ignore[arg-type]
@@ -278,7 +280,7 @@ def test_the_service_answers_all_questions_and_books_once(
 def test_a_liar_who_answers_one_question_thrice_spoils_nothing(plans: dict[str, Plan]) -> None:
     survey: Any = plans["all"].protocol
     values = survey.domain.clean([{"smokes": "no", "region": "north", "hours": 5}] * N).values
-    counts = survey.count(survey.randomize(values, KeyedWords.seeded(5), first_row=0)).values
+    counts = survey.count(survey.randomize(values, KeyedRandomness.seeded(5), first_row=0)).values
     before, worst = survey.debias(counts, N), 0.0
     for lies in combinations_with_replacement(range(survey.alphabet), 3):
         moved = counts[:-1].copy()
@@ -388,7 +390,9 @@ def test_messages_of_tables_distributions_and_texts_are_decoded(kind: Any) -> No
     rows = [{"sex": "male", "smokes": "yes", "age": 3, "drink": "apple"}] * 900
     rows += [{"sex": "female", "smokes": "no", "age": 9, "drink": "tea"}] * 300
     values = survey.domain.clean(rows).values
-    said = survey.reading.of(survey.estimate(survey.count(survey.randomize(values, KeyedWords.seeded(3), first_row=0))))
+    said = survey.reading.of(
+        survey.estimate(survey.count(survey.randomize(values, KeyedRandomness.seeded(3), first_row=0)))
+    )
     truth = survey.reading.exactly(survey.true_answer(survey.truth(values)))
     assert said.names[:2] == ("smokes: female, no", "smokes: female, yes")
     assert truth[[0, 3]].tolist() == [300, 900]
@@ -430,7 +434,7 @@ def test_means_by_group_are_read_and_what_is_beside_them_too() -> None:
     assert survey.domain.table_columns == ("carrier", "delay")
     rows = [{"carrier": "AA", "delay": 1}] * 1000 + [{"carrier": "DL", "delay": 0.25}] * 1000
     values = survey.domain.clean(rows).values
-    estimate = survey.estimate(survey.count(survey.randomize(values, KeyedWords.seeded(6), first_row=0)))
+    estimate = survey.estimate(survey.count(survey.randomize(values, KeyedRandomness.seeded(6), first_row=0)))
     said = survey.reading.of(estimate)
     assert said.names == ("delay: AA", "delay: B6", "delay: DL", "carrier: AA", "carrier: B6", "carrier: DL")
     assert said.value[[0, 2]] == pytest.approx([1.0, 0.25], abs=0.15)
@@ -445,9 +449,9 @@ def test_a_file_with_groups_gives_the_answer_of_a_list(tmp_path: Path) -> None:
     rows = [{"carrier": "AA" if j % 2 else "DL", "delay": (j % 5) / 4} for j in range(400)]
     frame = pd.DataFrame(rows)
     frame.to_csv(tmp_path / "people.csv", index=False)
-    expected = tally_rows(survey, rows, KeyedWords.seeded(1)).counts.values
+    expected = tally_rows(survey, rows, KeyedRandomness.seeded(1)).counts.values
     for source in (FileSource(tmp_path / "people.csv"), FrameSource(frame)):
-        found = engine_named("arrow").tally(survey, source, KeyedWords.seeded(1), Policy()).counts.values
+        found = engine_named("arrow").tally(survey, source, KeyedRandomness.seeded(1), Policy()).counts.values
         assert (found == expected).all()
 
 

@@ -15,7 +15,7 @@ from oracles.documented import schema, validate
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, announced, prepared, released, serving
 from oracles.process import called
 from oracles.server import running
-from shuffledp import InvalidInput, KeyedWords, Plan, plan, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, plan, run, run_file
 from shuffledp.baselines.compare import compare
 from shuffledp.core.digits import about
 from shuffledp.core.population import Population
@@ -78,7 +78,7 @@ def test_more_candidates_have_more_points_and_too_many_are_refused(monkeypatch: 
 
 
 def test_users_of_texts_are_counted(small: Plan) -> None:
-    result = run(small, WORDS, candidates=ASKED, words=KeyedWords.seeded(1), truth=True)
+    result = run(small, WORDS, candidates=ASKED, randomness=KeyedRandomness.seeded(1), truth=True)
     assert result.names == tuple(ASKED)
     assert result.truth is not None
     assert result.truth.tolist() == [700, 900, 0]
@@ -87,7 +87,7 @@ def test_users_of_texts_are_counted(small: Plan) -> None:
 
 
 def test_more_can_be_asked_later_of_the_same_counts(small: Plan) -> None:
-    first = run(small, WORDS, candidates=ASKED, words=KeyedWords.seeded(1), truth=True)
+    first = run(small, WORDS, candidates=ASKED, randomness=KeyedRandomness.seeded(1), truth=True)
     later = first.about(["water", "coffee"])
     assert later.names == ("water", "coffee")
     assert later.estimate.value[1] == first.estimate.value[0]
@@ -136,7 +136,7 @@ def test_who_shares_a_point_is_said() -> None:
     assert repr(first) in note
     assert "another'" not in note
     certified_plan = certified(Terms(n=1500, epsilon=3.0, delta=1e-6), protocol)
-    result = run(certified_plan, [first] * 1000 + [second] * 500, words=KeyedWords.seeded(2), truth=True)
+    result = run(certified_plan, [first] * 1000 + [second] * 500, randomness=KeyedRandomness.seeded(2), truth=True)
     assert note in result.notes
     assert result.truth is not None
     assert result.truth.tolist() == [1000, 0, 500]  # of the text, not of its point
@@ -151,9 +151,9 @@ def test_columns_of_files_are_counted(small: Plan, tmp_path: Path, encoded: bool
     table = pa.table({"word": column.dictionary_encode() if encoded else column})
     parquet.write_table(table, tmp_path / "words.parquet")
     csv.write_csv(pa.table({"word": column}), tmp_path / "words.csv")
-    expected = run(small, WORDS, candidates=ASKED, words=KeyedWords.seeded(3)).estimate.value
+    expected = run(small, WORDS, candidates=ASKED, randomness=KeyedRandomness.seeded(3)).estimate.value
     for name in ("words.parquet", "words.csv"):
-        found = run_file(small, tmp_path / name, column="word", candidates=ASKED, words=KeyedWords.seeded(3))
+        found = run_file(small, tmp_path / name, column="word", candidates=ASKED, randomness=KeyedRandomness.seeded(3))
         assert np.array_equal(found.estimate.value, expected)
 
 

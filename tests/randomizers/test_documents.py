@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.mutation import STRANGE, places, replaced
-from shuffledp import Channel, Gaussian, Generic, InvalidInput, KeyedWords, Laplace, LatticeChannel, RandomizedResponse
+from shuffledp import (
+    Channel,
+    Gaussian,
+    Generic,
+    InvalidInput,
+    KeyedRandomness,
+    Laplace,
+    LatticeChannel,
+    RandomizedResponse,
+)
 from shuffledp.core.canonical import canonical
 from shuffledp.core.pair import Pair
 from shuffledp.core.randomizer import LocalRandomizer
@@ -68,8 +77,10 @@ def test_a_document_randomizes_alike(size: int, gamma: float) -> None:
     response = RandomizedResponse(size=size, gamma=gamma)
     symbols = np.arange(100) % size
     found = RandomizedResponse.from_document(response.document())
-    words = KeyedWords.seeded(7)
-    assert (found.randomize(symbols, words, first_row=3) == response.randomize(symbols, words, first_row=3)).all()
+    randomness = KeyedRandomness.seeded(7)
+    assert (
+        found.randomize(symbols, randomness, first_row=3) == response.randomize(symbols, randomness, first_row=3)
+    ).all()
 
 
 def test_a_document_never_promises_more_than_the_parameter_it_was_made_from() -> None:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.signal import convolve
 from scipy.stats import chisquare, poisson
 
-from shuffledp import InvalidInput, KeyedWords, NoClaim, account, calibrate
+from shuffledp import InvalidInput, KeyedRandomness, NoClaim, account, calibrate
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
-from shuffledp.core.words import DUMMIES, Lane
+from shuffledp.core.randomness import DUMMIES, Lane
 from shuffledp.randomizers.dummies import Dummies, DummyBlanket
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.poisson import capped_poisson
@@ -94,7 +94,7 @@ def test_messages_follow_their_law(structure: Structure) -> None:
     n, rate = 300_000, 0.6
     for value in (0, structure.values - 1):
         sent = Dummies(structure=structure, dummies=rate).randomize(
-            np.full(n, value), KeyedWords.seeded(value), first_row=7
+            np.full(n, value), KeyedRandomness.seeded(value), first_row=7
         )
         often = np.bincount(sent.each - 1, minlength=6)
         expected = poisson.pmf(np.arange(5), rate)
@@ -114,21 +114,21 @@ def test_messages_follow_their_law(structure: Structure) -> None:
 
 
 def test_messages_depend_on_their_row_only() -> None:
-    randomizer, words = Dummies(structure=AffineSpace(prime=5), dummies=1.5), KeyedWords.seeded(3)
+    randomizer, randomness = Dummies(structure=AffineSpace(prime=5), dummies=1.5), KeyedRandomness.seeded(3)
     values = np.arange(60) % 25
-    whole = randomizer.randomize(values, words, first_row=2**40)
+    whole = randomizer.randomize(values, randomness, first_row=2**40)
     for cut in (0, 1, 17, 60):
-        left = randomizer.randomize(values[:cut], words, first_row=2**40)
-        right = randomizer.randomize(values[cut:], words, first_row=2**40 + cut)
+        left = randomizer.randomize(values[:cut], randomness, first_row=2**40)
+        right = randomizer.randomize(values[cut:], randomness, first_row=2**40 + cut)
         assert np.array_equal(np.concatenate([left.values, right.values]), whole.values)
         assert np.array_equal(np.concatenate([left.each, right.each]), whole.each)
-    other = randomizer.randomize(values, words, first_row=0)
+    other = randomizer.randomize(values, randomness, first_row=0)
     assert not np.array_equal(other.each, whole.each)
 
 
 def test_how_many_dummies_does_not_depend_on_the_values() -> None:
-    randomizer, words = Dummies(structure=AffineSpace(prime=5), dummies=1.5), KeyedWords.seeded(4)
-    first, second = (randomizer.randomize(np.full(500, value), words, first_row=0) for value in (3, 19))
+    randomizer, randomness = Dummies(structure=AffineSpace(prime=5), dummies=1.5), KeyedRandomness.seeded(4)
+    first, second = (randomizer.randomize(np.full(500, value), randomness, first_row=0) for value in (3, 19))
     assert np.array_equal(first.each, second.each)
     true = np.cumsum(first.each) - first.each
     assert np.array_equal(np.delete(first.values, true), np.delete(second.values, true))

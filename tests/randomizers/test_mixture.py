@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from oracles.enumeration import true_delta
 from oracles.scale import examples
-from shuffledp import Channel, InvalidInput, KeyedWords, Laplace, RandomizedResponse
+from shuffledp import Channel, InvalidInput, KeyedRandomness, Laplace, RandomizedResponse
 from shuffledp.accounting.account import account, bound_named, calibrate
 from shuffledp.core.pair import Pair
-from shuffledp.core.words import CHOICE, PART, RESPONSE, Lane, choose_below
+from shuffledp.core.randomness import CHOICE, PART, RESPONSE, Lane, choose_below
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.lattice import LatticeChannel
 from shuffledp.randomizers.mixture import Mixture, MixtureBlanket
@@ -120,7 +120,7 @@ class Watched:
     """Words that remember what was asked of them."""
 
     def __init__(self) -> None:
-        self.source = KeyedWords.seeded(5)
+        self.source = KeyedRandomness.seeded(5)
         self.lanes: set[Lane] = set()
         self.private = False
 
@@ -136,18 +136,20 @@ class Watched:
 
 
 def test_which_question_is_drawn_from_words_that_no_part_uses() -> None:
-    words = Watched()
-    PLANE.randomize(np.zeros(1000, dtype=np.int64), words, first_row=0)
-    assert words.lanes == {RESPONSE, CHOICE}
-    Mixture(weights=(1, 1), parts=(PLANE, PLANE)).randomize(np.zeros((1000, 2), dtype=np.int64), words, first_row=0)
-    assert words.lanes == {RESPONSE, CHOICE, PART}
+    randomness = Watched()
+    PLANE.randomize(np.zeros(1000, dtype=np.int64), randomness, first_row=0)
+    assert randomness.lanes == {RESPONSE, CHOICE}
+    Mixture(weights=(1, 1), parts=(PLANE, PLANE)).randomize(
+        np.zeros((1000, 2), dtype=np.int64), randomness, first_row=0
+    )
+    assert randomness.lanes == {RESPONSE, CHOICE, PART}
 
 
 def test_rejected_draws_of_questions_and_of_messages_are_different_words() -> None:
     """A bound just above 2^31 rejects half of all draws."""
-    bound, words = (1 << 31) + 1, KeyedWords.seeded(1)
-    first = choose_below(bound, 1000, words, first_row=0)
-    second = choose_below(bound, 1000, words, first_row=0, lane=PART)
+    bound, randomness = (1 << 31) + 1, KeyedRandomness.seeded(1)
+    first = choose_below(bound, 1000, randomness, first_row=0)
+    second = choose_below(bound, 1000, randomness, first_row=0, lane=PART)
     assert (first != second).all()
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.2
 
@@ -157,11 +159,11 @@ def test_a_user_answers_a_question_with_the_answer_to_that_question() -> None:
     parts = tuple(RandomizedResponse.of_threshold(size=size, threshold=1) for size in (7, 7, 300))
     mixture = Mixture(weights=(1, 5, 2), parts=parts)
     symbols = np.random.default_rng(3).integers(0, [7, 7, 300], size=(20_000, 3))
-    messages = mixture.randomize(symbols, KeyedWords.seeded(2), first_row=10).astype(np.int64)
+    messages = mixture.randomize(symbols, KeyedRandomness.seeded(2), first_row=10).astype(np.int64)
     part = np.searchsorted(mixture.offsets[1:], messages, side="right")
     assert (messages - np.array(mixture.offsets)[part] == symbols[np.arange(20_000), part]).all()
     assert np.bincount(part) / 20_000 == pytest.approx([1 / 8, 5 / 8, 2 / 8], abs=0.02)
-    numbered = mixture.randomize(symbols @ np.array([2100, 300, 1]), KeyedWords.seeded(2), first_row=10)
+    numbered = mixture.randomize(symbols @ np.array([2100, 300, 1]), KeyedRandomness.seeded(2), first_row=10)
     assert (numbered == messages).all()
 
 
@@ -183,8 +185,8 @@ def test_a_user_answers_a_question_with_the_answer_to_that_question() -> None:
             lambda: Mixture.family((1, 1), (RandomizedResponse.family(size=2), DesignResponse.family(AffineSpace(prime=2)))),
             "one parameter together",
         ),
-        (lambda: SMALL[0].randomize(np.zeros((5, 3), dtype=int), KeyedWords.seeded(1), first_row=0), "a column for each"),
-        (lambda: SMALL[0].randomize(np.full((5, 2), 2), KeyedWords.seeded(1), first_row=0), "outside 0..1"),
+        (lambda: SMALL[0].randomize(np.zeros((5, 3), dtype=int), KeyedRandomness.seeded(1), first_row=0), "a column for each"),
+        (lambda: SMALL[0].randomize(np.full((5, 2), 2), KeyedRandomness.seeded(1), first_row=0), "outside 0..1"),
         (lambda: MixtureBlanket.of([Fraction(1)], [Laplace(epsilon0=1.0).blanket()]).pairs(), "one of several questions"),
     ],
 )  # fmt: skip
@@ -209,11 +211,11 @@ def test_messages_are_numbers_of_32_bits() -> None:
 
 def test_symbols_that_a_part_does_not_have_are_refused() -> None:
     together = Together(parts=(COIN.as_run(), THREE.as_run()))
-    words = KeyedWords.seeded(1)
-    assert together.randomize(np.array([[1, 2]] * 5), words, first_row=0).each.tolist() == [2] * 5
+    randomness = KeyedRandomness.seeded(1)
+    assert together.randomize(np.array([[1, 2]] * 5), randomness, first_row=0).each.tolist() == [2] * 5
     for wrong in ([2, 0], [0, 3], [-1, 0]):
         with pytest.raises(InvalidInput):
-            together.randomize(np.array([[0, 0], wrong]), words, first_row=0)
+            together.randomize(np.array([[0, 0], wrong]), randomness, first_row=0)
 
 
 def test_parts_that_are_all_answered_add_up_locally() -> None:

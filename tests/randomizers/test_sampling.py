@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare, laplace
 
-from shuffledp import Channel, InvalidInput, KeyedWords, Laplace, LatticeChannel, RandomizedResponse, SystemWords
-from shuffledp.core.words import RESPONSE, coins, rows_from
+from shuffledp import (
+    Channel,
+    InvalidInput,
+    KeyedRandomness,
+    Laplace,
+    LatticeChannel,
+    RandomizedResponse,
+    SystemRandomness,
+)
+from shuffledp.core.randomness import RESPONSE, coins, rows_from
 
 SIGNIFICANCE = 1e-9
 N = 400_000
@@ -83,7 +91,7 @@ def test_a_coin_falls_on_true_below_its_threshold(threshold: int) -> None:
 
 def test_system_words_follow_the_law_too() -> None:
     response = RandomizedResponse(size=3, gamma=0.5)
-    messages = response.randomize(np.zeros(N, dtype=np.int64), SystemWords(), first_row=0)
+    messages = response.randomize(np.zeros(N, dtype=np.int64), SystemRandomness(), first_row=0)
     assert p_value(messages, np.array([float(response.probability(y, 0)) for y in range(3)])) > SIGNIFICANCE
 
 
@@ -104,13 +112,13 @@ def test_the_threshold_from_epsilon0_is_at_least_gamma(epsilon0: float, size: in
 def test_gamma_one_never_tells_the_truth_more_often_than_chance() -> None:
     response = RandomizedResponse(size=2, gamma=1.0)
     assert response.threshold == 2**64
-    messages = response.randomize(np.zeros(N, dtype=np.uint8), KeyedWords.seeded(4), first_row=0)
+    messages = response.randomize(np.zeros(N, dtype=np.uint8), KeyedRandomness.seeded(4), first_row=0)
     assert p_value(messages, np.array([0.5, 0.5])) > SIGNIFICANCE
 
 
 def test_impossible_messages_are_never_sent() -> None:
     lattice = LatticeChannel.of(Channel([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
-    messages = lattice.randomize(np.zeros(100_000, dtype=np.int64), KeyedWords.seeded(5), first_row=0)
+    messages = lattice.randomize(np.zeros(100_000, dtype=np.int64), KeyedRandomness.seeded(5), first_row=0)
     assert set(messages.tolist()) == {0, 1}
 
 
@@ -161,11 +169,11 @@ def test_probabilities_are_doubles_even_if_one_is_a_whole_word() -> None:
 
 def test_many_rows_are_randomized_as_if_each_were_alone() -> None:
     """However many are taken at once: rows on both sides of every cut have the messages of their own addresses."""
-    response, words = RandomizedResponse.of_threshold(size=300, threshold=3 << 61), KeyedWords.seeded(3)
+    response, randomness = RandomizedResponse.of_threshold(size=300, threshold=3 << 61), KeyedRandomness.seeded(3)
     symbols = np.arange((1 << 19) + 5) % 300
-    sent = response.randomize(symbols, words, first_row=7)
+    sent = response.randomize(symbols, randomness, first_row=7)
     assert len(sent) == len(symbols)
     for row in (0, (1 << 18) - 1, 1 << 18, (1 << 19) - 1, 1 << 19, (1 << 19) + 4):
-        assert sent[row] == response.randomize(symbols[row : row + 1], words, first_row=7 + row)[0]
+        assert sent[row] == response.randomize(symbols[row : row + 1], randomness, first_row=7 + row)[0]
     some = slice((1 << 18) - 1000, (1 << 18) + 1000)
-    assert (sent[some] == response.randomize(symbols[some], words, first_row=7 + some.start)).all()
+    assert (sent[some] == response.randomize(symbols[some], randomness, first_row=7 + some.start)).all()

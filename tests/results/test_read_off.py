@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from shuffledp import DataWarning, InvalidInput, KeyedWords, Plan, Result, plan, run
+from shuffledp import DataWarning, InvalidInput, KeyedRandomness, Plan, Result, plan, run
 from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
 from shuffledp.core.ratio import Ratios
@@ -26,7 +26,7 @@ from shuffledp.sources.values import ValuesSource
 
 Reals = NDArray[np.float64]
 ASKED: dict[str, Any] = {"n": 3000, "epsilon": 3.0, "delta": 1e-5}
-WORDS = KeyedWords.seeded(4)
+WORDS = KeyedRandomness.seeded(4)
 KEYS = ("estimate", "standard_error", "low", "high")
 LEVELS = [(0.5, False), (0.9, True), (0.999, False)]
 """Of confidence, each alone and all together; none is the usual one."""
@@ -36,14 +36,16 @@ LEVELS = [(0.5, False), (0.9, True), (0.999, False)]
 def bins() -> Result:
     """Seven intervals from 3 to 10, most people in the last but one."""
     made = plan("histogram", size=7, low=3, high=10, **ASKED)
-    return run(made, np.repeat(np.arange(3.5, 10), [40, 500, 300, 90, 700, 1300, 70]), words=WORDS, truth=True)
+    return run(made, np.repeat(np.arange(3.5, 10), [40, 500, 300, 90, 700, 1300, 70]), randomness=WORDS, truth=True)
 
 
 @pytest.fixture(scope="module")
 def curve() -> Result:
     """Eight intervals from -2 to 14."""
     made = plan("distribution", low=-2, high=14, resolution=8, **ASKED)
-    return run(made, np.repeat(np.arange(-1, 15, 2), [40, 500, 300, 90, 700, 1200, 70, 100]), words=WORDS, truth=True)
+    return run(
+        made, np.repeat(np.arange(-1, 15, 2), [40, 500, 300, 90, 700, 1200, 70, 100]), randomness=WORDS, truth=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def table() -> Result:
     """Means of three groups, one of which is too small to say."""
     made = plan("mean", low=2, high=6, by={"g": ["a", "b", "c"]}, **ASKED)
     people = ["a, 2.5"] * 1900 + ["b, 5.75"] * 1097 + ["c, 3"] * 3
-    return run(made, people, words=WORDS, truth=True)
+    return run(made, people, randomness=WORDS, truth=True)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,7 @@ def survey() -> Result:
     ]
     made = plan("survey", questions=questions, way="table", **ASKED)
     people = [{"diet": "fish", "age": 30.0}] * 2100 + [{"diet": "plants", "age": 77.5}] * 900
-    return run(made, people, words=WORDS, truth=True)
+    return run(made, people, randomness=WORDS, truth=True)
 
 
 def by_hand(estimate: Estimate, confidence: float, entries: int, *, together: bool) -> tuple[Reals, Reals]:
@@ -346,7 +348,7 @@ def test_what_is_found_by_a_threshold_is_what_chance_alone_seldom_reaches(
     made = plan("histogram", **ASKED, **options)
     size = options["size"]
     held = np.r_[np.full(2500, size - 1), np.full(460, 3), np.full(40, 1)]
-    answer = run(made, np.r_[held, held], words=KeyedWords.seeded(7))
+    answer = run(made, np.r_[held, held], randomness=KeyedRandomness.seeded(7))
     found = derived(answer, false_positives=allowed, top=size)
     some: Any = made.protocol
     if "messages_per_user" in options:

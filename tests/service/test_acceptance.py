@@ -31,7 +31,7 @@ from oracles.parties import (
 )
 from oracles.scale import full
 from oracles.server import Place, Server
-from shuffledp import InvalidInput, KeyedWords, NoClaim, plan
+from shuffledp import InvalidInput, KeyedRandomness, NoClaim, plan
 from shuffledp.core.counts import Counts
 from shuffledp.core.outcome import Outcome
 from shuffledp.engines.tally import tally_rows
@@ -79,8 +79,8 @@ def test_a2_intervals_cover_as_often_as_they_say(kind: str) -> None:
         # the error of a sum is stated for the worst data: there the coverage is as stated, elsewhere it is more
         found = plan("sum", n=USERS, epsilon=1.0, delta=1e-6)
         values = np.full(USERS, found.protocol.worst(USERS).values[0])
-    words = KeyedWords.seeded(2)
-    collected = [tally_rows(found.protocol, values, words, first_row=j * USERS).counts for j in range(COLLECTIONS)]
+    randomness = KeyedRandomness.seeded(2)
+    collected = [tally_rows(found.protocol, values, randomness, first_row=j * USERS).counts for j in range(COLLECTIONS)]
 
     def truth(collection: int) -> tuple[int, float]:
         return (collection % 8, float(held[collection % 8])) if kind == "histogram" else (0, float(values.sum()))
@@ -170,7 +170,7 @@ def test_a7_five_percent_malformed_reports_harm_no_other(tmp_path: Path, place: 
     task = Task(plan=plan("histogram", n=honest, epsilon=1.0, delta=1e-6, size=8), window=60, max_age=60, **PARTIES)
     generator = random.Random(7)
     values = np.arange(honest) % 5  # bins 5, 6 and 7 are empty
-    messages = task.plan.protocol.randomizer.randomize(values, KeyedWords.seeded(7), first_row=0)
+    messages = task.plan.protocol.randomizer.randomize(values, KeyedRandomness.seeded(7), first_row=0)
     uploads = [(sealed(int(message), task), "accepted") for message in messages]
     expected: Counter[str] = Counter()
     for kind in itertools.islice(itertools.cycle(MALFORMED.values()), n // 20):

@@ -13,7 +13,7 @@ from oracles.chatty import Chatty, batch_of, chatty_task
 from oracles.parties import ANALYZER, EIGHT, PARTIES, SHUFFLER, prepared
 from oracles.process import called
 from oracles.server import running
-from shuffledp import InvalidInput, KeyedWords, plan
+from shuffledp import InvalidInput, KeyedRandomness, plan
 from shuffledp.protocols import registry
 from shuffledp.results.balance import Balance
 from shuffledp.service.analyzer.analyzer import NO_BUDGET, analyze, open_batch
@@ -158,7 +158,7 @@ def test_the_estimate_of_the_service_is_that_of_the_protocol() -> None:
     """Messages of 60 users, opened in another order, give the estimate of their counts; on average it is the truth."""
     protocol, users = TASK.plan.protocol, 60
     values = np.arange(users) % 4
-    messages: Any = protocol.randomize(values, KeyedWords.seeded(1), first_row=0)
+    messages: Any = protocol.randomize(values, KeyedRandomness.seeded(1), first_row=0)
     people = list(protocol.by_user(messages, users))
     assert [message for sent in people for message in sent] == messages.values.tolist()
     assert [len(sent) for sent in people] == messages.each.tolist()
@@ -168,7 +168,7 @@ def test_the_estimate_of_the_service_is_that_of_the_protocol() -> None:
     result = analyze(data, TASK, ANALYZER)
     assert result.estimate.value.tolist() == protocol.estimate(protocol.count(messages)).value.tolist()
     assert open_batch(data, TASK, ANALYZER).valid == users
-    many: Any = protocol.randomize(np.zeros(20_000, dtype=np.int64), KeyedWords.seeded(3), first_row=0)
+    many: Any = protocol.randomize(np.zeros(20_000, dtype=np.int64), KeyedRandomness.seeded(3), first_row=0)
     estimate = protocol.estimate(protocol.count(many))
     assert (abs(estimate.value - np.array([20_000, 0, 0, 0])) < 6 * estimate.standard_error).all()
 
@@ -176,7 +176,7 @@ def test_the_estimate_of_the_service_is_that_of_the_protocol() -> None:
 def test_messages_of_many_users_are_told_apart() -> None:
     """More than are looked at together."""
     protocol = TASK.plan.protocol
-    messages: Any = protocol.randomize(np.zeros(700, dtype=np.int64), KeyedWords.seeded(4), first_row=0)
+    messages: Any = protocol.randomize(np.zeros(700, dtype=np.int64), KeyedRandomness.seeded(4), first_row=0)
     people = list(protocol.by_user(messages, 700))
     assert people == [messages.of_row(row).tolist() for row in range(700)]
 

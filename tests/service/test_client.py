@@ -14,9 +14,9 @@ from filelock import FileLock, Timeout
 
 from oracles.parties import ANALYZER, EIGHT, LABELS, PARTIES, SHUFFLER, announced, serving
 from oracles.server import Place
-from shuffledp import InvalidInput, KeyedWords
+from shuffledp import InvalidInput, KeyedRandomness
 from shuffledp.core.outcome import Outcome
-from shuffledp.core.words import NoWords
+from shuffledp.core.randomness import NoWords
 from shuffledp.planning.rounds import plan_rounds
 from shuffledp.service.client.client import Announcement, Client
 from shuffledp.service.client.sender import Sender, Submitted, submit
@@ -77,16 +77,16 @@ def sent(me: Client, value: str, shuffler: Shuffler, lost: int = 0) -> Submitted
 
 def test_a_second_report_under_the_same_key_is_refused(tmp_path: Path) -> None:
     """Reports have no addresses, so both would have the same coins. The first one stands."""
-    clock, shuffler, words = Clock(), serving(TASK), KeyedWords.fresh()
-    me = replace(client(tmp_path, clock), words=words)
+    clock, shuffler, randomness = Clock(), serving(TASK), KeyedRandomness.fresh()
+    me = replace(client(tmp_path, clock), randomness=randomness)
     said = announced(shuffler, TASK)
     first = me.report("c", said)
     clock.now += 60
-    with pytest.raises(InvalidInput, match="these words were used before"):
+    with pytest.raises(InvalidInput, match="this randomness was used before"):
         me.report("e", replace(said, window=2))
     assert me.report("c", said) == first
     assert me.reports == 1
-    assert replace(me, words=KeyedWords.fresh()).report("e", replace(said, window=2)) not in (None, first)
+    assert replace(me, randomness=KeyedRandomness.fresh()).report("e", replace(said, window=2)) not in (None, first)
 
 
 def test_another_value_does_not_make_another_report(tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ def test_a_window_that_is_dropped_is_a_report_all_the_same(tmp_path: Path) -> No
 
 def test_nothing_is_drawn_for_a_key_that_is_refused(tmp_path: Path) -> None:
     """Nor for a list that says it is of another party: neither a random word nor a file."""
-    me, said = replace(client(tmp_path), words=NoWords()), announced(serving(TASK), TASK)
+    me, said = replace(client(tmp_path), randomness=NoWords()), announced(serving(TASK), TASK)
     claimed = replace(ANALYZER.public(), role="shuffler")
     for wrong in (replace(said, next_keys=claimed), replace(said, next_keys=KeyRing.fresh("analyzer").public())):
         with pytest.raises(InvalidInput, match="not in your list"):

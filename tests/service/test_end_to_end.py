@@ -22,7 +22,7 @@ from oracles.process import run as started
 from oracles.scale import examples, full
 from oracles.server import Place, Server, in_open_batches, inner_records, running
 from oracles.survey import survey
-from shuffledp import InvalidInput, KeyedWords
+from shuffledp import InvalidInput, KeyedRandomness
 from shuffledp.service.analyzer.analyzer import open_batch, result_of
 from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.client import Client
@@ -57,7 +57,7 @@ def test_a1_clients_end_to_end_over_loopback(folder: Path, place: Place, request
     n = full(5000, 100_000)
     values = np.random.default_rng(1).choice(16, n, p=np.arange(1, 17) / 136)
     # pinned coins: the bound of 99.9 % would fail by itself once in a while
-    messages = task.plan.protocol.randomizer.randomize(values, KeyedWords.seeded(1), first_row=0)
+    messages = task.plan.protocol.randomizer.randomize(values, KeyedRandomness.seeded(1), first_row=0)
     uploads = [seal_message(int(message), task, analyzer.public(), [shuffler.public()]) for message in messages]
     canary, store = "canary-4711", place(folder / "store.db")
     server = Server(folder, store=store)
@@ -238,9 +238,9 @@ def test_the_whole_pipeline_from_the_command_line(folder: Path) -> None:
             strict=True,
         ):
             assert abs(value - truth) < 7 * error
-        words = run(f"{analyze_line} {budget}", cwd=folder)  # the same batch again: spent once
-        assert "in 1 release\n" in words.stdout, words.stderr
-        assert "Alpha runs the shuffler and Beta the analyzer" in words.stdout
+        randomness = run(f"{analyze_line} {budget}", cwd=folder)  # the same batch again: spent once
+        assert "in 1 release\n" in randomness.stdout, randomness.stderr
+        assert "Alpha runs the shuffler and Beta the analyzer" in randomness.stdout
         assert document["ledger"]["head"] in run("ledger show ledger.jsonl", cwd=folder).stdout
         small = run(f"{analyze_line} --ledger other.jsonl --budget-epsilon 0.5 --budget-delta 1e-6", cwd=folder)
         assert (small.returncode, small.stdout) == (3, "")
@@ -281,11 +281,11 @@ def test_a_server_that_should_not_start(tmp_path: Path, change: str, why: str) -
     for name, text in (("operator", "o" * 20), ("analyzer", "a" * 20), ("open", "x" * 20), ("short", "x")):
         (tmp_path / f"{name}.token").write_text(text)
         (tmp_path / f"{name}.token").chmod(0o644 if name == "open" else 0o600)
-    words = (
+    randomness = (
         "--store s.db --keys shuffler.key --next-keys analyzer.pub.json --operator-token operator.token "
         f"--analyzer-token analyzer.token {change}"
     ).split()
-    options = dict(zip(words[::2], words[1::2], strict=True))  # what is changed is given once
+    options = dict(zip(randomness[::2], randomness[1::2], strict=True))  # what is changed is given once
     line = " ".join(f"{name} {value}" for name, value in options.items())
     done = started(f"shuffler serve task.json {line}", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

@@ -62,7 +62,9 @@ def test_t22_clients_use_the_systems_randomness_alone() -> None:
     modules = reached(
         "shuffledp.service.client.client", "shuffledp.service.sealing.hpke", "shuffledp.service.client.sender"
     )
-    assert {"shuffledp.core.words", "shuffledp.randomizers.response", "shuffledp.protocols.rounding"} <= set(modules)
+    assert {"shuffledp.core.randomness", "shuffledp.randomizers.response", "shuffledp.protocols.rounding"} <= set(
+        modules
+    )
     for name, tree in modules.items():
         generators = {found for found in imported(tree) if found.split(".")[0] == "random" or "numpy.random" in found}
         if name == "shuffledp.service.client.sender":

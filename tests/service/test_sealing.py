@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey
 
 from oracles.parties import PARTIES
-from shuffledp import InvalidInput, KeyedWords, plan
+from shuffledp import InvalidInput, KeyedRandomness, plan
 from shuffledp.service.client.client import messages_of
 from shuffledp.service.sealing.hpke import info, seal, seal_message, unseal
 from shuffledp.service.sealing.keys import ROLES, KeyList, KeyRing, PrivateKey, PublicKey
@@ -229,7 +229,9 @@ def test_messages_are_randomized_values_of_the_plan() -> None:
     messages = [messages_of(TASK, "answer 3")[0] for _ in range(300)]
     assert set(messages) <= set(range(16))
     assert messages.count(3) > 150
-    assert messages_of(TASK, "answer 3", KeyedWords.seeded(1)) == messages_of(TASK, "answer 3", KeyedWords.seeded(1))
+    assert messages_of(TASK, "answer 3", KeyedRandomness.seeded(1)) == messages_of(
+        TASK, "answer 3", KeyedRandomness.seeded(1)
+    )
     with pytest.raises(InvalidInput) as refused:
         messages_of(TASK, "s3cr3t")
     assert "s3cr3t" not in str(refused.value)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from shuffledp import InvalidInput
 from shuffledp.core.canonical import canonical
-from shuffledp.core.words import Bytes, Lane, Words
+from shuffledp.core.randomness import Bytes, Lane, Words
 from shuffledp.protocols import registry
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.one_message import OneMessage
@@ -33,7 +33,7 @@ class RecordedWords:
 
     def __init__(self, vector: Mapping[str, Any]) -> None:
         self._lanes, self._draws = dict(vector["bytes"]), dict(vector["blocks"])
-        self._words = dict(vector.get("words", {}))
+        self._words = dict(vector.get("randomness", {}))
 
     def reserve(self) -> None:
         """They are not for releases."""
@@ -44,8 +44,8 @@ class RecordedWords:
         return np.array([self._lanes.pop(str(lane))], dtype=np.uint8)
 
     def blocks(self, rows: Words, draw: int) -> Words:
-        words = [[int(word, 16) for word in self._draws.pop(str(draw))] for _ in rows]
-        return np.array(words, dtype="<u8").reshape(-1, 2)
+        randomness = [[int(word, 16) for word in self._draws.pop(str(draw))] for _ in rows]
+        return np.array(randomness, dtype="<u8").reshape(-1, 2)
 
     @property
     def used_up(self) -> bool:
@@ -82,11 +82,11 @@ def test_fingerprints() -> None:
 def test_randomization_from_recorded_words() -> None:
     assert len(VECTORS["randomization"]) >= 60
     for case in VECTORS["randomization"]:
-        words, protocol = RecordedWords(case), protocol_of(case["protocol"])
-        symbols = protocol.encode(protocol.domain.clean([case["value"]]).values, words, first_row=0)
-        message = protocol.randomizer.randomize(symbols, words, first_row=0)
+        randomness, protocol = RecordedWords(case), protocol_of(case["protocol"])
+        symbols = protocol.encode(protocol.domain.clean([case["value"]]).values, randomness, first_row=0)
+        message = protocol.randomizer.randomize(symbols, randomness, first_row=0)
         assert (symbols.tolist(), message.tolist()) == ([case["symbol"]], [case["message"]])
-        assert words.used_up
+        assert randomness.used_up
 
 
 def test_values_outside_the_domain_are_refused() -> None:
@@ -113,11 +113,11 @@ def test_every_layer_opens_to_the_one_inside() -> None:
 
 def test_dummies_from_recorded_words() -> None:
     for case in VECTORS["dummies"]:
-        protocol, words = registry.from_document(case["protocol"]), RecordedWords(case)
+        protocol, randomness = registry.from_document(case["protocol"]), RecordedWords(case)
         assert isinstance(protocol, Deployable)
         values = protocol.domain.clean([case["value"]]).values
-        assert protocol.of_user(protocol.randomize(values, words, first_row=0)) == case["messages"]
-        assert words.used_up
+        assert protocol.of_user(protocol.randomize(values, randomness, first_row=0)) == case["messages"]
+        assert randomness.used_up
     for law in VECTORS["poisson"]:
         assert [f"{step:032x}" for step in capped_poisson(law["dummies"]).thresholds] == law["thresholds"]
 

@@ -36,7 +36,7 @@ class RecordedWords:
     """Those of a vector."""
 
     def __init__(self, vector: dict[str, Any]) -> None:
-        self._bytes, self._blocks, self._words = vector["bytes"], vector["blocks"], vector.get("words", {})
+        self._bytes, self._blocks, self._words = vector["bytes"], vector["blocks"], vector.get("randomness", {})
 
     def byte(self, lane: int) -> int:
         return int(self._bytes[str(lane)])
@@ -125,12 +125,15 @@ def test_vectors_of_tasks_and_keys() -> None:
 
 def test_vectors_of_randomization() -> None:
     for vector in VECTORS["randomization"]:
-        words = RecordedWords(vector)
-        said = independent.symbol(vector["protocol"], vector["value"], words)
-        assert (said, independent.response(vector["protocol"], said, words)) == (vector["symbol"], vector["message"])
+        randomness = RecordedWords(vector)
+        said = independent.symbol(vector["protocol"], vector["value"], randomness)
+        assert (said, independent.response(vector["protocol"], said, randomness)) == (
+            vector["symbol"],
+            vector["message"],
+        )
     for vector in VECTORS["refused"]:
         with pytest.raises(independent.Refused):
-            independent.symbol(vector["protocol"], vector["value"], independent.SystemWords())
+            independent.symbol(vector["protocol"], vector["value"], independent.SystemRandomness())
 
 
 def test_vectors_of_sealing() -> None:

@@ -12,13 +12,13 @@ import pytest
 from pyarrow import csv, parquet
 
 from oracles.people import COLOURS, write
-from shuffledp import InvalidInput, KeyedWords, Plan, SystemWords, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, SystemRandomness, run, run_file
 from shuffledp.domains.domain import Domain
 from shuffledp.sources import addresses
 from shuffledp.sources.addresses import check_distinct
 from shuffledp.sources.source import Chunk, Source
 
-WORDS = KeyedWords.seeded(1)
+WORDS = KeyedRandomness.seeded(1)
 ROWS = len(COLOURS)
 
 
@@ -28,14 +28,14 @@ def test_where_a_row_stands_does_not_matter(tmp_path: Path, histogram: Plan, end
     numbers = np.arange(ROWS) * 7 + 3
     path = write(tmp_path / f"people{ending}", {"colour": COLOURS, "id": numbers})
     moved = write(tmp_path / f"moved{ending}", {"colour": np.array(COLOURS)[order], "id": numbers[order]})
-    found = run_file(histogram, path, column="colour", row_id="id", words=WORDS)
-    again = run_file(histogram, moved, column="colour", row_id="id", words=WORDS, engine="memory")
+    found = run_file(histogram, path, column="colour", row_id="id", randomness=WORDS)
+    again = run_file(histogram, moved, column="colour", row_id="id", randomness=WORDS, engine="memory")
     assert (found.counts.values == again.counts.values).all()
-    counted = run_file(histogram, path, column="colour", words=WORDS)
+    counted = run_file(histogram, path, column="colour", randomness=WORDS)
     assert not (found.counts.values == counted.counts.values).all()
     frame = {"colour": np.array(COLOURS)[order], "id": order}
     assert (
-        run(histogram, frame, column="colour", row_id="id", words=WORDS).counts.values == counted.counts.values
+        run(histogram, frame, column="colour", row_id="id", randomness=WORDS).counts.values == counted.counts.values
     ).all()
 
 
@@ -112,4 +112,10 @@ def test_row_numbers_need_a_table_and_a_key(histogram: Plan) -> None:
     with pytest.raises(InvalidInput, match="columns are for tables"):
         run(histogram, list(COLOURS), row_id="id")
     with pytest.raises(InvalidInput, match="under a key"):
-        run(histogram, {"colour": COLOURS, "id": range(ROWS)}, column="colour", row_id="id", words=SystemWords())
+        run(
+            histogram,
+            {"colour": COLOURS, "id": range(ROWS)},
+            column="colour",
+            row_id="id",
+            randomness=SystemRandomness(),
+        )

@@ -13,13 +13,13 @@ import pytest
 
 from oracles.process import called
 from shuffledp import InvalidInput, Plan, Policy, plan, run_file
-from shuffledp.core.words import KeyedWords
+from shuffledp.core.randomness import KeyedRandomness
 from shuffledp.sources import csv_file
 from shuffledp.sources.csv_dialect import Dialect
 from shuffledp.sources.population_file import read_population
 from shuffledp.sources.table_file import TableFile
 
-WORDS = KeyedWords.seeded(1)
+WORDS = KeyedRandomness.seeded(1)
 NUMBERS = np.round(np.random.default_rng(5).uniform(0, 10, 1200), 3)
 GROUPS = ["AA" if j % 3 else "DL" for j in range(len(NUMBERS))]
 
@@ -62,8 +62,8 @@ def test_every_dialect_gives_the_same_answer(
         (survey, {}),
     ]
     for one, options in asked:
-        expected = run_file(one, plain, words=WORDS, truth=True, **options)
-        found = run_file(one, other, words=WORDS, truth=True, separator=separator, decimal=decimal, **options)
+        expected = run_file(one, plain, randomness=WORDS, truth=True, **options)
+        found = run_file(one, other, randomness=WORDS, truth=True, separator=separator, decimal=decimal, **options)
         assert (found.estimate.value == expected.estimate.value).all()
         assert found.truth is not None
         assert expected.truth is not None

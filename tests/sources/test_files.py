@@ -16,7 +16,7 @@ from pyarrow import parquet
 from oracles.people import COLOURS, NUMBERS, write
 from oracles.process import called
 from oracles.tallies import same
-from shuffledp import InvalidInput, KeyedWords, Plan, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, run_file
 from shuffledp.domains.domain import Domain
 from shuffledp.engines.arrow import Arrow
 from shuffledp.engines.tally import Tally
@@ -25,7 +25,7 @@ from shuffledp.sources.file_source import FileSource
 from shuffledp.sources.source import Chunk, Split
 from shuffledp.sources.table_files import files_like
 
-WORDS = KeyedWords.seeded(1)
+WORDS = KeyedRandomness.seeded(1)
 ROWS = len(COLOURS)
 CUTS = (0, 1, 400, 400, 1300, ROWS)
 
@@ -50,9 +50,9 @@ def test_many_files_are_as_one(
     many = cut_up(tmp_path / "parts", ending, **columns)
     for plan, column in ((mean, "number"), (histogram, "colour")):
         for options in ({"column": column}, {"column": column, "user": "who", "max_rows_per_user": 2}):
-            expected = run_file(plan, one, words=WORDS, truth=True, **options)
+            expected = run_file(plan, one, randomness=WORDS, truth=True, **options)
             for engine in ("arrow", "memory"):
-                found = run_file(plan, many, words=WORDS, truth=True, engine=engine, **options)
+                found = run_file(plan, many, randomness=WORDS, truth=True, engine=engine, **options)
                 assert found.document() == expected.document()
                 assert (found.counts.values == expected.counts.values).all()
     with pytest.raises(InvalidInput, match="a user appears again"):
@@ -259,4 +259,4 @@ def test_a_file_that_is_replaced_while_it_is_read_releases_nothing(
 
     monkeypatch.setattr(table_source, "surplus", replaced)
     with pytest.raises(InvalidInput, match="was changed while it was read, so nothing is released"):
-        run_file(mean, path, column="number", user="who", words=WORDS)
+        run_file(mean, path, column="number", user="who", randomness=WORDS)

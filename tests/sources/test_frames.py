@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, plan, run, run_file
 
-WORDS = KeyedWords.seeded(5)
+WORDS = KeyedRandomness.seeded(5)
 ROWS = 3000
 LABELS = ["red", "green", "blue", "7"]
 CODES = np.random.default_rng(0).integers(0, 4, ROWS)
@@ -89,9 +89,9 @@ def test_every_frame_gives_the_answer_of_the_file(kind: str, file: Path, histogr
         (mean, {"column": "number"}),
         (mean, {"query": "number / 2 + 1", "user": "who"}),
     ):
-        expected = run_file(asked, file, words=WORDS, truth=True, **columns)  # type: ignore[arg-type]
+        expected = run_file(asked, file, randomness=WORDS, truth=True, **columns)  # type: ignore[arg-type]
         for engine in ("memory", "arrow"):
-            found = run(asked, frame, words=WORDS, truth=True, engine=engine, **columns)  # type: ignore[arg-type]
+            found = run(asked, frame, randomness=WORDS, truth=True, engine=engine, **columns)  # type: ignore[arg-type]
             assert np.array_equal(found.estimate.value, expected.estimate.value)
             assert found.truth is not None
             assert expected.truth is not None
@@ -107,8 +107,8 @@ def test_every_frame_gives_the_answer_of_the_file(kind: str, file: Path, histogr
     ids=lambda column: f"{type(column).__module__}.{type(column).__name__}",
 )  # fmt: skip
 def test_every_column_gives_the_answer_of_the_file(column: Any, file: Path, histogram: Plan) -> None:
-    expected = run_file(histogram, file, column="colour", words=WORDS)
-    assert np.array_equal(run(histogram, column, words=WORDS).estimate.value, expected.estimate.value)
+    expected = run_file(histogram, file, column="colour", randomness=WORDS)
+    assert np.array_equal(run(histogram, column, randomness=WORDS).estimate.value, expected.estimate.value)
 
 
 @pytest.mark.parametrize("kind", [list, np.array, pd.Series, pl.Series, pa.array])
@@ -119,8 +119,8 @@ def test_whole_numbers_and_truth_values_are_labels(kind: Any) -> None:
         (digits, [1, 2, 3] * 400, ["1", "2", "3"] * 400),
         (answers, [True, False] * 600, ["true", "false"] * 600),
     ):
-        found = run(asked, kind(values), words=WORDS).estimate.value
-        assert np.array_equal(found, run(asked, texts, words=WORDS).estimate.value)
+        found = run(asked, kind(values), randomness=WORDS).estimate.value
+        assert np.array_equal(found, run(asked, texts, randomness=WORDS).estimate.value)
 
 
 def test_missing_cells_are_missing_in_every_frame(histogram: Plan, mean: Plan) -> None:
@@ -180,14 +180,14 @@ def test_a_row_that_does_not_fit_is_named(kind: Any, column: str, what: str, his
 @pytest.mark.parametrize("kind", ["<f8", ">f8"])
 def test_numbers_in_either_order_of_bytes_are_the_same_numbers(kind: str) -> None:
     few, numbers = plan("mean", n=ROWS, epsilon=1.0, delta=1e-6, high=10.0), NUMBERS.astype(kind)
-    expected = run(few, NUMBERS, words=WORDS).counts.values
+    expected = run(few, NUMBERS, randomness=WORDS).counts.values
     frames = [
         pd.DataFrame({"number": numbers}),
         {"number": numbers},
         numbers.view([("number", numbers.dtype)]),
     ]
     for frame in frames:
-        assert (run(few, frame, column="number", words=WORDS).counts.values == expected).all()
+        assert (run(few, frame, column="number", randomness=WORDS).counts.values == expected).all()
 
 
 def test_a_misspelt_column_gets_a_hint_that_shows_no_value(histogram: Plan, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import feather, parquet
 
 from oracles.scale import full
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, Result, plan, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, Result, plan, run, run_file
 
 TIMES = 12
 SEED = 7
@@ -159,14 +159,14 @@ def said(call: Callable[[], Result]) -> Any:
 
 
 def asked(planned: Plan, kind: str, values: Values, policy: Policy, folder: Path) -> Any:
-    words = KeyedWords.seeded(SEED)
+    randomness = KeyedRandomness.seeded(SEED)
     given = [value for value in values for _ in range(TIMES)]
     if kind in FILES:
         path = file(kind, given, folder)
-        return said(lambda: run_file(planned, path, column="v", policy=policy, words=words))
+        return said(lambda: run_file(planned, path, column="v", policy=policy, randomness=randomness))
     made = MEMORY[kind](given)
     table = "dict" in kind or "frame" in kind or "table" in kind
-    return said(lambda: run(planned, made, column="v" if table else None, policy=policy, words=words))
+    return said(lambda: run(planned, made, column="v" if table else None, policy=policy, randomness=randomness))
 
 
 @pytest.mark.parametrize("sort", DATA)

@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from oracles.people import COLOURS, NUMBERS, write
-from shuffledp import InvalidInput, KeyedWords, Plan, Policy, plan, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, plan, run, run_file
 
-WORDS = KeyedWords.seeded(1)
+WORDS = KeyedRandomness.seeded(1)
 
 
 def test_sql_and_python_queries_agree(tmp_path: Path, query: Plan) -> None:
     path = write(tmp_path / "people.csv", {"number": NUMBERS, "Favourite Colour": COLOURS})
     by_sql = run_file(
-        query, path, query="number::DOUBLE > 5 AND \"favourite colour\" <> 'red'", words=WORDS, truth=True
+        query, path, query="number::DOUBLE > 5 AND \"favourite colour\" <> 'red'", randomness=WORDS, truth=True
     )
     people_ = list(zip(NUMBERS.tolist(), COLOURS.tolist(), strict=True))
-    by_python = run(query, people_, query=lambda p: p[0] > 5 and p[1] != "red", words=WORDS)
+    by_python = run(query, people_, query=lambda p: p[0] > 5 and p[1] != "red", randomness=WORDS)
     assert (by_sql.estimate.value == by_python.estimate.value).all()
     assert by_sql.truth is not None
     assert by_sql.truth[0] == pytest.approx(((NUMBERS > 5) & (COLOURS != "red")).mean())
@@ -58,7 +58,7 @@ def test_queries_beyond_one_row_are_refused(tmp_path: Path, query: Plan, text: s
 )  # fmt: skip
 def test_plain_queries_are_allowed(tmp_path: Path, query: Plan, text: str) -> None:
     path = write(tmp_path / "people.parquet", {"number": NUMBERS, "colour": COLOURS})
-    assert run_file(query, path, query=text, words=WORDS).n == 2000
+    assert run_file(query, path, query=text, randomness=WORDS).n == 2000
 
 
 @pytest.mark.parametrize(

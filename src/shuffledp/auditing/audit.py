@@ -14,7 +14,7 @@ from shuffledp.auditing.service import Service
 from shuffledp.auditing.subject import Claimed, View
 from shuffledp.core import argument, checks
 from shuffledp.core.randomizer import LocalRandomizer
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.protocol import ShuffleProtocol, is_protocol
@@ -29,7 +29,7 @@ def audit(
     subject: LocalRandomizer | ShuffleProtocol | Plan, *, n: int | None = None, delta: float | None = None,
     view: View = "shuffled", epsilon: float | None = None, known: int = 0, trials: int | None = None,
     seconds: float | None = None, confidence: float = CONFIDENCE, learned: bool = False, enough: float = 0.5,
-    words: WordSource | None = None, watch: Watch | None = None,
+    randomness: RandomSource | None = None, watch: Watch | None = None,
 ) -> Finding:  # fmt: skip
     """A lower bound on epsilon that holds with this confidence, from what the code that runs was seen to do.
 
@@ -38,12 +38,12 @@ def audit(
     another. An attacker may know the messages of some others (`known`). With `learned` the law of the
     messages is learned, not taken from the randomizer: slower, but it also finds errors that the law knows nothing of.
 
-    >>> from shuffledp import KeyedWords, RandomizedResponse
+    >>> from shuffledp import KeyedRandomness, RandomizedResponse
     >>> coin = RandomizedResponse(size=2, epsilon0=1.0)
-    >>> audit(coin, view="local", trials=20_000, words=KeyedWords.seeded(1)).verdict
+    >>> audit(coin, view="local", trials=20_000, randomness=KeyedRandomness.seeded(1)).verdict
     'consistent'
     """
-    _check(view=view, words=words, watch=watch)
+    _check(view=view, randomness=randomness, watch=watch)
     argument.truth(learned, "learned")
     if not (isinstance(subject, Plan) or is_protocol(subject)):
         argument.with_method(subject, "blanket", "subject", "a plan, protocol or randomizer")
@@ -64,7 +64,7 @@ def audit(
     else:
         inputs = of_protocol(thing) if is_protocol(thing) else of_randomizer(thing)
     crowd = Crowd(
-        inputs, n=n, claimed=claimed, view=view, known=known, learned=learned, words=words,
+        inputs, n=n, claimed=claimed, view=view, known=known, learned=learned, randomness=randomness,
         trials=trials or _TRIALS, confidence=confidence,
     )  # fmt: skip
     return conduct(crowd, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
@@ -113,11 +113,13 @@ def audit_service(
     return conduct(subject, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
 
 
-def _check(*, view: object = "local", words: object = None, watch: object = None) -> None:
+def _check(*, view: object = "local", randomness: object = None, watch: object = None) -> None:
     """What is no number."""
     argument.one_of(view, "view", ("shuffled", "local"))
-    if words is not None:
-        argument.with_method(words, "reserve", "words", "a source of randomness, such as KeyedWords.fresh()")
+    if randomness is not None:
+        argument.with_method(
+            randomness, "reserve", "randomness", "a source of randomness, such as KeyedRandomness.fresh()"
+        )
     if watch is not None:
         argument.function(watch, "watch")
 

@@ -13,7 +13,7 @@ from shuffledp.auditing.inputs import Inputs
 from shuffledp.auditing.neighbours import Neighbours, promising
 from shuffledp.auditing.subject import Claimed, Subject, View
 from shuffledp.core import checks
-from shuffledp.core.words import KeyedWords, WordSource
+from shuffledp.core.randomness import KeyedRandomness, RandomSource
 from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
@@ -46,7 +46,7 @@ class Crowd(Subject):
 
     def __init__(
         self, inputs: Inputs, *, n: int, claimed: Claimed, view: View = "shuffled", known: int = 0, learned: bool = False,
-        words: WordSource | None = None, trials: int = 1_000_000, confidence: float = 0.999,
+        randomness: RandomSource | None = None, trials: int = 1_000_000, confidence: float = 0.999,
     ) -> None:  # fmt: skip
         known = checks.whole(known, "known", "Give how many others' messages are known.")
         if not 0 <= known < n:
@@ -55,9 +55,9 @@ class Crowd(Subject):
             raise InvalidInput(f"{n:,} users are too many to sample again and again. Audit at most {_MOST_USERS:,}.")
         self.name, self.view, self.claimed = inputs.name, view, claimed
         self.n = 1 if view == "local" else n - known
-        if words is not None:
-            words.reserve()  # trials that were seen before would count twice
-        self._known, self._words = known, words or KeyedWords.fresh()
+        if randomness is not None:
+            randomness.reserve()  # trials that were seen before would count twice
+        self._known, self._words = known, randomness or KeyedRandomness.fresh()
         self._inputs, self.learned = inputs, inputs.view.total is None and (learned or inputs.laws is None)
         self._book: Codebook | None = None
         self.concurrent = True

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from shuffledp.core.attacker_view import AttackerView, Observable
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomizer import Columnar, Idealized, Sampled
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.randomized import clean_samples
 
 Reals = NDArray[np.float64]
-Send = Callable[[NDArray[Any], WordSource, int], Any]
+Send = Callable[[NDArray[Any], RandomSource, int], Any]
 """The messages of users with these values, from the words at the rows from some row on: the code that really runs."""
 _MOST_MESSAGES: Final = 5_000_000
 """Whose likelihoods are tabulated."""
@@ -52,10 +52,10 @@ class Inputs:
         releases = self.view.releases
         return np.repeat(np.arange(len(releases)), releases) if releases else None
 
-    def sent(self, value: int, users: int, words: WordSource, first_row: int) -> tuple[NDArray[Any], Any]:
+    def sent(self, value: int, users: int, randomness: RandomSource, first_row: int) -> tuple[NDArray[Any], Any]:
         """The messages of users who all hold one value, and how many each sends: one number, or one for each."""
         held = np.repeat(self.values[value : value + 1], users, axis=0)
-        found = self.send(held, words, first_row)
+        found = self.send(held, randomness, first_row)
         if isinstance(found, Ragged):
             same = int(found.each[0]) if len(found.each) and (found.each == found.each[0]).all() else None
             return found.values, found.each if same is None else same
@@ -82,8 +82,8 @@ def runnable(randomizer: Any) -> Any:
 def of_randomizer(randomizer: Any) -> Inputs:
     """The symbols of a randomizer that runs."""
 
-    def send(symbols: NDArray[Any], words: WordSource, first_row: int) -> Any:
-        return randomizer.randomize(symbols, words, first_row=first_row)
+    def send(symbols: NDArray[Any], randomness: RandomSource, first_row: int) -> Any:
+        return randomizer.randomize(symbols, randomness, first_row=first_row)
 
     def law(symbol: NDArray[np.integer]) -> Reals:
         return np.asarray(randomizer.probability(np.arange(messages), int(symbol[0])))
@@ -108,8 +108,8 @@ def of_randomizer(randomizer: Any) -> Inputs:
 def of_protocol(protocol: ShuffleProtocol) -> Inputs:
     """The values of a protocol's domain; refused if a curator sees them."""
 
-    def send(held: NDArray[Any], words: WordSource, first_row: int) -> Any:
-        return protocol.randomize(held, words, first_row=first_row)
+    def send(held: NDArray[Any], randomness: RandomSource, first_row: int) -> Any:
+        return protocol.randomize(held, randomness, first_row=first_row)
 
     if isinstance(protocol, Observable):
         view = protocol.attacker_view()

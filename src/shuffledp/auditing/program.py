@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shuffledp.auditing.inputs import Inputs
 from shuffledp.auditing.subject import View
 from shuffledp.core.ragged import Ragged
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.errors import InvalidInput
 
 _PATIENCE: Final = 600.0
@@ -37,7 +37,7 @@ def of_command(line: str, symbols: Sequence[str], view: View) -> Inputs:
     if len(values) < 2 or any("\n" in value or "\r" in value for value in values):
         raise InvalidInput("an audit needs at least two different values, each of one line. Give e.g. --symbols 0,1.")
 
-    def send(held: NDArray[Any], words: WordSource, first_row: int) -> Any:  # noqa: ARG001 - it has coins of its own
+    def send(held: NDArray[Any], randomness: RandomSource, first_row: int) -> Any:  # noqa: ARG001 - it has coins of its own
         answers = _answers(arguments, held.tolist())
         if view == "shuffled" and any(b"\t" in answer for answer in answers):
             several = [answer.split(b"\t") for answer in answers]

@@ -22,7 +22,7 @@ from shuffledp.auditing.event import Atoms, most_telling
 from shuffledp.auditing.inputs import of_protocol
 from shuffledp.auditing.neighbours import Neighbours, promising
 from shuffledp.auditing.subject import Claimed, Subject
-from shuffledp.core.words import SystemWords, WordSource
+from shuffledp.core.randomness import RandomSource, SystemRandomness
 from shuffledp.errors import InvalidInput
 from shuffledp.service.client.client import Announcement, Client, messages_of
 from shuffledp.service.sealing.unsealing import unseal_here
@@ -45,13 +45,13 @@ class Seen(NamedTuple):
 class Service(Subject):
     """A deployment, of which every trial is a batch. Override what a user does to audit other clients."""
 
-    def __init__(self, deployment: Deployment, *, claimed: Claimed, words: WordSource | None = None) -> None:
-        """`words` must be new at every call, as the system's are: users are not told apart by rows here."""
+    def __init__(self, deployment: Deployment, *, claimed: Claimed, randomness: RandomSource | None = None) -> None:
+        """`randomness` must be new at every call, as the system's are: users are not told apart by rows here."""
         self.deployment, self.task = deployment, deployment.task
         protocol = self.task.plan.protocol
         self.name, self.view, self.claimed = f"the service of {protocol.kind}", "shuffled", claimed
         self.n, self.learned = self.task.release_size, True
-        self.words = words or SystemWords()
+        self.randomness = randomness or SystemRandomness()
         inputs = of_protocol(protocol)
         if inputs.laws is None or inputs.view.messages is None:
             raise InvalidInput(
@@ -80,13 +80,15 @@ class Service(Subject):
 
     def sent_by_user(self, value: Any, announced: Announcement, folder: Path) -> Sequence[bytes]:
         """What the one user sends: its report, and the same again, because the first answer was lost."""
-        client = Client(task=self.task, analyzer=self.deployment.ring.public(), folder=folder, words=self.words)
+        client = Client(
+            task=self.task, analyzer=self.deployment.ring.public(), folder=folder, randomness=self.randomness
+        )
         first = client.report(value, announced)
         return [upload for upload in (first, client.report(value, announced)) if upload is not None]
 
     def sent_by_another(self, value: Any, announced: Announcement) -> bytes:
         """What one of the others sends, whose disk is not of interest."""
-        messages = messages_of(self.task, value, self.words)
+        messages = messages_of(self.task, value, self.randomness)
         return announced.wrapped(announced.sealed(messages, self.task, [self.deployment.ring.public()]), self.task)
 
     # What the attacker sees

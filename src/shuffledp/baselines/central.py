@@ -12,7 +12,7 @@ from shuffledp.baselines.noise import DiscreteLaplace
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
-from shuffledp.core.words import SystemWords, WordSource, rows_from
+from shuffledp.core.randomness import RandomSource, SystemRandomness, rows_from
 from shuffledp.domains.reals import RealRange
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
@@ -77,12 +77,12 @@ class NoisySum(Summing, Fields):
     def bits(self) -> int:
         return (self.steps + round(56 * self.noise.scale) if self.local else self.steps).bit_length()
 
-    def randomize(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.int64]:
+    def randomize(self, values: Reals, randomness: RandomSource, *, first_row: int) -> NDArray[np.int64]:
         """Grid points, with noise if it is local."""
-        points = to_grid(values, words, low=self.low, high=self.high, steps=self.steps, first_row=first_row).astype(
-            np.int64
-        )
-        return points + self.noise.sample(rows_from(first_row, len(points)), words, 0) if self.local else points
+        points = to_grid(
+            values, randomness, low=self.low, high=self.high, steps=self.steps, first_row=first_row
+        ).astype(np.int64)
+        return points + self.noise.sample(rows_from(first_row, len(points)), randomness, 0) if self.local else points
 
     @property
     def counters(self) -> int:
@@ -172,9 +172,11 @@ class CuratorHistogram(Counting, Fields):
     def bits(self) -> int:
         return (self.size - 1).bit_length()
 
-    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
+    def randomize(
+        self, values: NDArray[Any], randomness: RandomSource, *, first_row: int
+    ) -> NDArray[np.unsignedinteger]:
         """The values themselves: the curator is trusted."""
-        del words, first_row
+        del randomness, first_row
         return checks.symbols(values, self.size)
 
     @property
@@ -210,7 +212,7 @@ class CuratorHistogram(Counting, Fields):
 
 def curators_noise(noise: DiscreteLaplace, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """From the operating system's random bytes: whoever knew the words of a curator's noise could take it off."""
-    return noise.sample(rows_from(0, math.prod(shape)), SystemWords(), 0).reshape(shape)
+    return noise.sample(rows_from(0, math.prod(shape)), SystemRandomness(), 0).reshape(shape)
 
 
 class Curator(Family[HistogramQuestion]):

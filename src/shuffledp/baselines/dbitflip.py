@@ -12,7 +12,7 @@ from shuffledp.baselines.local import LocalHistogram
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
-from shuffledp.core.words import WordSource, rows_from, uniform_below
+from shuffledp.core.randomness import RandomSource, rows_from, uniform_below
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting
@@ -67,7 +67,7 @@ class DBitFlip(Counting, Fields):
         return self.asked * ((self.size - 1).bit_length() + 1)
 
     def randomize(
-        self, values: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, values: NDArray[np.integer], randomness: RandomSource, *, first_row: int
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The buckets and bits of each user: two matrices of shape (users, asked)."""
         held, rows = checks.symbols(values, self.size), rows_from(first_row, len(values))
@@ -76,7 +76,7 @@ class DBitFlip(Counting, Fields):
         for j in range(self.asked):  # Fisher and Yates, as far as needed
             draw = j << 16
             step = (
-                uniform_below(self.size - j, rows, words, words.blocks(rows, draw), draw).astype(np.int64)
+                uniform_below(self.size - j, rows, randomness, randomness.blocks(rows, draw), draw).astype(np.int64)
                 if j < self.size - 1
                 else np.zeros(len(held), dtype=np.int64)
             )
@@ -84,7 +84,7 @@ class DBitFlip(Counting, Fields):
             order[everyone, j + step] = order[:, j]
             order[:, j] = chosen
         buckets = order[:, : self.asked]
-        return buckets, self.flip.apply(buckets == held[:, None], rows, words, self.asked << 16)
+        return buckets, self.flip.apply(buckets == held[:, None], rows, randomness, self.asked << 16)
 
     @property
     def counters(self) -> int:

@@ -13,7 +13,7 @@ from shuffledp.arithmetic.balls import evaluate
 from shuffledp.baselines.fields import Fields
 from shuffledp.core import checks
 from shuffledp.core.population import Population
-from shuffledp.core.words import WORD
+from shuffledp.core.randomness import WORD
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.histogram import HistogramQuestion

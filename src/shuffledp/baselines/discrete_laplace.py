@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.words import WORD, Words, WordSource
+from shuffledp.core.randomness import WORD, RandomSource, Words
 from shuffledp.errors import InvalidInput
 
 Wholes = NDArray[np.int64]
@@ -16,7 +16,7 @@ _MOST_READ: Final = 1 << 11
 """Words that one row reads: fair ones are enough with a probability far above 1 - 2^-128."""
 
 
-def discrete_laplace(scale: float, rows: Words, words: WordSource, first_draw: int) -> Wholes:
+def discrete_laplace(scale: float, rows: Words, randomness: RandomSource, first_draw: int) -> Wholes:
     """One number per row, k with probability proportional to e^(-|k| / scale), from draws first_draw, first_draw + 1, ...
 
     Formula: with scale = t / s in whole numbers, u uniform below t and kept with probability e^(-u/t), and v the number of
@@ -34,7 +34,7 @@ def discrete_laplace(scale: float, rows: Words, words: WordSource, first_draw: i
     found = np.empty(len(rows), dtype=np.int64)
     for start in range(0, len(rows), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
-        found[some] = _drawn(*scale.as_integer_ratio(), _Tapes(rows[some], words, first_draw), len(rows[some]))
+        found[some] = _drawn(*scale.as_integer_ratio(), _Tapes(rows[some], randomness, first_draw), len(rows[some]))
     return found
 
 
@@ -86,8 +86,8 @@ def _successes(tapes: "_Tapes", which: NDArray[np.intp]) -> Words:
 class _Tapes:
     """Words that each row reads one after another, as many as it needs: what it reads depends on no other row."""
 
-    def __init__(self, rows: Words, words: WordSource, first_draw: int) -> None:
-        self._rows, self._words, self._first_draw = rows, words, first_draw
+    def __init__(self, rows: Words, randomness: RandomSource, first_draw: int) -> None:
+        self._rows, self._words, self._first_draw = rows, randomness, first_draw
         self._read = np.zeros(len(rows), dtype=np.int64)
         self._second = np.zeros(len(rows), dtype=np.uint64)
 
@@ -106,7 +106,7 @@ class _Tapes:
     def _next(self, which: NDArray[np.intp]) -> Words:
         read = self._read[which]
         if read.max(initial=0) >= _MOST_READ:
-            raise InvalidInput("these random words are not random. Use KeyedWords.fresh().")
+            raise InvalidInput("this randomness is not random. Use KeyedRandomness.fresh().")
         self._read[which] = read + 1
         found = self._second[which]
         new = read % 2 == 0

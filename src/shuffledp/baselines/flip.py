@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
-from shuffledp.core.words import WORD, Words, WordSource, coins
+from shuffledp.core.randomness import WORD, RandomSource, Words, coins
 from shuffledp.errors import InvalidInput
 
 
@@ -52,9 +52,11 @@ class Flip:
         """1 / (1 - 2 p): what a bit of +-1 is multiplied with to be unbiased."""
         return WORD / (WORD - 2 * self.threshold) if 2 * self.threshold < WORD else math.inf
 
-    def apply(self, bits: NDArray[np.bool_], rows: Words, words: WordSource, first_draw: int) -> NDArray[np.bool_]:
+    def apply(
+        self, bits: NDArray[np.bool_], rows: Words, randomness: RandomSource, first_draw: int
+    ) -> NDArray[np.bool_]:
         """Flip a matrix of bits, one row per user."""
-        return bits ^ coins(self.threshold, bits.shape[1], rows, words, first_draw)
+        return bits ^ coins(self.threshold, bits.shape[1], rows, randomness, first_draw)
 
     def count(
         self, ones: NDArray[np.int64], zeros: NDArray[np.int64], generator: np.random.Generator

@@ -12,7 +12,7 @@ from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
-from shuffledp.core.words import WORD, WordSource, choose_below
+from shuffledp.core.randomness import WORD, RandomSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.randomizers.hadamard import rows_of_minus_one, walsh_hadamard
@@ -73,14 +73,14 @@ class HadamardResponse(DesignCounts):
         return (self.messages - 1).bit_length()
 
     def randomize(
-        self, values: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, values: NDArray[np.integer], randomness: RandomSource, *, first_row: int
     ) -> NDArray[np.unsignedinteger]:
         """One row per user."""
         held = checks.symbols(values, self.size).astype(np.uint64)
-        choice = choose_below(self.order // 2, len(held), words, first_row=first_row)
+        choice = choose_below(self.order // 2, len(held), randomness, first_row=first_row)
         column, block = np.divmod(held, np.uint64(self.blocks))
         rows = rows_of_minus_one(column + np.uint64(1), choice) + (block * np.uint64(self.order)).astype(np.uint32)
-        return with_blanket(rows, self.threshold, self.messages, words, first_row)
+        return with_blanket(rows, self.threshold, self.messages, randomness, first_row)
 
     @property
     def counters(self) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
-from shuffledp.core.words import WORD, WordSource, rows_from, uniform_below
+from shuffledp.core.randomness import WORD, RandomSource, rows_from, uniform_below
 from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import with_blanket
@@ -54,16 +54,16 @@ class HashedResponse(DesignCounts):
         return (self.design.choices - 1).bit_length() + (self.range - 1).bit_length()
 
     def randomize(
-        self, values: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, values: NDArray[np.integer], randomness: RandomSource, *, first_row: int
     ) -> tuple[Numbers, Numbers, Numbers]:
         """Each user's function, a and b, and hash. The function is uniform whether the hash is true or not."""
         held, rows, design = checks.symbols(values, self.size), rows_from(first_row, len(values)), self.design
         a, b = (
-            uniform_below(bound, rows, words, words.blocks(rows, draw << 16), draw << 16).astype(np.uint64)
+            uniform_below(bound, rows, randomness, randomness.blocks(rows, draw << 16), draw << 16).astype(np.uint64)
             for draw, bound in ((1, design.prime - 1), (2, design.prime))
         )
         a += np.uint64(1)
-        hashes = with_blanket(design.hashed(held, a, b), self.threshold, self.range, words, first_row)
+        hashes = with_blanket(design.hashed(held, a, b), self.threshold, self.range, randomness, first_row)
         return a, b, hashes.astype(np.uint64)
 
     def count(self, messages: tuple[Numbers, Numbers, Numbers]) -> Counts:

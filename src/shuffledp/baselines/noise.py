@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.baselines.discrete_laplace import discrete_laplace
-from shuffledp.core.words import WORD, Words, WordSource, coins
+from shuffledp.core.randomness import WORD, RandomSource, Words, coins
 from shuffledp.errors import InvalidInput
 
 Wholes = NDArray[np.int64]
@@ -30,9 +30,9 @@ class DiscreteLaplace:
         """Of one sample."""
         return 2 * math.exp(-1 / self.scale) / self.stop**2
 
-    def sample(self, rows: Words, words: WordSource, first_draw: int) -> Wholes:
+    def sample(self, rows: Words, randomness: RandomSource, first_draw: int) -> Wholes:
         """One number per row, exactly of this law."""
-        return discrete_laplace(self.scale, rows, words, first_draw)
+        return discrete_laplace(self.scale, rows, randomness, first_draw)
 
     def simulate(self, generator: np.random.Generator, size: int | tuple[int, ...], users: int = 1) -> Wholes:
         """Sums of `users` samples each, for forecasts, in doubles: differences of two negative binomials."""
@@ -77,14 +77,14 @@ class PolyaShare:
         # the chance is off by some ulps of itself and a step of 2^-64 upwards; both numbers of a part count
         self.distance = 2 * (2**-48 * chance + 2**-63 + chance * (length * 2**-63 + slips + cut))
 
-    def sample(self, rows: Words, words: WordSource, first_draw: int) -> Wholes:
+    def sample(self, rows: Words, randomness: RandomSource, first_draw: int) -> Wholes:
         """One part per row."""
-        return self._number(rows, words, first_draw) - self._number(rows, words, first_draw + 2)
+        return self._number(rows, randomness, first_draw) - self._number(rows, randomness, first_draw + 2)
 
-    def _number(self, rows: Words, words: WordSource, draw: int) -> Wholes:
+    def _number(self, rows: Words, randomness: RandomSource, draw: int) -> Wholes:
         found = np.zeros(len(rows), dtype=np.int64)
-        some = np.flatnonzero(coins(self._some, 1, rows, words, draw)[:, 0])
-        drawn = words.blocks(rows[some], draw + 1)[:, 0]
+        some = np.flatnonzero(coins(self._some, 1, rows, randomness, draw)[:, 0])
+        drawn = randomness.blocks(rows[some], draw + 1)[:, 0]
         found[some] = np.minimum(np.searchsorted(self._marks, drawn, side="right"), len(self._marks) - 1) + 1
         return found
 

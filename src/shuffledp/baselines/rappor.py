@@ -17,7 +17,7 @@ from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFam
 from shuffledp.core.counts import Counts
 from shuffledp.core.pair import Pair, held_by_either, pair_of
 from shuffledp.core.population import Population
-from shuffledp.core.words import WordSource, rows_from
+from shuffledp.core.randomness import RandomSource, rows_from
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.protocols.counting import Counting
 from shuffledp.references import cite
@@ -141,10 +141,10 @@ class Rappor(Counting, Fields):
         """The privacy blanket."""
         return RapporBlanket(size=self.size, flip=self.flip)
 
-    def randomize(self, values: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[np.bool_]:
+    def randomize(self, values: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> NDArray[np.bool_]:
         """One row of bits per user."""
         truth = np.arange(self.size) == checks.symbols(values, self.size)[:, None]
-        return self.flip.apply(truth, rows_from(first_row, len(values)), words, 0)
+        return self.flip.apply(truth, rows_from(first_row, len(values)), randomness, 0)
 
     @property
     def counters(self) -> int:

@@ -13,7 +13,7 @@ from shuffledp.baselines.local import LocalHistogram
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
-from shuffledp.core.words import WordSource, coins, rows_from, uniform_below
+from shuffledp.core.randomness import RandomSource, coins, rows_from, uniform_below
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting
@@ -106,12 +106,12 @@ class CountMeanSketch(Sketch):
     def bits(self) -> int:
         return (self.hashes - 1).bit_length() + self.width
 
-    def randomize(self, values: NDArray[np.integer], words: WordSource, *, first_row: int) -> Messages:
+    def randomize(self, values: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> Messages:
         """Each user's hash function and row of bits."""
         held, rows = checks.symbols(values, self.size), rows_from(first_row, len(values))
-        chosen = uniform_below(self.hashes, rows, words, words.blocks(rows, 0), 0).astype(np.int64)
+        chosen = uniform_below(self.hashes, rows, randomness, randomness.blocks(rows, 0), 0).astype(np.int64)
         truth = np.arange(self.width) == _table(self)[chosen, held][:, None]
-        return chosen, self.flip.apply(truth, rows, words, 1 << 16)
+        return chosen, self.flip.apply(truth, rows, randomness, 1 << 16)
 
     def count(self, messages: Messages) -> Counts:
         """How many users have a one where the value's hash is."""
@@ -188,14 +188,14 @@ class HadamardSketch(Sketch):
         return (self.hashes - 1).bit_length() + (self.width - 1).bit_length() + 1
 
     def randomize(
-        self, values: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, values: NDArray[np.integer], randomness: RandomSource, *, first_row: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Each user's hash function, entry, and whether the sign is plus."""
         held, rows = checks.symbols(values, self.size), rows_from(first_row, len(values))
-        chosen = uniform_below(self.hashes, rows, words, words.blocks(rows, 0), 0).astype(np.int64)
-        entry = uniform_below(self.width, rows, words, words.blocks(rows, 1 << 16), 1 << 16).astype(np.int64)
+        chosen = uniform_below(self.hashes, rows, randomness, randomness.blocks(rows, 0), 0).astype(np.int64)
+        entry = uniform_below(self.width, rows, randomness, randomness.blocks(rows, 1 << 16), 1 << 16).astype(np.int64)
         plus = _is_plus(entry, _table(self)[chosen, held])
-        return chosen, entry, plus ^ coins(self.flip.threshold, 1, rows, words, 2 << 16)[:, 0]
+        return chosen, entry, plus ^ coins(self.flip.threshold, 1, rows, randomness, 2 << 16)[:, 0]
 
     def count(self, messages: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]) -> Counts:
         """How many users' signs agree with the value's."""

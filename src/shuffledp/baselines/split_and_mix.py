@@ -16,8 +16,8 @@ from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.attacker_view import Total as Revealed
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
+from shuffledp.core.randomness import RandomSource, rows_from
 from shuffledp.core.turnout import honest_reports
-from shuffledp.core.words import WordSource, rows_from
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.summation import SumQuestion
@@ -136,20 +136,22 @@ class SplitAndMix(Summing, Fields):
         """One user's shares, unshuffled, reveal the value up to the user's own little noise."""
         return
 
-    def randomize(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.uint64]:
+    def randomize(self, values: Reals, randomness: RandomSource, *, first_row: int) -> NDArray[np.uint64]:
         """The shares of each user, one row per user."""
         rows = rows_from(first_row, len(values))
-        points = to_grid(values, words, low=self.low, high=self.high, steps=self.steps, first_row=first_row)
+        points = to_grid(values, randomness, low=self.low, high=self.high, steps=self.steps, first_row=first_row)
         return self.split(
-            (points.astype(np.int64) + self._share().sample(rows, words, _NOISE_DRAWS)), words, first_row=first_row
+            (points.astype(np.int64) + self._share().sample(rows, randomness, _NOISE_DRAWS)),
+            randomness,
+            first_row=first_row,
         )
 
-    def split(self, terms: NDArray[np.int64], words: WordSource, *, first_row: int) -> NDArray[np.uint64]:
+    def split(self, terms: NDArray[np.int64], randomness: RandomSource, *, first_row: int) -> NDArray[np.uint64]:
         """Whole numbers as shares modulo q: exactly uniform but for their sum."""
         rows, mask = rows_from(first_row, len(terms)), np.uint64(2**self.modulus_bits - 1)
         shares = np.empty((len(terms), self.messages), dtype=np.uint64)
         for j in range(self.messages - 1):
-            shares[:, j] = words.blocks(rows, j)[:, 0] & mask
+            shares[:, j] = randomness.blocks(rows, j)[:, 0] & mask
         shares[:, -1] = (terms.astype(np.uint64) - shares[:, :-1].sum(axis=1, dtype=np.uint64)) & mask
         return shares
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
-from shuffledp.core.words import WORD, WordSource, coins, rows_from, uniform_below
+from shuffledp.core.randomness import WORD, RandomSource, coins, rows_from, uniform_below
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.randomizers.structure import Shape
@@ -58,18 +58,18 @@ class SubsetSelection(DesignCounts):
         nats = math.lgamma(k + 1) - math.lgamma(d + 1) - math.lgamma(k - d + 1)
         return max(1, math.ceil(nats / math.log(2) - 1e-9))
 
-    def randomize(self, values: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[np.bool_]:
+    def randomize(self, values: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> NDArray[np.bool_]:
         """One row per user, true for the values of the set."""
         held, rows = checks.symbols(values, self.size).astype(np.int64), rows_from(first_row, len(values))
         everyone = np.arange(len(held))
         order = np.tile(np.arange(self.size), (len(held), 1))
         order[everyone, held], order[:, 0] = 0, held
-        ignored = coins(self.threshold, 1, rows, words, 0)[:, 0]
+        ignored = coins(self.threshold, 1, rows, randomness, 0)[:, 0]
         for j in range(
             self.chosen
         ):  # Fisher and Yates, as far as needed; the own value is the first unless it is ignored
             draw = (j + 1) << 16
-            step = uniform_below(self.size - j, rows, words, words.blocks(rows, draw), draw).astype(np.int64)
+            step = uniform_below(self.size - j, rows, randomness, randomness.blocks(rows, draw), draw).astype(np.int64)
             at = j + np.where(ignored, step, 0) if j == 0 else j + step
             order[everyone, at], order[:, j] = order[:, j].copy(), order[everyone, at]
         found = np.zeros((len(held), self.size), dtype=np.bool_)

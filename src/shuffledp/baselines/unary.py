@@ -14,7 +14,7 @@ from shuffledp.baselines.fields import Fields
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
-from shuffledp.core.words import WORD, WordSource, words_each
+from shuffledp.core.randomness import WORD, RandomSource, words_each
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.families.summation import SumQuestion
@@ -88,11 +88,11 @@ class UnaryBits(Summing, Fields):
     def bits(self) -> int:
         return self.messages
 
-    def randomize(self, values: Reals, words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
+    def randomize(self, values: Reals, randomness: RandomSource, *, first_row: int) -> NDArray[np.unsignedinteger]:
         """The bits of each user, one row per user; bit j of user i has the words of row i r + j."""
-        points = to_grid(values, words, low=self.low, high=self.high, steps=self.messages, first_row=first_row)
+        points = to_grid(values, randomness, low=self.low, high=self.high, steps=self.messages, first_row=first_row)
         bits = (np.arange(self.messages) < points[:, None]).astype(np.uint8)
-        mine = words_each(words, self.messages)
+        mine = words_each(randomness, self.messages)
         sent = self.randomizer.randomize(bits.ravel(), mine, first_row=first_row * self.messages)
         return sent.reshape(bits.shape)
 

@@ -23,7 +23,7 @@ from shuffledp.cli.randomizer_options import randomizer_options, running
 from shuffledp.cli.secret_files import read_secret
 from shuffledp.cli.task import read_task
 from shuffledp.core.files import read_json
-from shuffledp.core.words import KeyedWords
+from shuffledp.core.randomness import KeyedRandomness
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.audit import rendered
 from shuffledp.figures.result_page import check_report
@@ -109,7 +109,7 @@ def audit_cli(
         raise InvalidInput("a service is audited at its plan's own guarantee. Leave out the other options.")
     if seed is not None and (service or deployment is not None):
         raise InvalidInput("clients of a service use the system's coins, which --seed does not reach. Leave it out.")
-    words = None if seed is None else KeyedWords.seeded(seed)
+    randomness = None if seed is None else KeyedRandomness.seeded(seed)
     budget: dict[str, Any] = {"trials": trials, "seconds": seconds, "confidence": confidence, "enough": enough}
     with progress(_STEPS, "Auditing") as bar:
         state = [0]
@@ -135,7 +135,7 @@ def audit_cli(
         else:
             finding = audit(
                 _subject(plan, protocol, randomizer, more), n=n, delta=delta, view=view or "shuffled", epsilon=epsilon,
-                known=known, learned=learn, words=words, watch=watch, **budget,
+                known=known, learned=learn, randomness=randomness, watch=watch, **budget,
             )  # fmt: skip
     _written(finding, plot, report)
     show(finding.document(), finding.explain(), as_json=as_json)

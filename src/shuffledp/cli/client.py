@@ -16,7 +16,7 @@ from shuffledp.cli.row_options import policy_options
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
 from shuffledp.core.outcome import Outcome
-from shuffledp.core.words import KeyedWords
+from shuffledp.core.randomness import KeyedRandomness
 from shuffledp.domains.domain import Policy
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.randomized import fits, randomized
@@ -112,14 +112,14 @@ def simulate_clients(
     if len(lists) != loaded.hops:
         raise InvalidInput(f"this task has {loaded.hops} shufflers. Give the keys of all but the outermost.")
     credentials = read_tokens(tokens) if tokens is not None else None
-    protocol, words, outcomes = loaded.plan.protocol, KeyedWords.fresh(), Counter[Outcome]()
+    protocol, randomness, outcomes = loaded.plan.protocol, KeyedRandomness.fresh(), Counter[Outcome]()
     rejected, adjusted = Counter[str](), Counter[str]()
     source = FileSource(data, column=column, separator=separator, decimal=decimal)
     announced = sender.described(loaded)
     with progress(1000, "Reporting") as bar:
         for chunk in source.checked_chunks(protocol.domain):
             row = chunk.first_row
-            clean, messages = randomized(protocol, chunk.raw, words, policy, first_row=row, in_file=True)
+            clean, messages = randomized(protocol, chunk.raw, randomness, policy, first_row=row, in_file=True)
             rejected, adjusted = rejected + clean.rejected, adjusted + clean.adjusted
             rows = len(clean.values)
             if credentials is not None and len(credentials) < row + rows:

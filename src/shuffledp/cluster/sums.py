@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.cluster.spark_session import quiet
-from shuffledp.core.words import KeyedWords, Words
+from shuffledp.core.randomness import KeyedRandomness, Words
 from shuffledp.errors import InvalidInput
 
 Integers = NDArray[np.int64]
@@ -98,7 +98,7 @@ def sums(table: Any, work: Work, size: int, *, partitions: int = 1) -> Sums:
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     buckets = max(1, partitions)
-    task = _Task(work, buckets, KeyedWords.fresh(), version("shuffledp"))
+    task = _Task(work, buckets, KeyedRandomness.fresh(), version("shuffledp"))
     kind, value = F.col("kind"), F.col("value")
     added = F.when(kind.isin(_COUNT, _NOTE, _MARK, _DONE), value).otherwise(F.lit(0))
     failure = ""
@@ -138,7 +138,7 @@ def guarded(work: Callable[[Iterator[Any]], Iterator[Any]], batches: Iterator[An
 class _Task:
     work: Work = field(repr=False)
     buckets: int
-    secret: KeyedWords = field(repr=False)
+    secret: KeyedRandomness = field(repr=False)
     version: str
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:

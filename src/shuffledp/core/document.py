@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from shuffledp.core.canonical import LARGEST
-from shuffledp.core.words import WORD
+from shuffledp.core.randomness import WORD
 from shuffledp.errors import InvalidInput
 
 Document = dict[str, Any]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.document import Document
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 
 
 class LocalRandomizer(Protocol):
@@ -79,7 +79,7 @@ class Sampled(Protocol):
         """Number of messages: 0 ... messages - 1."""
         ...
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Any:
+    def randomize(self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> Any:
         """The messages of each row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
 
         Under one key no row may be used for two people or two questions: they would share their coins.
@@ -129,7 +129,7 @@ class Columnar(Protocol):
 class RunnableRandomizer(FiniteRandomizer, Protocol):
     """A finite randomizer whose probabilities are whole numbers of 2^-64, so that it can be sampled exactly."""
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[Any]:
+    def randomize(self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> NDArray[Any]:
         """One message per row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
 
         Under one key no row may be used for two people or two questions: they would share their coins.

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ClassVar
 
 from shuffledp.core.free_memory import settle_allocator
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
 from shuffledp.engines.tally import Tally, Tallying
@@ -33,7 +33,7 @@ class Arrow:
         self,
         protocol: ShuffleProtocol,
         source: Source,
-        words: WordSource,
+        randomness: RandomSource,
         policy: Policy = STRICT,
         *,
         truth: bool = False,
@@ -41,7 +41,7 @@ class Arrow:
     ) -> Tally:
         """Tally the splits side by side; of several errors, that of the first rows is raised."""
         settle_allocator()
-        total = Tallying(protocol, words, policy, in_file=source.in_file, truth=truth)
+        total = Tallying(protocol, randomness, policy, in_file=source.in_file, truth=truth)
         total.add([])  # what is worked out once for all rows is worked out here: balls are not made for threads
         for share in self._shares(total, source.checked_splits(protocol.domain)):
             if progress is not None:

@@ -6,7 +6,7 @@ An engine knows nothing of what is asked. Under the same words every engine give
 from collections.abc import Callable
 from typing import ClassVar, Protocol
 
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.tally import Tally
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -25,7 +25,7 @@ class Engine(Protocol):
         self,
         protocol: ShuffleProtocol,
         source: Source,
-        words: WordSource,
+        randomness: RandomSource,
         policy: Policy = STRICT,
         *,
         truth: bool = False,

@@ -24,7 +24,7 @@ from shuffledp.core.files import drafted
 from shuffledp.core.free_memory import check_memory
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.parsing import parse_exactly, plain
-from shuffledp.core.words import KeyedWords, WordSource, rows_from
+from shuffledp.core.randomness import KeyedRandomness, RandomSource, rows_from
 from shuffledp.domains.domain import OR_SKIP, STRICT, Policy
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.run import result_of, tally_source, too_few
@@ -104,7 +104,7 @@ def message_table(
     source: Source,
     *,
     policy: Policy = STRICT,
-    words: WordSource | None = None,
+    randomness: RandomSource | None = None,
     engine: str | Engine = "arrow",
     progress: Progress | None = None,
 ) -> MessageTable:
@@ -114,10 +114,12 @@ def message_table(
             "a table that leaves people out tells whoever gets it exactly how many are left. Count missing values as something "
             "with `missing_as=VALUE`, or plan a bin for them."
         )
-    if words is not None and not words.private:
-        raise InvalidInput("a table states a guarantee, which these words do not give. Use KeyedWords.fresh().")
+    if randomness is not None and not randomness.private:
+        raise InvalidInput(
+            "a table states a guarantee, which this randomness does not give. Use KeyedRandomness.fresh()."
+        )
     try:
-        tally = tally_source(plan, source, words, policy=policy, engine=engine, progress=progress)
+        tally = tally_source(plan, source, randomness, policy=policy, engine=engine, progress=progress)
     except InvalidInput as refused:
         raise InvalidInput(str(refused).replace(OR_SKIP, "")) from None
     protocol, counts = plan.protocol, tally.counts.values
@@ -165,7 +167,7 @@ def _permuted(often: NDArray[np.int64]) -> Messages:
     )
     kind = np.min_scalar_type(len(often) - 1)
     messages: Messages = np.repeat(np.arange(len(often)).astype(kind), often)
-    places = KeyedWords.fresh().blocks(rows_from(0, total), 0)  # different for each
+    places = KeyedRandomness.fresh().blocks(rows_from(0, total), 0)  # different for each
     return messages[np.lexsort((places[:, 1], places[:, 0]))]
 
 

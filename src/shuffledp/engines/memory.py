@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shuffledp.core.words import Words, WordSource
+from shuffledp.core.randomness import RandomSource, Words
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
@@ -22,7 +22,7 @@ class Memory:
         self,
         protocol: ShuffleProtocol,
         source: Source,
-        words: WordSource,
+        randomness: RandomSource,
         policy: Policy = STRICT,
         *,
         truth: bool = False,
@@ -34,7 +34,7 @@ class Memory:
         if not chunks:
             return Tally.empty(protocol, truth=truth)
         tally = tally_rows(
-            protocol, _joined([chunk.raw for chunk in chunks]), words, policy, first_row=chunks[0].first_row,
+            protocol, _joined([chunk.raw for chunk in chunks]), randomness, policy, first_row=chunks[0].first_row,
             in_file=source.in_file, truth=truth, addresses=_addresses(chunks),
             leave_out=np.concatenate([chunk.leave_out + (chunk.first_row - chunks[0].first_row) for chunk in chunks]),
         )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from shuffledp.core import argument
 from shuffledp.core.digits import counted, rounded_up
-from shuffledp.core.words import KeyedWords, WordSource
+from shuffledp.core.randomness import KeyedRandomness, RandomSource
 from shuffledp.domains.domain import STRICT, Label, Policy, policy_of
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.registry import engine_named
@@ -43,7 +43,7 @@ def run(
     match: Literal["exactly", "loosely"] | None = None,
     explain_errors: bool | None = None,
     truth: bool = False,
-    words: WordSource | None = None,
+    randomness: RandomSource | None = None,
     engine: str | Engine | None = None,
     candidates: Sequence[str] | None = None,
 ) -> Result:
@@ -93,7 +93,9 @@ def run(
     if engine is None:
         engine = "spark" if is_spark_table(values) else "memory"
     return _warned(
-        run_source(plan, source, policy=policy, truth=truth, words=words, engine=engine, candidates=candidates)
+        run_source(
+            plan, source, policy=policy, truth=truth, randomness=randomness, engine=engine, candidates=candidates
+        )
     )
 
 
@@ -117,7 +119,7 @@ def run_file(
     multiline: bool = False,
     separator: str = ",",
     decimal: str = ".",
-    words: WordSource | None = None,
+    randomness: RandomSource | None = None,
     engine: str | Engine = "arrow",
     progress: Progress | None = None,
     candidates: Sequence[str] | None = None,
@@ -144,7 +146,7 @@ def run_file(
             source,
             policy=policy,
             truth=truth,
-            words=words,
+            randomness=randomness,
             engine=engine,
             progress=progress,
             candidates=candidates,
@@ -183,7 +185,7 @@ def _check_plan(plan: object, data: object) -> None:
 def tally_source(
     plan: Plan,
     source: Source,
-    words: WordSource | None = None,
+    randomness: RandomSource | None = None,
     *,
     policy: Policy = STRICT,
     truth: bool = False,
@@ -198,11 +200,11 @@ def tally_source(
     policy = policy.of(query=source.is_query)
     plan.check_memory()
     before, chosen = source.identity(), engine_named(engine)
-    if words is None:
-        words = KeyedWords.fresh()
+    if randomness is None:
+        randomness = KeyedRandomness.fresh()
     else:
-        words.reserve()
-    tally = chosen.tally(plan.protocol, source, words, policy, truth=truth, progress=progress)
+        randomness.reserve()
+    tally = chosen.tally(plan.protocol, source, randomness, policy, truth=truth, progress=progress)
     if source.identity() != before:
         raise InvalidInput(
             f"{source} was changed while it was read, so nothing is released. Run again once it is complete."
@@ -223,22 +225,24 @@ def run_source(
     *,
     policy: Policy = STRICT,
     truth: bool = False,
-    words: WordSource | None = None,
+    randomness: RandomSource | None = None,
     engine: str | Engine = "arrow",
     progress: Progress | None = None,
     candidates: Sequence[str] | None = None,
 ) -> Result:
     """The plan's answer for any source."""
     argument.truth(truth, "truth")
-    if words is not None:
-        argument.with_method(words, "reserve", "words", "a source of randomness, such as KeyedWords.fresh()")
+    if randomness is not None:
+        argument.with_method(
+            randomness, "reserve", "randomness", "a source of randomness, such as KeyedRandomness.fresh()"
+        )
     if progress is not None:
         argument.function(progress, "progress")
     plan.protocol.domain.check(policy)
     plan = plan.about(candidates)
-    tally = tally_source(plan, source, words, policy=policy, truth=truth, engine=engine, progress=progress)
+    tally = tally_source(plan, source, randomness, policy=policy, truth=truth, engine=engine, progress=progress)
     return result_of(
-        plan, tally, rows=source.rows_per_person, checked=source.knows_people, private=words is None or words.private,
+        plan, tally, rows=source.rows_per_person, checked=source.knows_people, private=randomness is None or randomness.private,
         exact=_exact_numbers(tally, policy.of(query=source.is_query)),
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from shuffledp.cluster.spark_session import current_session, forget_tables, sett
 from shuffledp.cluster.sums import Done, Found, Noted, Refused, Sums, joined, sums
 from shuffledp.core.counts import Counts
 from shuffledp.core.free_memory import settle_allocator
-from shuffledp.core.words import KeyedWords, WordSource
+from shuffledp.core.randomness import KeyedRandomness, RandomSource
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.engines.engine import Progress
 from shuffledp.engines.tally import Tally, Tallying
@@ -55,17 +55,19 @@ class Spark:
         self,
         protocol: ShuffleProtocol,
         source: Source,
-        words: WordSource,
+        randomness: RandomSource,
         policy: Policy = STRICT,
         *,
         truth: bool = False,
         progress: Progress | None = None,
     ) -> Tally:
         """Tally all splits, each of which counts once however often it is tried."""
-        if not isinstance(words, KeyedWords):
-            raise InvalidInput("Spark may do work twice, so words must be the same each time. Use KeyedWords.fresh().")
+        if not isinstance(randomness, KeyedRandomness):
+            raise InvalidInput(
+                "Spark may do work twice, so words must be the same each time. Use KeyedRandomness.fresh()."
+            )
         protocol.domain.check(policy)
-        job = _Job(protocol, words, policy, in_file=source.in_file, truth=truth)
+        job = _Job(protocol, randomness, policy, in_file=source.in_file, truth=truth)
         if isinstance(source, SparkSource):
             tally = _of_table(job, source)
             if progress is not None:
@@ -105,14 +107,14 @@ class _Job:
     """What is done with rows, wherever that is."""
 
     protocol: ShuffleProtocol = field(repr=False)
-    words: KeyedWords = field(repr=False)
+    randomness: KeyedRandomness = field(repr=False)
     policy: Policy
     in_file: bool
     truth: bool
 
     def started(self) -> Tallying:
         settle_allocator()
-        return Tallying(self.protocol, self.words, self.policy, in_file=self.in_file, truth=self.truth)
+        return Tallying(self.protocol, self.randomness, self.policy, in_file=self.in_file, truth=self.truth)
 
     def told(self, tally: Tally) -> Iterator[Found | Noted]:
         """A task's tally, for those who add up."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
-from shuffledp.core.words import RowWords, Words, WordSource
+from shuffledp.core.randomness import RandomSource, RowWords, Words
 from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -59,13 +59,13 @@ class Tallying:
     def __init__(
         self,
         protocol: ShuffleProtocol,
-        words: WordSource,
+        randomness: RandomSource,
         policy: Policy = STRICT,
         *,
         in_file: bool = False,
         truth: bool = False,
     ) -> None:
-        self._protocol, self._words, self._policy, self._in_file = protocol, words, policy, in_file
+        self._protocol, self._words, self._policy, self._in_file = protocol, randomness, policy, in_file
         self._rest = Tally.empty(protocol, truth=truth)
         self._counts = np.zeros(protocol.counters, dtype=np.int64)
         self._rows = max(1, int(CHUNK / protocol.messages_per_user))
@@ -91,19 +91,21 @@ class Tallying:
         for start in range(0, max(1, len(raw)), self._rows):
             end = start + self._rows
             surplus = left_out[(left_out >= start) & (left_out < end)] - start if len(left_out) else left_out
-            words = self._words
+            randomness = self._words
             if addresses is not None:
-                words = RowWords(words, addresses[start:end], first_row + start)
-            self._count(self._randomized(raw[start:end], words, first_row + start, surplus))
+                randomness = RowWords(randomness, addresses[start:end], first_row + start)
+            self._count(self._randomized(raw[start:end], randomness, first_row + start, surplus))
 
     def tally(self) -> Tally:
         """The tally of all rows that were added."""
         return replace(self._rest, counts=Counts(self._counts))
 
-    def _randomized(self, raw: Any, words: WordSource, first_row: int, surplus: NDArray[np.int64]) -> Any:
+    def _randomized(self, raw: Any, randomness: RandomSource, first_row: int, surplus: NDArray[np.int64]) -> Any:
         """The messages of some rows, and what became of each of them added to the rest."""
         protocol = self._protocol
-        clean, messages = randomized(protocol, raw, words, self._policy, first_row=first_row, in_file=self._in_file)
+        clean, messages = randomized(
+            protocol, raw, randomness, self._policy, first_row=first_row, in_file=self._in_file
+        )
         values, keep, rejected = clean.values, clean.keep, clean.rejected
         if len(surplus):
             keep = np.ones(len(values), dtype=np.bool_) if keep is None else keep.copy()
@@ -132,7 +134,7 @@ class Tallying:
 def tally_rows(
     protocol: ShuffleProtocol,
     raw: Any,
-    words: WordSource,
+    randomness: RandomSource,
     policy: Policy = STRICT,
     *,
     first_row: int = 0,
@@ -142,7 +144,7 @@ def tally_rows(
     truth: bool = False,
 ) -> Tally:
     """The tally of one column; with `in_file`, errors name rows."""
-    rows = Tallying(protocol, words, policy, in_file=in_file, truth=truth)
+    rows = Tallying(protocol, randomness, policy, in_file=in_file, truth=truth)
     rows.add(raw, first_row=first_row, leave_out=leave_out, addresses=addresses)
     return rows.tally()
 

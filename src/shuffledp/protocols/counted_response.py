@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from shuffledp.core.document import Document
 from shuffledp.core.population import Population
 from shuffledp.core.randomizer import RunnableRandomizer
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting, by_share
 from shuffledp.protocols.estimator import Reals
@@ -49,7 +49,7 @@ class CountedResponse(Counting, OneMessage, Sampleable):
         """The response in words."""
         return f"each user {self.randomizer.sentence()}"
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:  # noqa: ARG002
         """Clean values are symbols already; nothing is random here."""
         return values
 

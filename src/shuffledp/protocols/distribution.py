@@ -14,7 +14,7 @@ from shuffledp.core.document import Document, fields, several, whole
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.randomizer import Thresholded
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.intervals import Intervals
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.description import Description
@@ -93,7 +93,7 @@ class Distribution(OneMessage, Sampleable):
             f"(local epsilon0 = {local})"
         )
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:  # noqa: ARG002
         """The interval of each level."""
         return np.stack([values // width for width in self.widths], axis=1)
 

@@ -14,7 +14,7 @@ from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
 from shuffledp.domains.registry import from_document as domain_of
@@ -79,9 +79,9 @@ class DummyCounts(Counting, Deployable):
     def bits(self) -> int:
         return math.ceil(self.messages_per_user * (self.alphabet - 1).bit_length())
 
-    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Ragged:
+    def randomize(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Ragged:
         """The messages of each user."""
-        return self.randomizer.randomize(values, words, first_row=first_row)
+        return self.randomizer.randomize(values, randomness, first_row=first_row)
 
     def attacker_view(self) -> AttackerView:
         """The randomizer's: a value is its symbol."""

@@ -13,8 +13,8 @@ from shuffledp.core.digits import at_most, counted
 from shuffledp.core.document import Document, fields, text
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
+from shuffledp.core.randomness import RandomSource
 from shuffledp.core.ratio import SURE, Ratios
-from shuffledp.core.words import WordSource
 from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
@@ -122,13 +122,13 @@ class GroupedSummation(OneMessage):
 
     # Messages
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:
         """Pairs of a group and a grid point, rounded at random so that the mean stays."""
         if values.dtype.names != ("group", "value") or (len(values) and values["group"].max() >= self.groups):
             raise InvalidInput("a value is not a group and a number. Clean values first.")
         range_ = self.domain.value
         points = to_grid(
-            values["value"], words, low=range_.low, high=range_.high, steps=self.precision, first_row=first_row
+            values["value"], randomness, low=range_.low, high=range_.high, steps=self.precision, first_row=first_row
         )
         symbols: Symbols = values["group"].astype(np.min_scalar_type(self.randomizer.size - 1)) * (self.precision + 1)
         symbols += points.astype(symbols.dtype)

@@ -14,7 +14,7 @@ from shuffledp.core.document import Document, fields, number, text, whole
 from shuffledp.core.estimate import Estimate, Threshold
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population, users_at
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.spelled import Spelled
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.candidates import TakesCandidates, checked
@@ -128,7 +128,7 @@ class HeavyHitters(OneMessage, TakesCandidates):
                 )
         return replace(self, candidates=tuple(candidates))
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:  # noqa: ARG002
         """A point for each part."""
         if values.dtype.kind != "S":
             raise InvalidInput("these are not texts spelled out. Clean the texts first.")

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from numpy.typing import NDArray
 
 from shuffledp.core.document import Document
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.domain import Domain
 
 
@@ -38,7 +38,7 @@ class Mechanism(ABC):
         """How many bits all messages of a user have."""
 
     @abstractmethod
-    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Any:
+    def randomize(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Any:
         """The messages of clean values, one row per user: a pure function of the values and the words of their rows.
 
         Under one key no row may be used for two people or two questions: they would share their coins.

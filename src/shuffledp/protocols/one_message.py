@@ -11,7 +11,7 @@ from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.randomizer import RunnableRandomizer
-from shuffledp.core.words import EncodingWords, NoWords, WordSource
+from shuffledp.core.randomness import EncodingRandomness, NoWords, RandomSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.estimator import Reals
@@ -26,7 +26,7 @@ class OneMessage(Deployable):
     randomizer: RunnableRandomizer
 
     @abstractmethod
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:
         """The symbols of clean values."""
 
     def symbol_law(self, value: NDArray[Any]) -> list[tuple[Any, float]]:
@@ -54,10 +54,10 @@ class OneMessage(Deployable):
         return (self.alphabet - 1).bit_length()
 
     @final
-    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
+    def randomize(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:
         """One message per value; the encoder has words of its own."""
-        symbols = self.encode(values, EncodingWords(words), first_row=first_row)
-        return self.randomizer.randomize(symbols, words, first_row=first_row)
+        symbols = self.encode(values, EncodingRandomness(randomness), first_row=first_row)
+        return self.randomizer.randomize(symbols, randomness, first_row=first_row)
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         """From the law of a person's message."""
@@ -103,6 +103,8 @@ class OneMessage(Deployable):
         return counts
 
 
-def encoded(protocol: OneMessage, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.uint32]:
+def encoded(
+    protocol: OneMessage, values: NDArray[Any], randomness: RandomSource, *, first_row: int
+) -> NDArray[np.uint32]:
     """The symbols of one of several protocols that ask the same people."""
-    return protocol.encode(values, words, first_row=first_row).astype(np.uint32)
+    return protocol.encode(values, randomness, first_row=first_row).astype(np.uint32)

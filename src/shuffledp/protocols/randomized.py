@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from shuffledp.core.randomness import RandomSource
 from shuffledp.core.ranged import Ranged
-from shuffledp.core.words import WordSource
 from shuffledp.domains.domain import NO_ANSWER, STRICT, Clean, Policy
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -22,7 +22,7 @@ class Randomized(NamedTuple):
 def randomized(
     protocol: ShuffleProtocol,
     raw: Any,
-    words: WordSource,
+    randomness: RandomSource,
     policy: Policy = STRICT,
     *,
     first_row: int = 0,
@@ -31,7 +31,7 @@ def randomized(
     """What people with these raw values send, each with the words of their row; with `in_file`, errors name rows."""
     clean = _cleaned(protocol, raw, policy, first_row if in_file else None)
     values = clean.values if clean.within is None else Ranged.of(clean.values, *clean.within)
-    return Randomized(clean, protocol.randomize(values, words, first_row=first_row))
+    return Randomized(clean, protocol.randomize(values, randomness, first_row=first_row))
 
 
 def _cleaned(protocol: ShuffleProtocol, raw: Any, policy: Policy, first_row: int | None) -> Clean:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
+from shuffledp.core.randomness import ROUNDING, RandomSource, where_few
 from shuffledp.core.ranged import Ranged
-from shuffledp.core.words import ROUNDING, WordSource, where_few
 from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
@@ -16,7 +16,7 @@ _DRAW = 1 << 32
 
 
 def to_grid(
-    values: Reals, words: WordSource, *, low: float, high: float, steps: int, first_row: int
+    values: Reals, randomness: RandomSource, *, low: float, high: float, steps: int, first_row: int
 ) -> NDArray[np.unsignedinteger]:
     """Grid points 0 ... steps of [low, high], rounded up with the probability that keeps the mean.
 
@@ -31,11 +31,11 @@ def to_grid(
     # from it to 255 carries. A byte equal to them gives 255, and leaves it to the next 128 bits.
     carried = np.empty(len(array), dtype=np.min_scalar_type(256 * steps + 255))
     np.multiply(share(array), 256.0 * steps, out=carried, casting="unsafe")
-    carried += ~words.stream(first_row, len(array), ROUNDING)
+    carried += ~randomness.stream(first_row, len(array), ROUNDING)
     tied = where_few(carried.astype(np.uint8) == 255)
     carried >>= 8
     symbols = carried.astype(np.min_scalar_type(steps))
-    blocks = words.blocks(tied.view(np.uint64) + np.uint64(first_row), _DRAW)
+    blocks = randomness.blocks(tied.view(np.uint64) + np.uint64(first_row), _DRAW)
     rest = share(array[tied]) * (256.0 * steps)
     rest -= np.floor(rest)
     rest *= 2.0**64

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.core.digits import counted
 from shuffledp.core.document import Document, fields, text
 from shuffledp.core.population import Population
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.forecast import Forecast
@@ -68,12 +68,12 @@ class Summation(Summing, OneMessage, Sampleable):
         grid = counted(self.precision, "step")
         return f"each user rounds the value at random to a grid of {grid}, then {self.randomizer.sentence()}"
 
-    def encode(self, values: Reals, words: WordSource, *, first_row: int) -> Symbols:
+    def encode(self, values: Reals, randomness: RandomSource, *, first_row: int) -> Symbols:
         """Grid points, rounded up with the probability that keeps the mean, as exactly as doubles can say it.
 
         A value outside the range is refused.
         """
-        return to_grid(values, words, low=self.low, high=self.high, steps=self.precision, first_row=first_row)
+        return to_grid(values, randomness, low=self.low, high=self.high, steps=self.precision, first_row=first_row)
 
     def symbol_law(self, value: NDArray[Any]) -> list[tuple[Any, float]]:
         """The two grid points beside the value."""

@@ -13,7 +13,7 @@ from shuffledp.core.digits import about
 from shuffledp.core.document import Document, fields, several, text, whole
 from shuffledp.core.estimate import Estimate, SideBySide
 from shuffledp.core.population import Population
-from shuffledp.core.words import WordSource, words_of
+from shuffledp.core.randomness import RandomSource, randomness_of
 from shuffledp.domains.named_values import Field, Record
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
@@ -236,11 +236,13 @@ class Survey(Deployable, TakesCandidates):
             start += len(nothing)
         return np.concatenate(found)
 
-    def symbols_of(self, values: NDArray[Any], words: WordSource, first_row: int, *, apart: bool) -> NDArray[np.uint32]:
+    def symbols_of(
+        self, values: NDArray[Any], randomness: RandomSource, first_row: int, *, apart: bool
+    ) -> NDArray[np.uint32]:
         """The symbols of all questions, a column or more each; with `apart`, every question's encoder has words of its own."""
         domain, found = self.domain, []
         for t, one in enumerate(self.questions):
-            mine = words_of(t, words) if apart else words
+            mine = randomness_of(t, randomness) if apart else randomness
             found.append(encoded(one.protocol, domain.column(values, t), mine, first_row=first_row))
         return np.column_stack(found)
 

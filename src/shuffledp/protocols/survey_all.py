@@ -10,7 +10,7 @@ from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
-from shuffledp.core.words import EncodingWords, WordSource
+from shuffledp.core.randomness import EncodingRandomness, RandomSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.grouped import GroupedSummation
@@ -65,10 +65,10 @@ class AllOfThem(Survey):
     def bits(self) -> int:
         return len(self.questions) * (self.alphabet - 1).bit_length()
 
-    def randomize(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Ragged:
+    def randomize(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Ragged:
         """The messages of each user; encoders have words of their own."""
-        symbols = self.symbols_of(values, EncodingWords(words), first_row, apart=True)
-        return self.randomizer.randomize(symbols, words, first_row=first_row)
+        symbols = self.symbols_of(values, EncodingRandomness(randomness), first_row, apart=True)
+        return self.randomizer.randomize(symbols, randomness, first_row=first_row)
 
     def attacker_view(self) -> AttackerView:
         """The randomizer's, but answers are encoded first: how likely each message is for them is left to be learned."""

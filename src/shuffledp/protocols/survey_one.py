@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shuffledp.core.captions import spoken
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
@@ -77,9 +77,9 @@ class OneOfAll(Survey, OneMessage):
     def sentence(self) -> str:
         return f"each user {self.randomizer.sentence()}"
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:
         """A symbol for each question. Only one is sent, so that their encoders may use the same words."""
-        return self.symbols_of(values, words, first_row, apart=False)
+        return self.symbols_of(values, randomness, first_row, apart=False)
 
     def share(self, t: int) -> float:
         """How often a question is drawn."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.population import Population
 from shuffledp.core.randomizer import Thresholded
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.estimator import Reals
@@ -64,9 +64,9 @@ class JointTable(Survey, OneMessage):
         cells = f"the table of all {len(self.questions)} questions, with {self.randomizer.size:,} cells"
         return f"each user finds the cell of the own answers in {cells}, then {self.randomizer.sentence()}"
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:
         """Cells are numbered, the last question changing fastest."""
-        columns = self.symbols_of(values, words, first_row, apart=True)
+        columns = self.symbols_of(values, randomness, first_row, apart=True)
         cells = np.ravel_multi_index(tuple(columns.T.astype(np.int64)), self.shape)
         return np.asarray(cells, dtype=np.min_scalar_type(self.randomizer.size - 1))
 

@@ -11,7 +11,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population, users_at
-from shuffledp.core.words import WordSource
+from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.texts import Texts
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.candidates import Candidates, TakesCandidates
@@ -93,7 +93,7 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
             )
         return self
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> Symbols:  # noqa: ARG002
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:  # noqa: ARG002
         """The points of hashes."""
         if values.dtype != np.uint64:
             raise InvalidInput("these are not hashes of texts. Clean the texts first.")

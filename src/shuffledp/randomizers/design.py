@@ -18,7 +18,7 @@ from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFam
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, word
 from shuffledp.core.pair import Pair, held_by_either, pair_of
-from shuffledp.core.words import WORD, WordSource, choose_below
+from shuffledp.core.randomness import WORD, RandomSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.hadamard import Hadamard
 from shuffledp.randomizers.local_hashing import LocalHashing
@@ -213,15 +213,15 @@ class DesignResponse:
         )
 
     def randomize(
-        self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int
     ) -> NDArray[np.unsignedinteger]:
         """One message per row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
 
         Which of its messages stands for a value must be secret, so it is drawn from the row's own words.
         """
         values = checks.symbols(symbols, self.symbols)
-        choice = choose_below(self.structure.choices, len(values), words, first_row=first_row)
-        return with_blanket(self.structure.member(values, choice), self.threshold, self.messages, words, first_row)
+        choice = choose_below(self.structure.choices, len(values), randomness, first_row=first_row)
+        return with_blanket(self.structure.member(values, choice), self.threshold, self.messages, randomness, first_row)
 
     def with_gamma(self, gamma: float) -> Self:
         """On the same structure, with more or less blanket, rounded up."""

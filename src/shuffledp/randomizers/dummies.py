@@ -21,7 +21,7 @@ from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFam
 from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.core.ragged import Ragged
-from shuffledp.core.words import DUMMY_DRAW, WordSource, choose_below, rows_from, uniform_below
+from shuffledp.core.randomness import DUMMY_DRAW, RandomSource, choose_below, rows_from, uniform_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.poisson import CappedPoisson, capped_poisson
@@ -191,18 +191,20 @@ class Dummies:
             "(no local guarantee)"
         )
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Ragged:
+    def randomize(self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> Ragged:
         """The true message of each row, then its dummies; a pure function of the symbols and the words at rows first_row, ..."""
         values = checks.symbols(symbols, self.symbols)
-        extra = self._number.draw(first_row, len(values), words)
+        extra = self._number.draw(first_row, len(values), randomness)
         each = extra + 1
         starts = np.cumsum(each) - each
         found = np.empty(int(each.sum()), dtype=np.uint32)
-        found[starts] = self._true(values, words, first_row)
+        found[starts] = self._true(values, randomness, first_row)
         for j in range(int(extra.max(initial=0))):
             where = np.flatnonzero(extra > j)
             rows, draw = rows_from(first_row, len(values))[where], DUMMY_DRAW + (j + 1 << 20)
-            found[starts[where] + 1 + j] = uniform_below(self.messages, rows, words, words.blocks(rows, draw), draw)
+            found[starts[where] + 1 + j] = uniform_below(
+                self.messages, rows, randomness, randomness.blocks(rows, draw), draw
+            )
         return Ragged(found, each)
 
     def attacker_view(self) -> AttackerView:
@@ -235,11 +237,13 @@ class Dummies:
         )
         return np.bincount(mine, minlength=self.messages) / self.structure.choices
 
-    def _true(self, values: NDArray[np.unsignedinteger], words: WordSource, first_row: int) -> NDArray[np.uint32]:
+    def _true(
+        self, values: NDArray[np.unsignedinteger], randomness: RandomSource, first_row: int
+    ) -> NDArray[np.uint32]:
         """Which of its messages stands for a value must be secret, so it is drawn from the row's own words."""
         if self.structure.choices == 1:
             return self.structure.member(values, np.zeros(len(values), dtype=np.uint32))
-        choice = choose_below(self.structure.choices, len(values), words, first_row=first_row)
+        choice = choose_below(self.structure.choices, len(values), randomness, first_row=first_row)
         return self.structure.member(values, choice)
 
     @property

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, number, several, text, word
-from shuffledp.core.words import WORD, WordSource, rows_from
+from shuffledp.core.randomness import WORD, RandomSource, rows_from
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel, ChannelBlanket
 
@@ -107,13 +107,13 @@ class LatticeChannel:
         """mu_symbol(message)."""
         return np.asarray(np.array(self.counts[symbol], dtype=np.float64)[message] / WORD)
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[np.int64]:
+    def randomize(self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> NDArray[np.int64]:
         """One message per row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
 
         Under one key no row may be used for two people or two questions: they would share their coins.
         """
         symbols = checks.symbols(symbols, len(self.counts))
-        drawn = words.blocks(rows_from(first_row, len(symbols)), 0)[:, 0]
+        drawn = randomness.blocks(rows_from(first_row, len(symbols)), 0)[:, 0]
         messages = np.empty(len(symbols), dtype=np.int64)
         for symbol in np.unique(symbols):
             mine = symbols == symbol

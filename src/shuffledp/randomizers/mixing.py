@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.words import RESPONSE, WORD, WordSource, uniform_below, where_at_most
+from shuffledp.core.randomness import RESPONSE, WORD, RandomSource, uniform_below, where_at_most
 
 _AT_ONCE: Final = 1 << 18
 """Rows: what is computed of so many stays near the processor."""
@@ -18,26 +18,28 @@ def threshold_of(gamma: float) -> int:
 
 
 def with_blanket(
-    messages: NDArray[np.unsignedinteger], threshold: int, size: int, words: WordSource, first_row: int
+    messages: NDArray[np.unsignedinteger], threshold: int, size: int, randomness: RandomSource, first_row: int
 ) -> NDArray[np.unsignedinteger]:
     """Replace each of the messages, with probability threshold / 2^64, by an exactly uniform one below `size`; in place.
 
     64 bits per row are compared with the threshold, eight of them at first, which settle most rows.
     """
     for start in range(0, len(messages), _AT_ONCE):
-        _mix(messages[start : start + _AT_ONCE], threshold, size, words, first_row + start)
+        _mix(messages[start : start + _AT_ONCE], threshold, size, randomness, first_row + start)
     return messages
 
 
-def _mix(messages: NDArray[np.unsignedinteger], threshold: int, size: int, words: WordSource, first_row: int) -> None:
+def _mix(
+    messages: NDArray[np.unsignedinteger], threshold: int, size: int, randomness: RandomSource, first_row: int
+) -> None:
     top, rest = divmod(threshold, 1 << 56)
-    drawn = words.stream(first_row, len(messages), RESPONSE)
+    drawn = randomness.stream(first_row, len(messages), RESPONSE)
     where = where_at_most(drawn, top)
     rows = where.view(np.uint64) + np.uint64(first_row)
-    blocks = words.blocks(rows, 0)
+    blocks = randomness.blocks(rows, 0)
     # A byte equal to the threshold's settles nothing: the next 56 bits do. Few are, so their truth is put back afterwards.
     tied = np.flatnonzero(drawn.take(where) == top)
     kept = where[tied[blocks[tied, 0] >> np.uint64(8) >= rest]]
     truth = messages[kept]
-    messages[where] = uniform_below(size, rows, words, blocks, 0).astype(messages.dtype)
+    messages[where] = uniform_below(size, rows, randomness, blocks, 0).astype(messages.dtype)
     messages[kept] = truth

@@ -20,7 +20,7 @@ from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, several, whole
 from shuffledp.core.pair import Pair
 from shuffledp.core.randomizer import RunnableRandomizer, Tunable
-from shuffledp.core.words import PART, WordSource, choose_below
+from shuffledp.core.randomness import PART, RandomSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.design import DesignResponse
 from shuffledp.randomizers.response import RandomizedResponse
@@ -249,7 +249,7 @@ class Mixture:
         return f"draws one of {len(self.parts)} questions at random and answers it by a randomizer of its own{local}"
 
     def randomize(
-        self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int
     ) -> NDArray[np.unsignedinteger]:
         """One message per row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
 
@@ -258,7 +258,7 @@ class Mixture:
         """
         columns = self._columns(symbols)
         rows = len(columns[0])
-        drawn = choose_below(sum(self.weights), rows, words, first_row=first_row, lane=PART)
+        drawn = choose_below(sum(self.weights), rows, randomness, first_row=first_row, lane=PART)
         chosen = np.searchsorted(np.array(list(accumulate(self.weights)), dtype=np.int64), drawn, side="right")
         messages = np.zeros(rows, dtype=np.min_scalar_type(self.messages - 1))
         for part, where in self._alike().items():
@@ -268,7 +268,7 @@ class Mixture:
                 here = chosen == t
                 mine[here] = columns[t][here]
                 answering |= here
-            found = part.randomize(mine, words, first_row=first_row).astype(messages.dtype)
+            found = part.randomize(mine, randomness, first_row=first_row).astype(messages.dtype)
             messages[answering] = found[answering]
         offsets = np.array(self.offsets[:-1], dtype=messages.dtype)
         return np.asarray(messages + offsets[chosen])

@@ -10,7 +10,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import round_up
-from shuffledp.core.words import DUMMIES, DUMMY_DRAW, WordSource, rows_from
+from shuffledp.core.randomness import DUMMIES, DUMMY_DRAW, RandomSource, rows_from
 
 _UNIT: Final = 1 << 128
 _BITS: Final = 128
@@ -37,12 +37,12 @@ class CappedPoisson:
         """The largest value."""
         return len(self.thresholds)
 
-    def draw(self, first_row: int, count: int, words: WordSource) -> NDArray[np.int64]:
+    def draw(self, first_row: int, count: int, randomness: RandomSource) -> NDArray[np.int64]:
         """One number per row, from 128 bits of which the first eight settle most rows."""
         found = np.zeros(count, dtype=np.int64)
-        drawn = words.stream(first_row, count, DUMMIES)
+        drawn = randomness.stream(first_row, count, DUMMIES)
         where = np.flatnonzero(drawn >= self.thresholds[0] >> (_BITS - 8))
-        blocks = words.blocks(rows_from(first_row, count)[where], DUMMY_DRAW)
+        blocks = randomness.blocks(rows_from(first_row, count)[where], DUMMY_DRAW)
         high = drawn[where].astype(np.uint64) << np.uint64(56) | blocks[:, 0] >> np.uint64(8)
         tops = np.array([threshold >> 64 for threshold in self.thresholds], dtype=np.uint64)
         number = np.searchsorted(tops, high, side="left")

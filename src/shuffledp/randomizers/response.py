@@ -16,7 +16,7 @@ from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFam
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, whole, word
 from shuffledp.core.pair import Pair, pair_of
-from shuffledp.core.words import WORD, WordSource
+from shuffledp.core.randomness import WORD, RandomSource
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.mixing import threshold_of, with_blanket
 
@@ -245,13 +245,13 @@ class RandomizedResponse:
         return self.of_threshold(size=self.size, threshold=threshold_of(gamma))
 
     def randomize(
-        self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int
+        self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int
     ) -> NDArray[np.unsignedinteger]:
         """One message per row; a pure function of the symbols and the words at rows first_row, first_row + 1, ...
 
         Under one key no row may be used for two people or two questions: they would share their coins.
         """
-        return with_blanket(checks.symbols(symbols, self.size), self.threshold, self.size, words, first_row)
+        return with_blanket(checks.symbols(symbols, self.size), self.threshold, self.size, randomness, first_row)
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """mu_symbol(message)."""

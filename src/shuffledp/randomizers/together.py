@@ -19,7 +19,7 @@ from shuffledp.core.document import Document, fields, several
 from shuffledp.core.pair import Pair
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomizer import Columnar, RunnableRandomizer, columns_of
-from shuffledp.core.words import MOST_QUESTIONS, WordSource, words_of
+from shuffledp.core.randomness import MOST_QUESTIONS, RandomSource, randomness_of
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.mixture import Mixture, part_of
 from shuffledp.randomizers.response import RandomizedResponse
@@ -152,7 +152,7 @@ class Together:
         local = "" if self.epsilon0 is None else f" (local epsilon0 of all of them = {rounded_up(self.epsilon0)})"
         return f"answers each of {len(self.parts)} questions by a message of its own, shuffled apart from the others{local}"
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> Ragged:
+    def randomize(self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> Ragged:
         """As many messages per row as parts; each part has words of its own."""
         given, widths = np.asarray(symbols), [len(columns_of(part)) for part in self.parts]
         ends = list(accumulate(widths))
@@ -163,9 +163,9 @@ class Together:
             mine = given[:, ends[t] - widths[t] : ends[t]]
             if not isinstance(part, Columnar):
                 mine = checks.symbols(mine[:, 0], part.symbols)
-            found[:, t] = part.randomize(mine, words_of(t, words), first_row=first_row).astype(np.uint32) + np.uint32(
-                offset
-            )
+            found[:, t] = part.randomize(mine, randomness_of(t, randomness), first_row=first_row).astype(
+                np.uint32
+            ) + np.uint32(offset)
         return Ragged(found.reshape(-1), np.full(len(given), len(self.parts), dtype=np.int64))
 
     def attacker_view(self) -> AttackerView:

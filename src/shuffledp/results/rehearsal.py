@@ -10,7 +10,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
 from shuffledp.core.population import Population
-from shuffledp.core.words import KeyedWords
+from shuffledp.core.randomness import KeyedRandomness
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 
@@ -65,10 +65,10 @@ def rehearse(
     values = np.repeat(population.values, population.users)
     hits, false, stated = 0, 0, 0.0
     for run in range(runs):
-        words = KeyedWords.fresh() if seed is None else KeyedWords.seeded(seed + run)
+        randomness = KeyedRandomness.fresh() if seed is None else KeyedRandomness.seeded(seed + run)
         counts = Counts.none(protocol.counters)
         for start in range(0, n, _BLOCK):
-            counts += protocol.count(protocol.randomize(values[start : start + _BLOCK], words, first_row=start))
+            counts += protocol.count(protocol.randomize(values[start : start + _BLOCK], randomness, first_row=start))
         estimate = protocol.estimate(counts)
         if estimate.threshold is None:
             raise InvalidInput("whole runs show what is found, and this plan lists what it estimates. Leave them out.")

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from shuffledp.core.installed import not_installed
-from shuffledp.core.words import KeyedWords, Words
+from shuffledp.core.randomness import KeyedRandomness, Words
 from shuffledp.errors import InvalidInput
 from shuffledp.sources.table import arrow
 
@@ -88,7 +88,7 @@ def _comes_again(addresses: Iterable[Words]) -> bool:
     except ImportError:
         raise not_installed("telling rows apart needs duckdb", "run") from None
     # what may spill to disk is not an address, but a block of a cipher, a different one for each
-    secret = KeyedWords.fresh()
+    secret = KeyedRandomness.fresh()
     with tempfile.TemporaryDirectory(prefix="shuffledp-") as folder:
         settings: dict[str, Any] = {"memory_limit": "256MB", "temp_directory": folder, "threads": "1"}
         database = duckdb.connect(":memory:", config=settings)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.cluster.spark_session import quiet, setting
-from shuffledp.core.words import Words
+from shuffledp.core.randomness import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
 from shuffledp.sources.addresses import addresses_of

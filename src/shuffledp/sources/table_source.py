@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from shuffledp.core import argument, checks
-from shuffledp.core.words import Words
+from shuffledp.core.randomness import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.grouped_rows import VALUE
 from shuffledp.errors import InvalidInput

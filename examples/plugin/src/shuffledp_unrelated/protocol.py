@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shuffledp import calibrate
 from shuffledp.core.document import Document, fields
 from shuffledp.core.population import Population
-from shuffledp.core.words import WORD, WordSource
+from shuffledp.core.randomness import WORD, RandomSource
 from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.family import PlannedFamily
@@ -56,7 +56,7 @@ class SensitiveAnswers(Counting, OneMessage):
             "sensitive one"
         )
 
-    def encode(self, values: NDArray[Any], words: WordSource, *, first_row: int) -> NDArray[np.unsignedinteger]:  # noqa: ARG002
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> NDArray[np.unsignedinteger]:  # noqa: ARG002
         """No is 0, yes is 1."""
         return values
 

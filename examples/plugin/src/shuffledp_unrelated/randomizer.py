@@ -12,7 +12,7 @@ from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.core.document import Document, fields, word
-from shuffledp.core.words import WORD, WordSource, coins, rows_from
+from shuffledp.core.randomness import WORD, RandomSource, coins, rows_from
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import ChannelBlanket
 from shuffledp.randomizers.mixing import threshold_of
@@ -102,12 +102,12 @@ class UnrelatedQuestion:
         """mu_symbol(message)."""
         return np.asarray(np.array([float(chance) for chance in self.blanket().rows[symbol]])[message])
 
-    def randomize(self, symbols: NDArray[np.integer], words: WordSource, *, first_row: int) -> NDArray[Any]:
+    def randomize(self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> NDArray[Any]:
         """One answer per row: a function of the row's own random words, at draws 0 and 1."""
         answers = checks.symbols(symbols, 2).astype(np.uint8)
         rows = rows_from(first_row, len(answers))
         ignored, harmless = (
-            coins(chance, 1, rows, words, j)[:, 0] for j, chance in enumerate((self.threshold, self.harmless))
+            coins(chance, 1, rows, randomness, j)[:, 0] for j, chance in enumerate((self.threshold, self.harmless))
         )
         return np.where(ignored, harmless, answers).astype(np.uint8)
 

@@ -7,7 +7,7 @@ from shuffledp.accounting.account import account, calibrate
 from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.arithmetic.least import least_integer
 from shuffledp.core import checks
-from shuffledp.core.words import WORD
+from shuffledp.core.randomness import WORD
 from shuffledp.planning.family import Asked, PlannedFamily, says_nothing, too_small
 from shuffledp.planning.question import Terms
 from shuffledp.protocols.deployable import Deployable

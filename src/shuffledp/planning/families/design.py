@@ -8,7 +8,7 @@ from functools import lru_cache
 from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.first_guess import gaussian_gamma, gaussian_mu
 from shuffledp.arithmetic.inversion import first_integer
-from shuffledp.core.words import WORD
+from shuffledp.core.randomness import WORD
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import Asked, PlannedFamily, says_nothing, too_small
 from shuffledp.protocols.one_message import OneMessage

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.first_guess import gaussian_gamma, gaussian_mu
 from shuffledp.arithmetic.inversion import first_integer
-from shuffledp.core.words import WORD
+from shuffledp.core.randomness import WORD
 from shuffledp.domains.spelled import Spelled, letters_of
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import PlannedFamily, says_nothing, too_small

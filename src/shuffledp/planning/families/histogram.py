@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Self
 
 from shuffledp.accounting.first_guess import gaussian_gamma, gaussian_mu
 from shuffledp.core import checks
-from shuffledp.core.words import WORD
+from shuffledp.core.randomness import WORD
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels

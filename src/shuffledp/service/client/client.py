@@ -20,7 +20,7 @@ from typing import Any
 
 from shuffledp.core.files import alone, write_private
 from shuffledp.core.parsing import parse_json
-from shuffledp.core.words import SystemWords, WordSource
+from shuffledp.core.randomness import RandomSource, SystemRandomness
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.randomized import randomized
 from shuffledp.service.sealing.hpke import seal_below, wrap_once
@@ -75,7 +75,7 @@ class Client:
         analyzer: the analyzer's keys, as published by the analyzer, not by the shuffler.
         inner_shufflers: with several hops, likewise the keys of all shufflers but the outermost, from the analyzer out.
         folder: where reports wait; only the user can read it.
-        words: the randomness; the system's by default. A private key is good for one report.
+        randomness: the randomness; the system's by default. A private key is good for one report.
         clock: the user's own clock, in seconds.
     """
 
@@ -83,7 +83,7 @@ class Client:
     analyzer: KeyList
     folder: Path
     inner_shufflers: Sequence[KeyList] = ()
-    words: WordSource | None = None
+    randomness: RandomSource | None = None
     clock: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class Client:
             found = kept["windows"].get(str(announced.window))
             if found is None:
                 announced.key_in(self._lists[-1])  # refused before anything is randomized
-                pace, messages = self._paced(kept), messages_of(self.task, value, self.words)
+                pace, messages = self._paced(kept), messages_of(self.task, value, self.randomness)
                 found = self._sealed(messages, announced, credential)
                 kept |= pace
                 self._keep(kept, announced.window, found)
@@ -246,12 +246,12 @@ class Client:
             raise InvalidInput(f"cannot write {self._file}: {error.strerror}. Nothing was reported.") from None
 
 
-def messages_of(task: Task, value: Any, words: WordSource | None = None) -> list[int]:
+def messages_of(task: Task, value: Any, randomness: RandomSource | None = None) -> list[int]:
     """One user's messages: cleaned, encoded and randomized with the system's randomness.
 
     In increasing order, so that not even what is kept tells which of several is true.
     """
-    protocol, source = task.plan.protocol, words or SystemWords()
+    protocol, source = task.plan.protocol, randomness or SystemRandomness()
     source.reserve()  # reports have no addresses: a second one under the same key would have the same coins
     return sorted(protocol.of_user(randomized(protocol, [value], source).messages))
 

@@ -6,25 +6,25 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shuffledp import InvalidInput
-from shuffledp.core.words import (
+from shuffledp.core.randomness import (
     CHOICE,
     DUMMIES,
     PART,
     RESPONSE,
     ROUNDING,
-    EncodingWords,
-    KeyedWords,
+    EncodingRandomness,
+    KeyedRandomness,
     Lane,
     NoWords,
-    QuestionWords,
+    QuestionRandomness,
     RowWords,
-    SystemWords,
+    SystemRandomness,
     choose_below,
+    randomness_of,
     rows_from,
     uniform_below,
     where_at_most,
     words_each,
-    words_of,
 )
 
 
@@ -70,11 +70,11 @@ def drawn(bound: int, source: Scripted, count: int) -> list[int]:
 
 
 @given(st.integers(2, 2**32), st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=8))
-def test_uniform_below_is_multiply_shift_with_exact_rejection(bound: int, words: list[int]) -> None:
+def test_uniform_below_is_multiply_shift_with_exact_rejection(bound: int, randomness: list[int]) -> None:
     """Against the same rule in Python's integers; words in the rejected zone take the next draw."""
-    spare = [2**32 - 1] * len(words)
-    found = drawn(bound, Scripted(words, spare), len(words))
-    for word, got in zip(words, found, strict=True):
+    spare = [2**32 - 1] * len(randomness)
+    found = drawn(bound, Scripted(randomness, spare), len(randomness))
+    for word, got in zip(randomness, found, strict=True):
         rejected = (word * bound) % 2**32 < 2**32 % bound
         assert got == ((2**32 - 1 if rejected else word) * bound) >> 32
 
@@ -98,17 +98,17 @@ def test_a_rejected_word_is_redrawn() -> None:
 
 
 def test_keyed_words_depend_on_the_address_only() -> None:
-    source = KeyedWords.seeded(7)
+    source = KeyedRandomness.seeded(7)
     whole = source.blocks(rows_from(0, 1000), 0)
     parts = [source.blocks(rows_from(start, 250), 0) for start in (0, 250, 500, 750)]
     assert (np.concatenate(parts) == whole).all()
     assert not (source.blocks(rows_from(0, 1000), 1) == whole).any()
-    assert not (KeyedWords.seeded(8).blocks(rows_from(0, 1000), 0) == whole).any()
+    assert not (KeyedRandomness.seeded(8).blocks(rows_from(0, 1000), 0) == whole).any()
 
 
 @given(st.integers(0, 2**40), st.integers(0, 200), st.integers(0, 200))
 def test_a_stream_is_cut_anywhere(first: int, left: int, right: int) -> None:
-    source = KeyedWords.seeded(7)
+    source = KeyedRandomness.seeded(7)
     whole = source.stream(first, left + right, RESPONSE)
     assert (source.stream(first, left, RESPONSE) == whole[:left]).all()
     assert (source.stream(first + left, right, RESPONSE) == whole[left:]).all()
@@ -117,9 +117,9 @@ def test_a_stream_is_cut_anywhere(first: int, left: int, right: int) -> None:
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 200), max_size=40, unique=True), st.integers(0, 30))
 def test_rows_with_numbers_of_their_own_have_the_words_at_these(numbers: list[int], first: int) -> None:
     """In every lane, in any order; rows beyond 2^60 have no stream to compare with, but the cipher itself."""
-    source = KeyedWords(bytes(range(32)), private=False)
+    source = KeyedRandomness(bytes(range(32)), private=False)
     rows = np.array(numbers, dtype=np.uint64)
-    words = RowWords(source, rows, first)
+    randomness = RowWords(source, rows, first)
     cipher = OneByOne(bytes(range(16)))
     for lane in (RESPONSE, ROUNDING, CHOICE, PART + 8, DUMMIES):
         width = 4 if lane in (CHOICE, PART + 8) else 1
@@ -127,52 +127,53 @@ def test_rows_with_numbers_of_their_own_have_the_words_at_these(numbers: list[in
             cipher(lane.to_bytes(8, "big") + (row * width >> 4).to_bytes(8, "big"))[row * width % 16 :][:width]
             for row in numbers
         )
-        assert words.stream(first * width, len(rows) * width, lane).tobytes() == expected
+        assert randomness.stream(first * width, len(rows) * width, lane).tobytes() == expected
         half = len(rows) // 2
         assert (
-            words.stream((first + half) * width, (len(rows) - half) * width, lane).tobytes() == expected[half * width :]
+            randomness.stream((first + half) * width, (len(rows) - half) * width, lane).tobytes()
+            == expected[half * width :]
         )
         for j, row in enumerate(numbers):
             if row < 2**60:
                 assert source.stream(row * width, width, lane).tobytes() == expected[j * width :][:width]
-    assert (words.blocks(rows_from(first, len(rows)), 7) == source.blocks(rows, 7)).all()
+    assert (randomness.blocks(rows_from(first, len(rows)), 7) == source.blocks(rows, 7)).all()
 
 
 @given(st.integers(0, 2**40), st.integers(1, 100))
 def test_rows_that_follow_each_other_have_the_words_of_a_stream(first: int, count: int) -> None:
-    source = KeyedWords.seeded(7)
-    words = RowWords(source, rows_from(first, count), 0)
+    source = KeyedRandomness.seeded(7)
+    randomness = RowWords(source, rows_from(first, count), 0)
     for lane, width in ((RESPONSE, 1), (CHOICE, 4)):
-        assert (words.stream(0, width * count, lane) == source.stream(width * first, width * count, lane)).all()
+        assert (randomness.stream(0, width * count, lane) == source.stream(width * first, width * count, lane)).all()
 
 
 @pytest.mark.parametrize("first", [2**60 - 20, 2**60 - 8, 2**60, 2**61 - 8, 2**62 - 8, 2**63 - 8, 2**64 - 16])
 def test_rows_that_follow_each_other_far_out_have_the_words_at_their_addresses(first: int) -> None:
-    source, cipher = KeyedWords(bytes(range(32)), private=False), OneByOne(bytes(range(16)))
-    words = RowWords(source, np.arange(16, dtype=np.uint64) + np.uint64(first), 0)
+    source, cipher = KeyedRandomness(bytes(range(32)), private=False), OneByOne(bytes(range(16)))
+    randomness = RowWords(source, np.arange(16, dtype=np.uint64) + np.uint64(first), 0)
     for lane, width in ((RESPONSE, 1), (CHOICE, 4)):
         expected = b"".join(
             cipher(lane.to_bytes(8, "big") + (row * width >> 4).to_bytes(8, "big"))[row * width % 16 :][:width]
             for row in range(first, first + 16)
         )
-        assert words.stream(0, 16 * width, lane).tobytes() == expected
+        assert randomness.stream(0, 16 * width, lane).tobytes() == expected
 
 
 def test_rows_that_are_not_there_have_no_words() -> None:
-    words = RowWords(KeyedWords.seeded(7), np.array([5, 3, 9], dtype=np.uint64), 10)
+    randomness = RowWords(KeyedRandomness.seeded(7), np.array([5, 3, 9], dtype=np.uint64), 10)
     for first, count, lane in ((9, 2, RESPONSE), (11, 3, RESPONSE), (42, 4, CHOICE), (13, 1, RESPONSE)):
         with pytest.raises(InvalidInput, match="not there"):
-            words.stream(first, count, lane)
+            randomness.stream(first, count, lane)
     with pytest.raises(InvalidInput, match="under a key"):
-        RowWords(SystemWords(), rows_from(0, 3), 0)
+        RowWords(SystemRandomness(), rows_from(0, 3), 0)
 
 
 def test_several_rows_for_each_row() -> None:
-    source, rows = KeyedWords.seeded(7), np.array([5, 3], dtype=np.uint64)
+    source, rows = KeyedRandomness.seeded(7), np.array([5, 3], dtype=np.uint64)
     assert words_each(source, 3) is source
-    words = words_each(RowWords(source, rows, 1), 3)
+    randomness = words_each(RowWords(source, rows, 1), 3)
     expected = [source.stream(row, 1, RESPONSE)[0] for row in (15, 16, 17, 9, 10, 11)]
-    assert words.stream(3, 6, RESPONSE).tolist() == expected
+    assert randomness.stream(3, 6, RESPONSE).tolist() == expected
     with pytest.raises(InvalidInput, match="Use smaller ones"):
         words_each(RowWords(source, np.array([2**63], dtype=np.uint64), 0), 3)
 
@@ -200,11 +201,11 @@ class Asked:
 def test_encoders_and_questions_have_parts_of_the_addresses_that_nobody_else_has() -> None:
     """Up to their ends: 2^33 draws of an encoder, 2^40 draws of each of 2^16 questions."""
     source = Asked()
-    encoder, last = EncodingWords(source), QuestionWords(source, 2**16 - 1)
+    encoder, last = EncodingRandomness(source), QuestionRandomness(source, 2**16 - 1)
     encoder.stream(3, 4, RESPONSE)
     last.stream(3, 4, PART)
-    words_of(2, encoder).stream(3, 4, CHOICE)
-    words_of(2, source).stream(3, 4, CHOICE)
+    randomness_of(2, encoder).stream(3, 4, CHOICE)
+    randomness_of(2, source).stream(3, 4, CHOICE)
     assert source.addresses == [(3, 4, 1), (3, 4, 3 + 8 * 65_535), (3, 4, 1 + 16), (3, 4, 2 + 16)]
     source.addresses.clear()
     for draw in (0, 7, 2**32 + 7, 2**33 - 1):
@@ -213,7 +214,7 @@ def test_encoders_and_questions_have_parts_of_the_addresses_that_nobody_else_has
     source.addresses.clear()
     for draw in (0, 2**40 - 1):
         last.blocks(rows_from(5, 2), draw)
-    words_of(2, encoder).blocks(rows_from(5, 2), 7)
+    randomness_of(2, encoder).blocks(rows_from(5, 2), 7)
     assert source.addresses == [(5, 6, 65_535 * 2**40), (5, 6, 2**56 - 1), (5, 6, 2 * 2**40 + 2**32 + 7)]
     for wrong in (-1, 2**33):
         with pytest.raises(InvalidInput, match="below 2"):
@@ -223,11 +224,11 @@ def test_encoders_and_questions_have_parts_of_the_addresses_that_nobody_else_has
             last.blocks(rows_from(5, 2), wrong)
     for wrong in (-1, 2**16):
         with pytest.raises(InvalidInput, match="at most 65,536 questions"):
-            QuestionWords(source, wrong)
+            QuestionRandomness(source, wrong)
     assert encoder.private
     assert last.private
-    assert not EncodingWords(KeyedWords.seeded(1)).private
-    assert not QuestionWords(KeyedWords.seeded(1), 1).private
+    assert not EncodingRandomness(KeyedRandomness.seeded(1)).private
+    assert not QuestionRandomness(KeyedRandomness.seeded(1), 1).private
 
 
 def test_what_must_not_depend_on_chance_gets_no_words() -> None:
@@ -241,7 +242,7 @@ def test_what_must_not_depend_on_chance_gets_no_words() -> None:
 @pytest.mark.parametrize("lane", [CHOICE, PART])
 def test_a_choice_that_is_rejected_goes_on_to_blocks_of_its_own(lane: Lane) -> None:
     """Of 2^32 words, 2^32 mod bound are rejected; here almost half are."""
-    source, bound = KeyedWords.seeded(7), 2**31 + 1
+    source, bound = KeyedRandomness.seeded(7), 2**31 + 1
     chosen = choose_below(bound, 200, source, first_row=9, lane=lane).tolist()
     assert max(chosen) < bound
     first = {CHOICE: 2**33, PART: 2**34}[lane]
@@ -256,7 +257,7 @@ def test_a_choice_that_is_rejected_goes_on_to_blocks_of_its_own(lane: Lane) -> N
 
 @pytest.mark.parametrize("bound", [0, -1, 2**32 + 1])
 def test_nothing_is_drawn_below_what_32_bits_cannot_reach(bound: int) -> None:
-    source = KeyedWords.seeded(7)
+    source = KeyedRandomness.seeded(7)
     with pytest.raises(InvalidInput, match="drawn below 1 to 2"):
         choose_below(bound, 3, source, first_row=0)
     assert choose_below(1, 3, source, first_row=0).tolist() == [0, 0, 0]
@@ -271,18 +272,18 @@ def test_row_numbers_end_at_2_to_the_62(row: int) -> None:
 
 
 def test_streams_are_different() -> None:
-    source = KeyedWords.seeded(7)
+    source = KeyedRandomness.seeded(7)
     streams = [
         source.stream(0, 64, RESPONSE),
         source.stream(0, 64, ROUNDING),
-        KeyedWords.seeded(8).stream(0, 64, RESPONSE),
+        KeyedRandomness.seeded(8).stream(0, 64, RESPONSE),
     ]
     assert len({stream.tobytes() for stream in streams}) == 3
 
 
 def test_known_answers() -> None:
     """AES-128 in the ways it is said to be used, by hand with another mode: CTR is ECB of the counters."""
-    source = KeyedWords(bytes(range(32)), private=False)
+    source = KeyedRandomness(bytes(range(32)), private=False)
     first, second = (AES(key) for key in (bytes(range(16)), bytes(range(16, 32))))
     assert source.stream(16, 16, ROUNDING).tobytes() == first(bytes([0] * 7 + [1] + [0] * 7 + [1]))
     row, draw = (5).to_bytes(8, "little"), (2**32).to_bytes(8, "little")
@@ -290,21 +291,21 @@ def test_known_answers() -> None:
 
 
 def test_only_secret_words_are_private() -> None:
-    assert KeyedWords.fresh().private
-    assert SystemWords().private
-    assert not KeyedWords.seeded(1).private
-    assert len(set(SystemWords().blocks(rows_from(0, 1000), 0).ravel().tolist())) == 2000
-    assert len(set(SystemWords().stream(0, 10_000, RESPONSE).tolist())) == 256
+    assert KeyedRandomness.fresh().private
+    assert SystemRandomness().private
+    assert not KeyedRandomness.seeded(1).private
+    assert len(set(SystemRandomness().blocks(rows_from(0, 1000), 0).ravel().tolist())) == 2000
+    assert len(set(SystemRandomness().stream(0, 10_000, RESPONSE).tolist())) == 256
 
 
 def test_a_key_is_never_shown() -> None:
-    assert repr(KeyedWords(b"0123456789abcdef" * 2, private=True)) == "KeyedWords(private=True)"
+    assert repr(KeyedRandomness(b"0123456789abcdef" * 2, private=True)) == "KeyedRandomness(private=True)"
     with pytest.raises(InvalidInput, match="32 bytes"):
-        KeyedWords(b"short", private=True)
+        KeyedRandomness(b"short", private=True)
 
 
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 1000])
 @pytest.mark.parametrize("top", [0, 3, 15, 16, 255])
 def test_few_bytes_are_found_wherever_they_are(length: int, top: int) -> None:
-    drawn = KeyedWords.seeded(1).stream(5, length, 0)
+    drawn = KeyedRandomness.seeded(1).stream(5, length, 0)
     assert where_at_most(drawn, top).tolist() == [j for j, byte in enumerate(drawn.tolist()) if byte <= top]

@@ -1,4 +1,4 @@
-"""Where random words come from. Randomness is an argument: every randomizer is a pure function of its words.
+"""Where randomness comes from. It is an argument: every randomizer is a pure function of the random words that it is given.
 
 Words are addressed by row. Each row has one byte of a stream, which settles most rows, and blocks of 128 bits by draw
 number for what is rarer: a tie with a threshold, a blanket symbol, a rejection. Under one key every process that works on its
@@ -48,7 +48,7 @@ _ZEROS: Final = memoryview(bytes(1 << 21))
 _FIRST_DRAWS: Final[dict[Lane, int]] = {CHOICE: 1 << 33, PART: 1 << 34}
 
 
-class WordSource(Protocol):
+class RandomSource(Protocol):
     """Uniform independent bits by address."""
 
     @property
@@ -73,7 +73,7 @@ class WordSource(Protocol):
         ...
 
 
-class EncodingWords:
+class EncodingRandomness:
     """Words of a source for encoding alone: whatever is asked for, it is none that a randomizer uses.
 
     A randomizer's privacy is proved for words that nothing else depends on, so encoders get their own part of the addresses:
@@ -82,7 +82,7 @@ class EncodingWords:
 
     __slots__ = ("source",)
 
-    def __init__(self, source: WordSource) -> None:
+    def __init__(self, source: RandomSource) -> None:
         self.source = source
 
     @property
@@ -105,12 +105,12 @@ class EncodingWords:
         return self.source.blocks(rows, draw | 1 << 32)
 
 
-class QuestionWords:
+class QuestionRandomness:
     """Words of a source for one of several questions that a person answers all: none that another question uses."""
 
     __slots__ = ("_question", "_source")
 
-    def __init__(self, source: WordSource, question: int) -> None:
+    def __init__(self, source: RandomSource, question: int) -> None:
         if not 0 <= question < MOST_QUESTIONS:
             raise InvalidInput(f"a person answers at most {MOST_QUESTIONS:,} questions. Ask fewer.")
         self._source, self._question = source, question
@@ -135,14 +135,14 @@ class QuestionWords:
         return self._source.blocks(rows, draw + (self._question << 40))
 
 
-def words_of(question: int, words: WordSource) -> WordSource:
+def randomness_of(question: int, randomness: RandomSource) -> RandomSource:
     """The part of some words that is for one question; of an encoder's words, a part of these."""
-    if isinstance(words, EncodingWords):
-        return EncodingWords(QuestionWords(words.source, question))
-    return QuestionWords(words, question)
+    if isinstance(randomness, EncodingRandomness):
+        return EncodingRandomness(QuestionRandomness(randomness.source, question))
+    return QuestionRandomness(randomness, question)
 
 
-class SystemWords:
+class SystemRandomness:
     """The operating system's random bytes: fresh at each call, whatever the address. What a client device uses."""
 
     private = True
@@ -176,7 +176,7 @@ class NoWords:
         raise InvalidInput("this depends on chance. State how likely each outcome is.")
 
 
-class KeyedWords:
+class KeyedRandomness:
     """Streams are AES-CTR under one key, blocks are AES of (row, draw) under another: the same in every process.
 
     A private key randomizes one release, in the process that made these words: another one under it is refused. A copy, such
@@ -187,7 +187,7 @@ class KeyedWords:
 
     def __init__(self, key: bytes, *, private: bool) -> None:
         if len(key) != 32:
-            raise InvalidInput(f"a key has 32 bytes; got {len(key)}. Use KeyedWords.fresh().")
+            raise InvalidInput(f"a key has 32 bytes; got {len(key)}. Use KeyedRandomness.fresh().")
         self._stream_key = key[:16]
         self._block_key = key[16:]
         self.private = private
@@ -211,13 +211,13 @@ class KeyedWords:
         """Refused if either part of the key was used in this process, whether or not that carried a guarantee."""
         if self.private and self._generation != generation():
             raise InvalidInput(
-                "these words are a copy, and nobody here knows what became of the original. Use KeyedWords.fresh(); to repeat a "
-                "run without a guarantee, use replayed()."
+                "this randomness is a copy, and nobody here knows what became of the original. "
+                "Use KeyedRandomness.fresh(); to repeat a run without a guarantee, use replayed()."
             )
         if not first_use([self._stream_key, self._block_key]) and self.private:
             raise InvalidInput(
-                "these words were used before, and two answers under the same ones show how their data differ. Leave them out or "
-                "use KeyedWords.fresh(); to repeat a run without a guarantee, use replayed()."
+                "this randomness was used before, and two answers under it show how their data differ. Leave it out or "
+                "use KeyedRandomness.fresh(); to repeat a run without a guarantee, use replayed()."
             )
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
@@ -256,13 +256,13 @@ class KeyedWords:
         return _copied, (self._stream_key + self._block_key, self.private)
 
     def __repr__(self) -> str:
-        return f"KeyedWords(private={self.private})"
+        return f"KeyedRandomness(private={self.private})"
 
 
-def _copied(key: bytes, private: bool) -> KeyedWords:
-    words = KeyedWords(key, private=private)
-    words._generation = COPIED
-    return words
+def _copied(key: bytes, private: bool) -> KeyedRandomness:
+    randomness = KeyedRandomness(key, private=private)
+    randomness._generation = COPIED
+    return randomness
 
 
 class RowWords:
@@ -279,9 +279,9 @@ class RowWords:
 
     __slots__ = ("_first", "_in_order", "_rows", "_source")
 
-    def __init__(self, source: WordSource, rows: Words, first_row: int) -> None:
-        if not isinstance(source, KeyedWords):
-            raise InvalidInput("row numbers are addresses of words under a key. Use KeyedWords.fresh().")
+    def __init__(self, source: RandomSource, rows: Words, first_row: int) -> None:
+        if not isinstance(source, KeyedRandomness):
+            raise InvalidInput("row numbers are addresses of words under a key. Use KeyedRandomness.fresh().")
         self._source, self._rows, self._first = source, rows, first_row
         self._in_order = (
             len(rows) > 0
@@ -320,9 +320,9 @@ class RowWords:
         return RowWords(self._source, spread, self._first * each)
 
 
-def words_each(words: WordSource, each: int) -> WordSource:
+def words_each(randomness: RandomSource, each: int) -> RandomSource:
     """Words whose rows i * each ... i * each + each - 1 belong to row i."""
-    return words.spread(each) if isinstance(words, RowWords) else words
+    return randomness.spread(each) if isinstance(randomness, RowWords) else randomness
 
 
 def width_of(lane: Lane) -> int:
@@ -335,7 +335,7 @@ def rows_from(first: int, count: int) -> Words:
     return np.arange(_checked(first), first + count, dtype=np.uint64)
 
 
-def uniform_below(bound: int, rows: Words, source: WordSource, blocks: Words, draw: int) -> NDArray[np.uint32]:
+def uniform_below(bound: int, rows: Words, source: RandomSource, blocks: Words, draw: int) -> NDArray[np.uint32]:
     """Exactly uniform integers below `bound` (at most 2^32), by multiply-shift with rejection (Lemire 2019).
 
     Uses 32 bits of the second words of `blocks`, the rows' blocks number `draw`; a rejected row goes on to its next draws.
@@ -352,7 +352,7 @@ def uniform_below(bound: int, rows: Words, source: WordSource, blocks: Words, dr
 
 
 def choose_below(
-    bound: int, count: int, source: WordSource, *, first_row: int, lane: Lane = CHOICE
+    bound: int, count: int, source: RandomSource, *, first_row: int, lane: Lane = CHOICE
 ) -> NDArray[np.uint32]:
     """Exactly uniform integers below `bound` (at most 2^32), one per row: 32 bits of the stream, blocks for what they reject."""
     _fits(bound)
@@ -366,7 +366,7 @@ def choose_below(
     return chosen
 
 
-def coins(threshold: int, count: int, rows: Words, source: WordSource, first_draw: int) -> NDArray[np.bool_]:
+def coins(threshold: int, count: int, rows: Words, source: RandomSource, first_draw: int) -> NDArray[np.bool_]:
     """`count` independent coins per row, True with probability threshold / 2^64, from draws first_draw, first_draw + 1, ..."""
     if threshold >= WORD:
         return np.ones((len(rows), count), dtype=np.bool_)
