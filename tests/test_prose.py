@@ -13,7 +13,6 @@ DOCS = Path(__file__).parents[1] / "docs"
 NOT_YET = {
     "add-a-protocol.md",
     "architecture.md",
-    "mutants.md",
     "postgresql.md",
     "rotate-keys.md",
     "service-walk.md",
