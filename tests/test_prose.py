@@ -11,7 +11,6 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 NOT_YET = {
-    "architecture.md",
     "postgresql.md",
     "rotate-keys.md",
     "service-walk.md",
