@@ -30,7 +30,7 @@ ELSEWHERE = {
 HERE = {
     ("docs/postgresql.md", "text"),
     ("docs/postgresql.md", "sh"),
-    ("docs/service.md", "js"),
+    ("docs/service-operate.md", "js"),
     ("docs/spark.md", "sh"),
     ("docs/spark.md", "py"),
 }
@@ -111,7 +111,7 @@ def test_a_web_page_reports_as_described(tmp_path: Path) -> None:
         **PARTIES,
     )
     prepared(tmp_path, task, SHUFFLER)
-    (script,) = blocks("docs/service.md", "js")
+    (script,) = blocks("docs/service-operate.md", "js")
     listed = ANALYZER.public()
     (fingerprint,) = (listed.fingerprint(key) for key in listed.keys)
     with running(tmp_path) as server:

@@ -14,7 +14,6 @@ NOT_YET = {
     "postgresql.md",
     "rotate-keys.md",
     "service-walk.md",
-    "service.md",
     "wire.md",
 }
 README = DOCS.parent / "README.md"

@@ -216,7 +216,7 @@ CLAIMS = (
     Claim(
         ROUNDS,
         "A budget is never exceeded, through crashes, threads and copies",
-        ("docs/service.md",),
+        ("docs/service-operate.md",),
         (
             "test_a17_a_budget_for_twelve_rounds_lasts_twelve_rounds",
             "test_a17_a_crash_never_under_counts",
@@ -553,7 +553,7 @@ CLAIMS = (
     Claim(
         SERVICE,
         "A backup, a copy, an earlier state or a second name of a store is not served, so that no batch is released twice and no report lost",
-        ("docs/service.md", "docs/threat-model.md"),
+        ("docs/service-deploy.md", "docs/threat-model.md"),
         (
             "test_a47_a_backup_is_not_served",
             "test_a47_neither_a_copy_nor_an_earlier_state_of_the_file_is_served",
@@ -569,7 +569,7 @@ CLAIMS = (
     Claim(
         SERVICE,
         "Nobody is opened twice, and a result counts on no more honest reports than its new ones may hold",
-        ("docs/threat-model.md", "docs/service.md"),
+        ("docs/threat-model.md", "docs/service-operate.md"),
         (
             "test_an_analyzer_opens_nobody_twice_when_a_shuffler_released_them_twice",
             "test_a_batch_that_is_released_again_with_a_few_people_more_does_not_show_them",
@@ -579,7 +579,7 @@ CLAIMS = (
     Claim(
         SERVICE,
         "No sender takes the connections, the bytes or the rate of the others, and a limit is never exceeded",
-        ("docs/service.md", "docs/threat-model.md"),
+        ("docs/service-deploy.md", "docs/threat-model.md"),
         (
             "test_sixty_six_slow_uploads_leave_room_for_everybody_else",
             "test_slow_uploads_from_one_address_keep_nobody_else_from_reporting",
@@ -594,7 +594,7 @@ CLAIMS = (
     Claim(
         SERVICE,
         "A hostile shuffler gets 200 MB and a minute of those who ask it, and hands them no other batch than it announced",
-        ("docs/threat-model.md", "docs/service.md"),
+        ("docs/threat-model.md", "docs/service-operate.md"),
         (
             "test_every_exchange_with_a_hostile_shuffler_ends_with_a_clear_error",
             "test_a49_a_hostile_shuffler_gets_no_more_than_200_megabytes",
@@ -667,7 +667,7 @@ GAPS = (
         ("docs/run.md", "That there *was* an error is an exact bit"),
     ),
     Gap(
-        "The tests did not build the image of a shuffler. Its base is as good as the digest that it is given ([service](service.md)).",
+        "The tests did not build the image of a shuffler. Its base is as good as the digest that it is given ([deploy](service-deploy.md#systemd-and-containers)).",
         ("docs/deploy/Containerfile", "FROM ${BASE}"),
     ),
     Gap(
