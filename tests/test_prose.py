@@ -11,9 +11,6 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 NOT_YET = {
-    "postgresql.md",
-    "rotate-keys.md",
-    "service-walk.md",
     "wire.md",
 }
 README = DOCS.parent / "README.md"
