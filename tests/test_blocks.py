@@ -1,7 +1,11 @@
 """Blocks of the pages that test_docs.py neither types in a terminal nor runs as Python: each is executed here, or checked."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +27,13 @@ from shuffledp.service.task import Task
 from test_docs import BLOCK, PAGES, ROOT
 
 ELSEWHERE = {
+    ("README.md", "text"): "tests/test_readme.py",
     ("docs/architecture.md", "text"): "tests/test_map.py",
     ("docs/wire.md", "text"): "tests/service/test_wire_document.py",
     ("docs/wire.md", "json"): "tests/service/test_wire_document.py",
 }
 HERE = {
+    ("docs/add-a-protocol.md", "toml"),
     ("docs/postgresql.md", "text"),
     ("docs/postgresql.md", "sh"),
     ("docs/service-operate.md", "js"),
@@ -123,6 +129,29 @@ def test_a_web_page_reports_as_described(tmp_path: Path) -> None:
             script = script.replace(shown, real)
         done = node("--input-type=module", "-e", f"{script}\nconsole.log(earlier);")
     assert done.stdout == "false\n", done.stderr
+
+
+def test_a_package_brings_a_protocol_as_described(tmp_path: Path) -> None:
+    """Once it is installed, the command line plans its question."""
+    (script,) = blocks("docs/add-a-protocol.md", "toml")
+    (tmp_path / "my_package").mkdir()
+    (tmp_path / "my_package" / "ratings.py").write_text("from test_new_protocol import Ratings, RatingsFamily\n")
+    about = tmp_path / "my_package-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1.0\n")
+    groups = tomllib.loads(script)["project"]["entry-points"]
+    lines = [text for group, names in groups.items() for text in (f"[{group}]", *map(" = ".join, names.items()))]
+    (about / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    command = "plan ratings --labels a,b,c --n 3000 --epsilon 1 --delta 1e-6"
+    done = subprocess.run(
+        [sys.executable, "-m", "shuffledp", *command.split()],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'tests'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "3,000 users" in done.stdout
 
 
 @pytest.mark.xdist_group("spark")
