@@ -134,3 +134,8 @@ def test_command(tmp_path: Path) -> None:
         bad = run(line, cwd=tmp_path)
         assert (bad.returncode, bad.stdout) == (2, ""), line
         assert why in bad.stderr
+
+
+def test_fewer_runs_than_none_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="`runs` must be at least 0; got -1"):
+        compare("mean", n=1000, epsilon=1.0, delta=1e-6, low=0, high=1, runs=-1)

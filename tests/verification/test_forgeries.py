@@ -315,6 +315,18 @@ def test_a_result_counts_no_more_of_its_reports_as_honest_than_its_plan_does(bes
         assert found.confirmed or "more honest reports than its plan does" in found.reason
 
 
+def test_one_document_beside_a_result_is_as_good_as_a_list_of_it(tmp_path: Any) -> None:
+    honest, made = result_of_a_run(), planned("labels")
+    made.save(tmp_path / "plan.json")
+    expected = verify(honest, beside=[made])
+    for one in (made, as_file(made.document()), tmp_path / "plan.json", str(tmp_path / "plan.json")):
+        assert verify(honest, beside=one) == expected
+    assert expected.confirmed
+    assert expected.proved != verify(honest).proved or expected.unproved != verify(honest).unproved
+    nothing = verify(honest, beside=7)
+    assert (nothing.verdict, "`beside` must be plans and tasks" in nothing.reason) == ("refused", True)
+
+
 def test_what_a_ledger_says_is_not_proved(tmp_path: Any) -> None:
     task, _, _ = task_and_result()
     shuffler = serving(task)

@@ -146,6 +146,8 @@ def compare(
     only = None if only is None else argument.texts(only, "only", "['shuffledp']")
     progress = None if progress is None else argument.function(progress, "progress")
     runs = checks.whole(runs, "runs", "Give e.g. 10000.")
+    if runs < 0:
+        raise InvalidInput(f"`runs` must be at least 0; got {runs}. Give e.g. 10000, or leave it out.")
     seed = None if seed is None else checks.whole(seed, "seed", "Give e.g. 1.")
     generator = np.random.default_rng(seed)
     found = []

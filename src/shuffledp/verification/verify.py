@@ -12,6 +12,7 @@ from shuffledp.certificates.certificate import KIND, Certificate
 from shuffledp.certificates.proof import METHODS
 from shuffledp.certificates.prove import prove_certificate
 from shuffledp.certificates.unverifiable import Unverifiable
+from shuffledp.core import argument
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.files import read_json
@@ -96,11 +97,11 @@ def _in_short(randomizer: dict[str, Any]) -> str:
     return whole if len(whole) <= _LONGEST else f"the {randomizer['kind']} with SHA-256 {digest(randomizer)}"
 
 
-def verify(document: object, tick: Callable[[], None] = lambda: None, *, beside: Iterable[object] = ()) -> Verification:
+def verify(document: object, tick: Callable[[], None] = lambda: None, *, beside: object = ()) -> Verification:
     """Prove all that a certificate, plan, task or result promises, in ball arithmetic, with none of the code that found it.
 
     Nothing is raised: any other document, or one that was edited so that its parts say different things, is refused. A result
-    is compared with its plan and its task if these are `beside` it. Plans, results and certificates may
+    is compared with its plan and its task if these are `beside` it, one or several. Plans, results and certificates may
     be given as they are, or by the names of their files. `tick` is called now and then, for a progress bar.
 
     >>> verify({"kind": "something else"}).verdict
@@ -119,7 +120,7 @@ def verify(document: object, tick: Callable[[], None] = lambda: None, *, beside:
     return _judged(promise, tick)
 
 
-def _promise(document: object, beside: Iterable[object]) -> Promise:
+def _promise(document: object, beside: object) -> Promise:
     """What is promised. A certificate alone is read without the code that plans and runs: that is loaded if it is needed."""
     document = plain(_documented(document))
     if isinstance(document, dict) and "protocol" in document:
@@ -134,10 +135,19 @@ def _promise(document: object, beside: Iterable[object]) -> Promise:
         from shuffledp.verification.beside import Beside
         from shuffledp.verification.results import promise_of_result
 
-        return promise_of_result(document, Beside(tuple(map(_documented, beside))))
+        return promise_of_result(document, Beside(tuple(map(_documented, _several(beside)))))
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise InvalidInput("this is no certificate, plan, task or result. Give one that shuffledp wrote.")
     return Promise([Claim.of(Certificate.from_document(document))], _ONLY_NAMED)
+
+
+def _several(beside: Any) -> Iterable[Any]:
+    """Documents, or one that was given alone."""
+    if isinstance(beside, str | os.PathLike | dict) or hasattr(beside, "document"):
+        return (beside,)
+    if not isinstance(beside, Iterable):
+        raise argument.wrong(beside, "beside", "plans and tasks, or the names of their files")
+    return beside
 
 
 def _documented(thing: Any) -> Any:
