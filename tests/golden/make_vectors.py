@@ -57,7 +57,7 @@ ABOUT = {
     "randomization": (
         "a value under a plan's protocol is encoded as `symbol` and sent as `message`, when the words are these: `bytes` has the "
         "byte of each lane (0: randomized response, 1: rounding), `blocks` the two 64-bit words of each draw, in hexadecimal; "
-        "`randomness`, for frequencies, has the 32-bit word of lane 2 (which of the value's messages)"
+        "`words`, for frequencies, has the 32-bit word of lane 2 (which of the value's messages)"
     ),
     "poisson": (
         "so many `dummies` on average are at most k with a probability of `thresholds`[k] / 2^128 (in hexadecimal), and never "
@@ -99,7 +99,7 @@ class RecordingWords:
     def __init__(self, seed: int, lanes: dict[int, int], draws: dict[int, tuple[int, int]]) -> None:
         self._seeded, self._row, self._lanes, self._draws = KeyedRandomness.seeded(1), seed, lanes, draws
         self.bytes: dict[str, int] = {}
-        self.randomness: dict[str, str] = {}
+        self.words: dict[str, str] = {}
         self.blocks_: dict[str, list[str]] = {}
 
     def reserve(self) -> None:
@@ -112,7 +112,7 @@ class RecordingWords:
             assert count == 4
             seeded = int.from_bytes(self._seeded.stream(4 * self._row, 4, lane).tobytes(), "little")
             word = self._lanes.get(lane, seeded)
-            self.randomness[str(lane)] = f"{word:08x}"
+            self.words[str(lane)] = f"{word:08x}"
             return np.frombuffer(word.to_bytes(4, "little"), dtype=np.uint8)
         assert count == 1
         byte = self._lanes.get(lane, int(self._seeded.stream(self._row, 1, lane)[0]))
@@ -124,9 +124,9 @@ class RecordingWords:
         if not len(rows):
             return np.empty((0, 2), dtype="<u8")
         seeded = self._seeded.blocks(np.array([self._row], dtype=np.uint64), draw)[0]
-        randomness = [int(word) for word in self._draws.get(draw, seeded)]
-        self.blocks_[str(draw)] = [f"{word:016x}" for word in randomness]
-        return np.array([randomness], dtype="<u8")
+        words = [int(word) for word in self._draws.get(draw, seeded)]
+        self.blocks_[str(draw)] = [f"{word:016x}" for word in words]
+        return np.array([words], dtype="<u8")
 
 
 def made(question: str, size: int, gamma: float | Fraction, **shape: Any) -> Plan:
@@ -167,7 +167,7 @@ def randomized(plan_: Plan, value: Any, randomness: RecordingWords) -> dict[str,
     message = int(protocol.randomizer.randomize(symbols, randomness, first_row=0)[0])
     return {
         "protocol": plan_.document()["protocol"], "value": value, "bytes": randomness.bytes, "blocks": randomness.blocks_,
-        **({"randomness": randomness.randomness} if randomness.randomness else {}), "symbol": int(symbols[0]), "message": message,
+        **({"words": randomness.words} if randomness.words else {}), "symbol": int(symbols[0]), "message": message,
     }  # fmt: skip
 
 
@@ -248,9 +248,9 @@ def randomization() -> list[dict[str, Any]]:
             add(plan_, value)
             for direction in sorted(directions):
                 add(plan_, value, {0: 255, CHOICE: -(-(direction << 32) // choices) + 1})
-    for randomness in ("apple", "", "Größe 😀", "e\u0301", "\u00e9", "\0", "日本語", "x" * 1000):
+    for text in ("apple", "", "Größe 😀", "e\u0301", "\u00e9", "\0", "日本語", "x" * 1000):
         for plan_ in (of_texts(13, 2, 0.2), of_texts(65521, 2, 0.5), of_texts(1621, 3, 0.01)):
-            add(plan_, randomness)
+            add(plan_, text)
     add(deep, 5, {0: 255, CHOICE: 0}, choice=(0, zero | 0x12345678))
     add(deep, 5, {0: 255, CHOICE: 0}, choice=(whole, zero), again=(0, whole))
     add(wide, 5, {0: 0, CHOICE: 7}, first=(0, zero), second=(0, whole))
@@ -263,7 +263,7 @@ def sent(protocol: DummyCounts, value: int, randomness: RecordingWords) -> dict[
     return {
         "protocol": protocol.document(), "value": value,
         "messages": protocol.of_user(protocol.randomize(values, randomness, first_row=0)),
-        "bytes": randomness.bytes, "randomness": randomness.randomness, "blocks": randomness.blocks_,
+        "bytes": randomness.bytes, "words": randomness.words, "blocks": randomness.blocks_,
     }  # fmt: skip
 
 

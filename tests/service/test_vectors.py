@@ -33,7 +33,7 @@ class RecordedWords:
 
     def __init__(self, vector: Mapping[str, Any]) -> None:
         self._lanes, self._draws = dict(vector["bytes"]), dict(vector["blocks"])
-        self._words = dict(vector.get("randomness", {}))
+        self._words = dict(vector.get("words", {}))
 
     def reserve(self) -> None:
         """They are not for releases."""

@@ -36,7 +36,7 @@ class RecordedWords:
     """Those of a vector."""
 
     def __init__(self, vector: dict[str, Any]) -> None:
-        self._bytes, self._blocks, self._words = vector["bytes"], vector["blocks"], vector.get("randomness", {})
+        self._bytes, self._blocks, self._words = vector["bytes"], vector["blocks"], vector.get("words", {})
 
     def byte(self, lane: int) -> int:
         return int(self._bytes[str(lane)])
