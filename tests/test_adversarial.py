@@ -12,13 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, RandomizedResponse, Session, plan, run
+from shuffledp import InvalidInput, KeyedRandomness, NoClaim, Plan, Policy, RandomizedResponse, Session, plan, run
 from shuffledp.core.canonical import digest
 from shuffledp.core.counts import Counts
 from shuffledp.core.randomness import choose_below, rows_from, uniform_below
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.texts import Texts
-from shuffledp.engines import session as sessions
 from shuffledp.planning.spend import Spend, composed
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.histogram import Histogram
@@ -30,6 +29,7 @@ from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
+from shuffledp.results import budget
 from shuffledp.results.derived import derived
 
 WORDS = KeyedRandomness.seeded(3)
@@ -181,12 +181,12 @@ def test_threads_do_not_share_the_room_of_one_answer(monkeypatch: pytest.MonkeyP
         time.sleep(0.05)  # long enough for all others to look, too
         return alone * len(spends)
 
-    monkeypatch.setattr(sessions, "composed", slowly)
+    monkeypatch.setattr(budget, "composed", slowly)
 
     def ask(_: int) -> bool:
         try:
             session.run(yes, [0, 1] * 50, query=float)
-        except InvalidInput as refused:
+        except NoClaim as refused:
             assert "budget" in str(refused)  # noqa: PT017
             return False
         return True

@@ -125,8 +125,8 @@ def test_command(tmp_path: Path) -> None:
     assert "shuffledp" in picture.stdout
     for line, why in (
         ("compare sum --size 4 --n 1e4 --epsilon 1 --delta 1e-6", "a sum has no --size: it is for histogram"),
-        ("compare histogram --size 4 --low 1 --n 1e4 --epsilon 1 --delta 1e-6", "both low and high"),
-        ("compare histogram --n 1e4 --epsilon 1 --delta 1e-6", "number of bins"),
+        ("compare histogram --size 4 --low 1 --n 1e4 --epsilon 1 --delta 1e-6", "two ends"),
+        ("compare histogram --n 1e4 --epsilon 1 --delta 1e-6", "needs the values to count"),
         ("compare sum --n 1e4,1e5 --epsilon 1 --delta 1e-6", "not a single number"),
         ("compare sum --n 1e4 --epsilon 1 --delta 1e-6 --plot story.doc", "not a kind of picture"),
         ("compare sum --low 3 --high 2 --n 1e4 --epsilon 1 --delta 1e-6", "low must be below high"),

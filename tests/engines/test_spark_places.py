@@ -69,24 +69,24 @@ from functools import partial
 from oracles.spark_tasks import waits_to_be_killed
 from shuffledp import InvalidInput, KeyedRandomness, Plan
 from shuffledp.cluster.spark_session import check_carries_secrets, session
-from shuffledp.sources.table_source import File
+from shuffledp.sources.file_source import FileSource
 from shuffledp.engines.run import tally_source
 from shuffledp.engines.spark import Spark
-from shuffledp.sources.spark_table import SparkRows
+from shuffledp.sources.spark_table import SparkSource
 
 folder, place, kind = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 plan, words = Plan.from_document(json.loads((folder / "plan.json").read_text())), KeyedRandomness.seeded(5)
 with session(**{kind: place}) as spark:
     paths = sorted(folder.glob("*.parquet"))
     check_carries_secrets(spark)
-    files = tally_source(plan, File(paths, column="x"), words, engine=Spark(spark))
+    files = tally_source(plan, FileSource(paths, column="x"), words, engine=Spark(spark))
     table = spark.read.parquet(*map(str, paths)).repartition(4, "id")
     if kind == "master":
         table = table.mapInArrow(partial(waits_to_be_killed, folder=str(folder)), table.schema)
-    rows = tally_source(plan, SparkRows(table, column="x", row_id="id"), words, engine="spark")
+    rows = tally_source(plan, SparkSource(table, column="x", row_id="id"), words, engine="spark")
     try:
         wrong = table.selectExpr("cast(concat('31337', x) as int) as x", "id")
-        tally_source(plan, SparkRows(wrong, column="x", row_id="id"), words, engine="spark")
+        tally_source(plan, SparkSource(wrong, column="x", row_id="id"), words, engine="spark")
     except InvalidInput as error:
         refused = str(error)
 print(json.dumps([files.counts.values.tolist(), rows.counts.values.tolist(), refused]))

@@ -17,7 +17,8 @@ from mutants.operators import bugs, is_bug
 from mutants.report import Report
 
 _CORE: Final = """
-    blanket canonical checks counts digits document estimate files guarantee turnout pair population ragged randomizer ratio words
+    blanket canonical checks counts digits document estimate files guarantee turnout pair population ragged
+    randomizer ratio randomness
 """
 _RELEASE: Final = """
     shuffler/shuffler shuffler/release_decision shuffler/release shuffler/permutation

@@ -346,7 +346,7 @@ def test_errors_can_be_asked_for() -> None:
         ("mean", {"by": {"g": ["a", "b"]}, "share": 2.0}, "from 0 to 1"),
         ("mean", {"share": 0.1}, "only by groups"),
         ("query", {"by": {"g": ["a", "b"]}, "high": 2.0}, "answered in"),
-        ("histogram", {"by": {"g": ["a", "b"]}}, "number of bins"),
+        ("histogram", {"by": {"g": ["a", "b"]}}, "needs the values to count"),
         ("texts", {"by": {"g": ["a", "b"]}}, "not answered by group"),
     ],
 )

@@ -265,7 +265,7 @@ def test_asking_again_of_a_batch_spends_nothing(tmp_path: Path) -> None:
         assert shuffler.accept(task.id, [upload]) == ["accepted"]
     batch = released(shuffler, task)[1]
     ledger = Ledger(tmp_path / "ledger.jsonl", epsilon=1.4, delta=1e-2)
-    more: dict[str, Any] = {"ledger": ledger, "opened_before": OpenedReports(tmp_path / "opened")}
+    more: dict[str, Any] = {"ledger": ledger, "opened_reports": OpenedReports(tmp_path / "opened")}
     with pytest.raises(InvalidInput, match="which ones to ask about"):
         analyze(batch, task, ANALYZER, **more)
     assert not (tmp_path / "ledger.jsonl").exists()  # refused before anything was booked

@@ -81,12 +81,14 @@ def test_a15_a_token_admits_one_report(folder: Path) -> None:
 def test_tokens_badly_asked_for(folder: Path) -> None:
     assert run("tokens key -o admission.key", cwd=folder).returncode == 0
     before = (folder / "admission.key").read_bytes()
+    (folder / "given.txt").write_text("tokens\n")
     for line, why in (
         ("tokens key -o admission.key", "exists"),
         ("tokens key -o no/such/folder.key", "cannot write"),
-        ("tokens issue task.json --key admission.key --count 0 -o t.txt", "count must be"),
+        ("tokens issue task.json --key admission.key --count 0 -o t.txt", "'--count': 0 is too small"),
         ("tokens issue task.json --key none.key --count 1 -o t.txt", "cannot read"),
-        ("tokens issue task.json --key admission.key --count 1 -o task.json", "may have been given out"),
+        ("tokens issue task.json --key admission.key --count 1 -o task.json", "cannot write task.json"),
+        ("tokens issue task.json --key admission.key --count 1 -o given.txt", "may have been given out"),
     ):
         done = run(line, cwd=folder)
         assert (done.returncode, done.stdout) == (2, "")

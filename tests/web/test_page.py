@@ -156,7 +156,8 @@ def test_what_is_wrong_with_a_plan_is_said_next_to_the_field(browser: Browser, u
             held = user.field(name).input_value()
             user.types(name, text)
             assert user.message(name), name
-            assert user.message(name) in called(f"plan histogram {option}").stderr
+            said = user.message(name).replace("honest_fraction", "--honest-fraction")  # fields, and options
+            assert said in called(f"plan histogram {option}").stderr
             user.types(name, held)
             assert user.message(name) == ""
         user.page.get_by_role("button", name="More options").first.click()
