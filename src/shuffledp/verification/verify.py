@@ -12,7 +12,6 @@ from shuffledp.certificates.certificate import KIND, Certificate
 from shuffledp.certificates.proof import METHODS
 from shuffledp.certificates.prove import prove_certificate
 from shuffledp.certificates.unverifiable import Unverifiable
-from shuffledp.core import argument
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.files import read_json
@@ -146,7 +145,9 @@ def _several(beside: Any) -> Iterable[Any]:
     if isinstance(beside, str | os.PathLike | dict) or hasattr(beside, "document"):
         return (beside,)
     if not isinstance(beside, Iterable):
-        raise argument.wrong(beside, "beside", "plans and tasks, or the names of their files")
+        raise InvalidInput(
+            f"`beside` must be plans and tasks, or the names of their files; got a {type(beside).__name__}. Give one."
+        )
     return beside
 
 
