@@ -81,7 +81,7 @@ class UnaryBits(Summing, Fields):
         return math.nextafter(self.messages * self.randomizer.epsilon0, math.inf)
 
     def message_blanket(self) -> Blanket:
-        """Of all bits, each shuffled apart, which shows more than all of them in one shuffle."""
+        """The blanket of all bits, each shuffled apart, which shows more than all of them in one shuffle."""
         return Together(parts=(self.randomizer,) * self.messages).blanket()
 
     @property

@@ -91,7 +91,7 @@ def epsilon_possible(
 
 
 def _proposals_for_error(asked: Question, squared: float) -> list[Proposal[tuple[float, Deployable]]]:
-    """Of each family the most private protocol that errs so little, with its epsilon."""
+    """Each family's most private protocol that errs no more than this, with its epsilon."""
 
     def propose(family: AnyFamily) -> tuple[tuple[float, Deployable], float]:
         protocol = family.propose_for_error(asked, squared)

@@ -25,7 +25,7 @@ class TakesCandidates(ABC):
 
     @abstractmethod
     def about(self, candidates: Sequence[str] | None) -> Self:
-        """The same protocol with an answer about these texts; None: as it is."""
+        """This protocol with an answer about these texts; None leaves it as it is."""
 
 
 def no_candidates(question: str) -> InvalidInput:

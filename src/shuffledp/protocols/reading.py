@@ -35,7 +35,7 @@ class Reading(Generic[Read]):
         return estimate
 
     def exactly(self, entries: Reals) -> Reals:
-        """The same of the exact entries; NaN where there is nothing to answer."""
+        """The exact answer, read off exact entries; NaN where there is nothing to answer."""
         return entries
 
     def exactly_for(self, estimate: Estimate, truth: NDArray[Any]) -> Reals:  # noqa: ARG002

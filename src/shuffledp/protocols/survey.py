@@ -175,7 +175,7 @@ class Survey(Deployable, TakesCandidates):
         """The expected squared error of each question for these very data, summed over its entries."""
 
     def errors(self, n: int) -> list[float]:
-        """The same at the worst data; of one text, where it was not said yet which ones to ask about."""
+        """The squared errors of the questions at the worst data; of one text, while candidates are not known."""
         if not all(one.protocol.names for one in self.questions):
             return self.about(("any text",)).errors(n)
         return self.errors_for(self.worst(n))
@@ -304,7 +304,7 @@ class SurveyReading(Reading[Survey]):
 
 
 class WholeSurveyReading(SurveyReading):
-    """The same where everybody is asked every question, so that the error of each is its own."""
+    """What is read off where everybody is asked every question, so that the error of each is its own."""
 
     __slots__ = ()
 

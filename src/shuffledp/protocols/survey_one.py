@@ -213,7 +213,7 @@ class OneOfAll(Survey, OneMessage):
 
 
 class SampledSurveyReading(SurveyReading):
-    """The same of the people who drew each question."""
+    """What is read off where each question is answered by the people who drew it."""
 
     __slots__ = ()
 

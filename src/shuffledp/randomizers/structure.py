@@ -137,7 +137,7 @@ class Geometry(Structure):
 
     @abstractmethod
     def smaller(self, share: float, values: int) -> Self | None:
-        """Of the largest order that is at most this share of its own; None if that does not hold so many values."""
+        """The structure of the largest order up to `share` times this one's; None if it does not hold so many values."""
 
 
 @runtime_checkable

@@ -228,7 +228,7 @@ def balanced(alone: Sequence[Asked], n: int, *, drawn: bool) -> list[Asked]:
 
 
 def scaled(questions: Sequence[Asked], gamma: float) -> tuple[Asked, ...]:
-    """The same proportions of blankets, the largest being this."""
+    """Questions whose blankets keep their proportions, with the largest of them at gamma."""
     top = max(gamma_of(one) for one in questions)
     return tuple(_with_gamma(one, gamma_of(one) / top * gamma) for one in questions)
 
