@@ -8,7 +8,7 @@ export interface KeyList {
 
 /** What a value is encoded and randomized by. */
 export interface Protocol {
-  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "summation";
+  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "counts-with-shuffler-noise" | "vector-mean" | "summation" | "digit-sums";
   /** What is made of the values of a summation. */
   total?: "sum" | "mean" | "query";
   /** The values that it takes. */
@@ -17,11 +17,16 @@ export interface Protocol {
     | { kind: "whole-numbers"; size: number }
     | { kind: "intervals"; size: number; low: number; high: number }
     | { kind: "reals"; low: number; high: number }
-    | { kind: "texts"; key: string };
+    | { kind: "texts"; key: string }
+    | { kind: "ball"; dimension: number; norm: number; columns: string[] }
+    | { kind: "box"; lows: number[]; highs: number[]; columns: string[] };
   /** Which messages belong to a value, if not just itself: lines or planes through a point. */
   structure?: { prime: number; dimension: 2 | 3; points: number; choices: number };
-  /** Number of messages: bins, grid points, lines or planes. */
+  /** Number of messages: bins, grid points, lines or planes; of digits, of grid points. */
   size: number;
+  /** Of rows: how many numbers they have, and how many messages are sent about each. Their messages are decimal texts. */
+  dimension?: number;
+  repeats?: number;
   /** How many messages a report has at most. */
   mostMessages: number;
   /** The probability of a random answer instead of the true one, in units of 2^-64; not with dummies. */
@@ -29,9 +34,17 @@ export interface Protocol {
   gamma?: number;
   /** With dummies: how many are sent beside the true answer, at most k with probability thresholds[k] / 2^128. */
   number?: { most: number; thresholds: bigint[] };
+  /** Whether the truth is sent as it is, because the shuffler adds dummies. */
+  truthful?: boolean;
+  /** Of digits: their base, and how many dummies are sent beside each, the least significant first. */
+  base?: number;
+  numbers?: { most: number; thresholds: bigint[] }[];
   /** What protects a report by itself, if shuffler and analyzer collude; Infinity if nothing does. */
   epsilon0: number;
 }
+
+/** A label, a number, or a row of numbers: an array, or an object with a number for each named column. */
+export type Value = string | number | number[] | { [column: string]: number };
 
 export interface Task {
   id: string;
@@ -49,7 +62,7 @@ export interface Task {
 /** Where random words come from; the system's unless told. */
 export interface Words {
   /** A uniform byte. */
-  byte(lane: 0 | 1 | 4): number;
+  byte(lane: number): number;
   /** A uniform number of 32 bits, for the choice of one of a value's messages. */
   word(lane: 2): number;
   /** Two uniform numbers of 64 bits. */
@@ -106,7 +119,7 @@ export class Client {
   /** What the shuffler serves, verified. */
   describe(): Promise<Description>;
   /** Report a value; resolves once the report has arrived. Safe to call again after any failure. */
-  submit(value: string | number, options?: { credential?: Uint8Array }): Promise<Submitted>;
+  submit(value: Value, options?: { credential?: Uint8Array }): Promise<Submitted>;
 }
 
 export class ShuffledpError extends Error {
@@ -155,4 +168,4 @@ export function verifyTask(document: unknown, id: string): Promise<Task>;
 export function readProtocol(document: unknown): Protocol;
 
 /** The messages for a value, in most protocols one: a pure function of the value and the words. */
-export function messagesFor(protocol: Protocol, value: string | number, words?: Words): Promise<number[]>;
+export function messagesFor(protocol: Protocol, value: Value, words?: Words): Promise<(number | string)[]>;

@@ -79,7 +79,7 @@ function explain({ task, fingerprint }) {
     : `only the random answers would protect you, with a factor of at most ${factor(epsilon0)}.`;
   const byItself = number
     ? "By itself no answer is protected."
-    : `By itself each answer has epsilon0 = ${digits(epsilon0, Math.ceil)}.`;
+    : `On its own each answer has epsilon0 = ${digits(epsilon0, Math.ceil)}.`;
   const texts = {
     device:
       `${hidden}It seals ${number ? "all of them" : "the answer"} in ${shufflers.length + 1} layers, and once it has arrived ` +

@@ -79,7 +79,7 @@ export class Client {
       if (!["outdated_config", "batch_collected", "outdated_key"].includes(outcome)) {
         throw new ShuffledpError(
           "refused",
-          `the shuffler did not take the report (${outcome}). Check task, keys and credential.`,
+          `the shuffler did not accept the report (${outcome}). Check task, keys and credential.`,
           { outcome },
         );
       }

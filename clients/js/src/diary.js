@@ -49,7 +49,7 @@ export function pace(entries, { window: seconds, most }, now) {
   if (!Number.isFinite(now)) throw new ShuffledpError("invalid", "the clock shows no time. Set it.");
   if (entries.fresh >= most) {
     const taken = `this task takes at most ${most} ${most === 1 ? "report" : "reports"} of one person`;
-    throw new ShuffledpError("no_more", `${taken}, and yours are made. Do not report again.`);
+    throw new ShuffledpError("no_more", `${taken}, and you have made yours. Do not report again.`);
   }
   const first = entries.first ?? now;
   const period = Math.floor((now - first) / (seconds * 1000));
@@ -107,6 +107,7 @@ function parsed(text) {
 function isReport(entry) {
   if (!isObject(entry)) return false;
   if (entry.arrived !== undefined) return Number.isFinite(entry.arrived);
-  const messages = Array.isArray(entry.messages) && entry.messages.length > 0 && entry.messages.every(Number.isInteger);
+  const isMessage = (one) => Number.isInteger(one) || (typeof one === "string" && /^[0-9]{1,20}$/.test(one));
+  const messages = Array.isArray(entry.messages) && entry.messages.length > 0 && entry.messages.every(isMessage);
   return messages && Boolean(fromBase64(entry.inner)?.length) && typeof entry.key === "string";
 }

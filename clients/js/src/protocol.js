@@ -7,6 +7,7 @@ import { readStructure, trueMessage } from "./design.js";
 import { cappedPoisson, dummies } from "./dummies.js";
 import { invalid } from "./errors.js";
 import { uniformBelow } from "./uniform.js";
+import { pointOf as vectorPoint, vectorMessages } from "./vector.js";
 
 const RESPONSE = 0;
 const ROUNDING = 1;
@@ -31,9 +32,26 @@ export class SystemWords {
   }
 }
 
+/** The words of one of several messages: none that another uses. */
+class QuestionWords {
+  constructor(words, question) {
+    Object.assign(this, { words, question });
+  }
+
+  /** A lane for each question and purpose. */
+  byte(lane) {
+    return this.words.byte(lane + 8 * this.question);
+  }
+
+  /** Draws below 2^40 are moved up by multiples of that. */
+  block(draw) {
+    return this.words.block(draw + this.question * 2 ** 40);
+  }
+}
+
 /**
  * The protocol of a plan document, checked: kind, domain, structure, size, mostMessages and epsilon0; threshold and gamma of a
- * response; number, which is the law of how many, of dummies.
+ * response; number, which is the law of how many, of dummies; base and numbers, those of each digit, of digits.
  */
 export function readProtocol(document) {
   const wrong = invalid("this is not a protocol of a plan that this client knows. Make a plan with shuffledp plan.");
@@ -41,11 +59,12 @@ export function readProtocol(document) {
   const { kind, total, domain, randomizer } = document;
   const { fields, domains, read } = KINDS[kind];
   if (!exactly(document, fields)) throw wrong;
-  if (kind === "summation" && !["sum", "mean", "query"].includes(total)) throw wrong;
+  if (fields.includes("total") && !["sum", "mean", "query"].includes(total)) throw wrong;
   const law = read(randomizer);
   if (!law) throw wrong;
   const { values, ...rest } = law; // how many values there are room for, if there may be fewer
-  if (!domains.includes(domain?.kind) || !isDomain(domain, values ? sizeOf(domain) : law.size)) throw wrong;
+  const entries = law.dimension; // of a row, where values are rows
+  if (!domains.includes(domain?.kind) || !isDomain(domain, entries ?? (values ? sizeOf(domain) : law.size))) throw wrong;
   if (values && domain.kind !== "texts" && !(sizeOf(domain) >= 2 && sizeOf(domain) <= values)) throw wrong;
   if (total === "query" && (domain.low !== 0 || domain.high !== 1)) throw wrong;
   return { kind, total, domain, mostMessages: 1, ...rest };
@@ -57,8 +76,11 @@ const KINDS = {
   histogram: { fields: FIELDS, domains: LISTED, read: readResponse },
   frequencies: { fields: FIELDS, domains: LISTED, read: readDesign },
   "text-frequencies": { fields: FIELDS, domains: ["texts"], read: readDesign },
+  "counts-with-shuffler-noise": { fields: FIELDS, domains: LISTED, read: readShufflerNoise },
   "counts-with-dummies": { fields: FIELDS, domains: LISTED, read: readDummies },
+  "vector-mean": { fields: FIELDS, domains: ["ball", "box"], read: readCodebook },
   summation: { fields: ["kind", "total", "domain", "randomizer"], domains: ["reals"], read: readResponse },
+  "digit-sums": { fields: ["kind", "total", "domain", "randomizer"], domains: ["reals"], read: readDigits },
 };
 
 /** Randomized response: as many messages as symbols; null if the document is of another randomizer. */
@@ -77,6 +99,17 @@ function readDesign(randomizer) {
   return mixed && { structure, size: structure.prime * structure.choices, values: structure.points, ...mixed };
 }
 
+/** Codebook response: `repeats` messages about a row of `dimension` numbers, each a seed and one of `size` codewords; null likewise. */
+function readCodebook(randomizer) {
+  const fields = ["kind", "dimension", "size", "repeats", "threshold"];
+  if (!exactly(randomizer, fields) || randomizer.kind !== "codebook") return null;
+  const { dimension, size, repeats } = randomizer;
+  const within = (value, low, high) => Number.isInteger(value) && value >= low && value <= high;
+  if (!within(dimension, 1, 2 ** 20) || !within(size, 2, 2 ** 14) || !within(repeats, 1, 2 ** 10)) return null;
+  const mixed = blanket(randomizer.threshold, size);
+  return mixed && { dimension, size, repeats, mostMessages: repeats, ...mixed, epsilon0: repeats * mixed.epsilon0 };
+}
+
 /** Truth and dummies, on a list of values or on a structure; null likewise. By itself a report protects nothing. */
 function readDummies(randomizer) {
   if (!exactly(randomizer, ["kind", "structure", "dummies"]) || randomizer.kind !== "dummies") return null;
@@ -86,6 +119,32 @@ function readDummies(randomizer) {
   const number = cappedPoisson(randomizer.dummies);
   if (!number || !isSize(size)) return null;
   return { structure, size, values: structure?.points ?? size, number, mostMessages: 1 + number.most, epsilon0: Infinity };
+}
+
+/** The truth alone: the shuffler adds dummies of every value. By itself a report protects nothing. */
+function readShufflerNoise(randomizer) {
+  if (!exactly(randomizer, ["kind", "size", "noise"]) || randomizer.kind !== "shuffler-noise") return null;
+  const { size, noise } = randomizer;
+  const twoSided = exactly(noise, ["kind", "ratio", "peak"]) && noise.kind === "two-sided-geometric" && isWord(noise.ratio);
+  const thinned = exactly(noise, ["kind", "kept", "ratio"]) && noise.kind === "thinned-geometric" && isWord(noise.ratio);
+  const known = (twoSided && Number.isInteger(noise.peak) && noise.peak >= 0) || (thinned && isWord(noise.kept));
+  return known && isSize(size) ? { size, truthful: true, epsilon0: Infinity } : null;
+}
+
+function isWord(text) {
+  return typeof text === "string" && /^[1-9][0-9]{0,19}$/.test(text) && BigInt(text) < 2n ** 64n;
+}
+
+/** A message for each digit of a number, the least significant first, each among dummies; null likewise. */
+function readDigits(randomizer) {
+  if (!exactly(randomizer, ["kind", "base", "groups", "dummies"]) || randomizer.kind !== "digits") return null;
+  const { base, groups, dummies } = randomizer;
+  if (!isSize(base) || groups !== 1 || !Array.isArray(dummies) || dummies.length === 0) return null;
+  const size = base ** dummies.length; // how many numbers there are
+  const numbers = dummies.map(cappedPoisson);
+  if (!(size <= 2 ** 30) || numbers.includes(null)) return null;
+  const mostMessages = numbers.reduce((most, number) => most + 1 + number.most, 0);
+  return { size, base, numbers, mostMessages, epsilon0: Infinity };
 }
 
 function isSize(size) {
@@ -110,6 +169,7 @@ function isDomain(domain, size) {
     const texts = Array.isArray(labels) && labels.every((label) => typeof label === "string");
     return exactly(domain, ["kind", "labels"]) && texts && labels.length === size && new Set(labels).size === size;
   }
+  if (kind === "ball" || kind === "box") return isOfRows(domain, size);
   if (kind === "texts") return exactly(domain, ["kind", "key"]) && /^[0-9a-f]{32}$/.test(domain.key);
   if (kind === "whole-numbers") return exactly(domain, ["kind", "size"]) && domain.size === size;
   const range = [low, high].every((end) => typeof end === "number" && Math.abs(end) <= 1e100) && high - low >= 1e-100;
@@ -117,12 +177,40 @@ function isDomain(domain, size) {
   return exactly(domain, ["kind", "size", "low", "high"]) && range && domain.size === size;
 }
 
+/** A ball or a box of rows of so many numbers, whose columns may have names. */
+function isOfRows(domain, entries) {
+  const { kind, columns, dimension, norm, lows, highs } = domain;
+  const named = Array.isArray(columns) && [0, entries].includes(columns.length) && new Set(columns).size === columns.length;
+  if (!named || !columns.every((name) => typeof name === "string")) return false;
+  if (kind === "ball") {
+    const sized = exactly(domain, ["kind", "dimension", "norm", "columns"]) && dimension === entries;
+    return sized && typeof norm === "number" && norm >= 1e-100 && norm <= 1e100;
+  }
+  if (!exactly(domain, ["kind", "lows", "highs", "columns"])) return false;
+  const ends = [lows, highs].every(
+    (some) => Array.isArray(some) && some.length === entries && some.every((end) => Math.abs(end) <= 1e100),
+  );
+  return ends && lows.every((low, k) => highs[k] - low >= 1e-100);
+}
+
 /** The messages for a value, in increasing order: what is sealed and sent. In most protocols there is one. */
 export async function messagesFor(protocol, value, words = new SystemWords()) {
+  if (protocol.repeats) return vectorMessages(protocol, vectorPoint(protocol.domain, value), words, mixed);
   const symbol = await encode(protocol, value, words);
+  if (protocol.truthful) return [symbol];
+  if (protocol.numbers) return digits(protocol, symbol, words);
   if (!protocol.number) return [randomize(protocol, symbol, words)];
   const beside = dummies(protocol.number, protocol.size, words);
   return [truth(protocol, symbol, words), ...beside].sort((one, other) => one - other);
+}
+
+/** The digits of a number, each among its dummies, in increasing order: those of one digit have numbers of their own. */
+function digits({ base, numbers }, symbol, words) {
+  const messages = numbers.flatMap((number, j) => {
+    const digit = Math.floor(symbol / base ** j) % base;
+    return [digit, ...dummies(number, base, new QuestionWords(words, j))].map((message) => j * base + message);
+  });
+  return messages.sort((one, other) => one - other);
 }
 
 /** The symbol of a value: its label, bin or point, or a grid point; an Error that does not show the value if it has none. */
@@ -155,8 +243,11 @@ async function pointOf(key, text, points) {
 
 /** Below the threshold a uniform message, else the symbol itself, or one of the messages that belong to it. */
 export function randomize(protocol, symbol, words) {
-  const { size, threshold } = protocol;
-  const honest = truth(protocol, symbol, words);
+  return mixed(protocol, truth(protocol, symbol, words), words);
+}
+
+/** The message itself, or below the threshold a uniform one. */
+function mixed({ size, threshold }, honest, words) {
   const top = Number(threshold >> 56n);
   const byte = words.byte(RESPONSE);
   if (byte > top) return honest;

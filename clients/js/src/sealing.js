@@ -28,7 +28,7 @@ export function sealInner(message, taskId, key, options) {
 
 /** What hop 1 takes apart: each message as the analyzer opens it, in increasing order, in `slots` slots of one length. */
 export async function sealBundle(messages, slots, taskId, key) {
-  const inOrder = [...messages].sort((one, other) => one - other);
+  const inOrder = [...messages].sort((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
   const sealed = await Promise.all(inOrder.map((message) => sealInner(message, taskId, key)));
   return bundle(sealed, slots);
 }

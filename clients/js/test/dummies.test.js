@@ -38,6 +38,24 @@ test("true messages and dummies from recorded words", async () => {
   }
 });
 
+test("digits and dummies from recorded words", async () => {
+  for (const { protocol, value, messages, ...recorded } of VECTORS.digits) {
+    const words = new RecordedWords(recorded);
+    assert.deepEqual(await messagesFor(readProtocol(protocol), value, words), messages);
+    assert.deepEqual([words.bytes, words.blocks], [{}, {}]);
+  }
+});
+
+test("digits that cannot be are refused", () => {
+  const [{ protocol }] = VECTORS.digits;
+  const wrong = [{ base: 1 }, { base: 2.5 }, { groups: 2 }, { dummies: [] }, { dummies: [0] }, { dummies: Array(31).fill(1) }];
+  for (const other of wrong) {
+    const randomizer = { ...protocol.randomizer, ...other };
+    assert.throws(() => readProtocol({ ...protocol, randomizer }), /not a protocol/, JSON.stringify(other));
+  }
+  assert.equal(readProtocol(protocol).epsilon0, Infinity);
+});
+
 test("fresh dummies: their number and what they are", async () => {
   const protocol = readProtocol(dummiesOn(FOUR));
   const counts = [0, 0, 0, 0];

@@ -12,5 +12,5 @@ for await (const line of createInterface({ input: process.stdin })) {
     const symbol = await encode(protocol, value, words);
     return [symbol, randomize(protocol, symbol, words)];
   };
-  console.log(JSON.stringify(await (protocol.number ? messagesFor(protocol, value, words) : one())));
+  console.log(JSON.stringify(await (protocol.number || protocol.numbers || protocol.truthful ? messagesFor(protocol, value, words) : one())));
 }
