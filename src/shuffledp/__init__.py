@@ -11,9 +11,9 @@ from shuffledp.version import VERSION
 
 if TYPE_CHECKING:
     from shuffledp.accounting.account import account, bounds, calibrate
-    from shuffledp.accounting.accuracy import summation_error_floor
     from shuffledp.accounting.composition import Collection, to_pld
-    from shuffledp.accounting.index import ShuffleIndex, shuffle_index
+    from shuffledp.accounting.error_floor import summation_error_floor
+    from shuffledp.accounting.shuffle_index import ShuffleIndex, shuffle_index
     from shuffledp.accounting.solve import Solution
     from shuffledp.auditing.audit import audit, audit_command, audit_service
     from shuffledp.auditing.finding import Finding
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from shuffledp.core.guarantee import Guarantee
     from shuffledp.core.randomness import KeyedRandomness, SystemRandomness
     from shuffledp.domains.domain import Policy
+    from shuffledp.engines.budget_session import Session
     from shuffledp.engines.run import run, run_file
-    from shuffledp.engines.session import Session
     from shuffledp.errors import (
         Contradiction,
         DataWarning,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         PlanWarning,
         ShuffledpError,
     )
-    from shuffledp.planning.inverse import epsilon_possible, users_needed
+    from shuffledp.planning.error_targets import epsilon_possible, users_needed
     from shuffledp.planning.plan import Plan
     from shuffledp.planning.planner import plan
     from shuffledp.protocols.histogram import Histogram
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from shuffledp.randomizers.response import RandomizedResponse
     from shuffledp.results.compose import compose
     from shuffledp.results.result import Result
-    from shuffledp.results.saved import SavedResult
+    from shuffledp.results.saved_result import SavedResult
     from shuffledp.sources.example_people import example_people
     from shuffledp.verification.verify import Verification, verify
 
@@ -76,9 +76,9 @@ _HOME = {
     "Policy": "domains.domain",
     "RandomizedResponse": "randomizers.response",
     "Result": "results.result",
-    "SavedResult": "results.saved",
-    "Session": "engines.session",
-    "ShuffleIndex": "accounting.index",
+    "SavedResult": "results.saved_result",
+    "Session": "engines.budget_session",
+    "ShuffleIndex": "accounting.shuffle_index",
     "ShuffledpError": "errors",
     "Solution": "accounting.solve",
     "Statistics": "protocols.statistics",
@@ -93,15 +93,15 @@ _HOME = {
     "calibrate": "accounting.account",
     "compare": "baselines.compare",
     "compose": "results.compose",
-    "epsilon_possible": "planning.inverse",
+    "epsilon_possible": "planning.error_targets",
     "example_people": "sources.example_people",
     "plan": "planning.planner",
     "run": "engines.run",
     "run_file": "engines.run",
-    "shuffle_index": "accounting.index",
-    "summation_error_floor": "accounting.accuracy",
+    "shuffle_index": "accounting.shuffle_index",
+    "summation_error_floor": "accounting.error_floor",
     "to_pld": "accounting.composition",
-    "users_needed": "planning.inverse",
+    "users_needed": "planning.error_targets",
     "verify": "verification.verify",
 }
 

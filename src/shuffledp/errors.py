@@ -50,7 +50,7 @@ _MOST_NAMED: Final = 50
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> InvalidInput:
-    """There is nothing of this name; which names there are, and whether one of them is nearly the same.
+    """An error for a name that does not exist, with the names that do and the nearest of them.
 
     >>> print(unknown("bound", "numric", ["best", "numeric"]))
     there is no bound 'numric'. Did you mean 'numeric'? Use one of best, numeric.
@@ -61,7 +61,7 @@ def unknown(what: str, name: str, known: Iterable[str]) -> InvalidInput:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """A question, if a name is nearly another; a space after it. Case, hyphens and underscores make no difference.
+    """The question whether a near name was meant, or nothing. Case, hyphens and underscores make no difference.
 
     >>> hint("Labels", ["labels", "size"])
     "Did you mean 'labels'? "

@@ -74,6 +74,30 @@ PAPERS: dict[str, Paper] = {
         venue="VLDB 2020; arXiv:1908.11515",
         labels=frozenset(),
     ),
+    "BDFKR18": Paper(
+        authors="Abhishek Bhowmick, John Duchi, Julien Freudiger, Gaurav Kapoor, Ryan Rogers",
+        title="Protection Against Reconstruction and Its Applications in Private Federated Learning",
+        venue="arXiv:1812.00984",
+        labels=frozenset(),
+    ),
+    "FT21": Paper(
+        authors="Vitaly Feldman, Kunal Talwar",
+        title="Lossless Compression of Efficient Private Local Randomizers",
+        venue="ICML 2021; arXiv:2102.12099",
+        labels=frozenset(),
+    ),
+    "ICOWN23": Paper(
+        authors="Berivan Isik, Wei-Ning Chen, Ayfer Özgür, Tsachy Weissman, Albert No",
+        title="Exact Optimality of Communication-Privacy-Utility Tradeoffs in Distributed Mean Estimation",
+        venue="NeurIPS 2023; arXiv:2306.04924",
+        labels=frozenset(),
+    ),
+    "BW18": Paper(
+        authors="Borja Balle, Yu-Xiang Wang",
+        title="Improving the Gaussian Mechanism for Differential Privacy",
+        venue="ICML 2018; arXiv:1805.06530",
+        labels=frozenset(),
+    ),
     "ASZ19": Paper(
         authors="Jayadev Acharya, Ziteng Sun, Huanyu Zhang",
         title="Hadamard Response: Estimating Distributions Privately, Efficiently, and with Little Communication",
@@ -159,6 +183,12 @@ PAPERS: dict[str, Paper] = {
         title="The Discrete Gaussian for Differential Privacy",
         venue="NeurIPS 2020; arXiv:2004.00010",
         labels=frozenset({"Algorithm 1", "Algorithm 2"}),
+    ),
+    "MSE25": Paper(
+        authors="Takao Murakami, Yuichi Sei, Reo Eriguchi",
+        title="Augmented Shuffle Protocols for Accurate and Robust Frequency Estimation under Differential Privacy",
+        venue="IEEE Symposium on Security and Privacy 2025; arXiv:2504.07362",
+        labels=frozenset({"SAGeo", "S1Geo"}),
     ),
 }
 

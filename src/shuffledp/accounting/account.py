@@ -36,7 +36,7 @@ DEFAULT_BOUND = "best"
 
 
 def bounds() -> dict[str, Bound]:
-    """Every bound by name."""
+    """All bounds, by name."""
     return dict(_BOUNDS)
 
 

@@ -1,17 +1,21 @@
 """The tightest enclosure we know, and who gave each side."""
 
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from shuffledp.accounting.binary import Binary
 from shuffledp.accounting.bound import CERTAINLY_PRIVATE, NOTHING, Bound, BoundKind, Claim, Side, is_local_guarantee
 from shuffledp.accounting.cushion import Cushion
+from shuffledp.accounting.few_outcomes import Exact
 from shuffledp.accounting.numeric import GenericBound, Numeric
-from shuffledp.accounting.releases import composed_claim
+from shuffledp.accounting.releases import composed_claim, composition
 from shuffledp.accounting.witness import Witness
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.core.blanket import Blanket
-from shuffledp.errors import Contradiction
+from shuffledp.errors import Contradiction, NoClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,10 @@ class Best:
         """Both sides, or the one asked for."""
         if is_local_guarantee(blanket, epsilon):
             return CERTAINLY_PRIVATE
+        if blanket.outcomes():
+            return Exact().claim(blanket, n=n, epsilon=epsilon, side=side)
         if blanket.releases():
-            return composed_claim(blanket, n=n, epsilon=epsilon)
+            return composed_claim(blanket, self, n=n, epsilon=epsilon)
         upper = lower = Claim(log_delta=NOTHING)
         if side != "lower":
             upper = self._first(self._above(blanket), blanket, n, epsilon, "upper")
@@ -54,6 +60,26 @@ class Best:
             upper_by=upper.upper_by,
             ledger=upper.ledger or lower.ledger,
         )
+
+    def claims(self, blanket: Blanket, *, n: int, epsilons: Sequence[float], side: Side = "both") -> list[Claim]:
+        """The same at several epsilons: upper ends for two messages in less time than one after the other."""
+        covered: list[Claim] = []
+        if side == "upper" and blanket.coins() is not None:
+            covered = Binary().claims(blanket, n=n, epsilons=epsilons, side=side)
+        return [
+            claim
+            if claim is not None and claim.regime is None and not is_local_guarantee(blanket, epsilon)
+            else self.claim(blanket, n=n, epsilon=epsilon, side=side)
+            for epsilon, claim in zip_longest(epsilons, covered)
+        ]
+
+    def composed_epsilon(self, blanket: Blanket, *, n: int, delta: float) -> float | None:
+        """Of several messages per person."""
+        if not blanket.releases():
+            return None
+        with suppress(NoClaim):
+            return composition(blanket, n, self).epsilon(delta)
+        return None
 
     def _above(self, blanket: Blanket) -> list[Bound]:
         if blanket.coins() is not None:

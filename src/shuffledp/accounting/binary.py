@@ -13,7 +13,9 @@ charged (docs/maths/binary.md).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -34,6 +36,10 @@ _CELLS: Final = 2400
 _DATASETS: Final = 200
 _AT_ONCE: Final = 300
 """Datasets that are evaluated side by side."""
+_GROUPS: Final = (50, 5)
+"""So many cells beside each other are at first covered by one dataset, and then fewer."""
+_FEW: Final = 0.5
+"""If a larger share of the cells is left, they are not worth being looked at in groups again."""
 _WINDOW: Final = np.arange(-4, 5)
 _PERIOD: Final = 26.0
 """Sampling period in standard deviations of N."""
@@ -60,18 +66,34 @@ class Binary:
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
         """Both ends over all datasets."""
+        [claim] = self.claims(blanket, n=n, epsilons=[epsilon], side=side)
+        return claim
+
+    def claims(self, blanket: Blanket, *, n: int, epsilons: Sequence[float], side: Side = "both") -> list[Claim]:
+        """The same at several epsilons, which takes less time than one after the other."""
         if blanket.coins() is None:
-            return outside(f"this bound is about randomizers with two messages, and this is {blanket.label}.")
-        both = _both_ways(blanket, epsilon)
+            return [
+                outside(f"this bound covers only randomizers with two messages, and this is {blanket.label}.")
+            ] * len(epsilons)
+        each = [_both_ways(blanket, epsilon) for epsilon in epsilons]
+        pairs = [pair for both in each for pair in both]
+        highest = iter(_highest(pairs, *_cover(n - 1)).tolist() if pairs and n > 1 and side != "lower" else ())
+        return [
+            self._claim(blanket, n, epsilon, both, max(islice(highest, len(both)), default=0.0), side)
+            for epsilon, both in zip(epsilons, each, strict=True)
+        ]
+
+    def _claim(
+        self, blanket: Blanket, n: int, epsilon: float, both: "Sequence[_Coins]", high: float, side: Side
+    ) -> Claim:
+        """What is said at one epsilon, once the upper end is known."""
         if not both:
             return CERTAINLY_PRIVATE
         if n == 1:
             alone = evaluate(lambda: _alpha_of_one(blanket, epsilon).log())
             low, high = alone.lower, alone.upper
         else:
-            others = n - 1
-            high = _largest(both, _cover(others), end=1) if side != "lower" else 0.0
-            low = _largest(both, _datasets(others), end=0) if side != "upper" else -math.inf
+            low = _lowest(both, *_datasets(n - 1)) if side != "upper" else -math.inf
         if side != "lower" and not high < 0:
             return outside("the bound exceeds delta = 1 here and so says nothing. Use more users or a larger epsilon.")
         return Claim(
@@ -101,13 +123,63 @@ def _both_ways(blanket: Blanket, epsilon: float) -> "list[_Coins]":
     return list({(coins.q, coins.r, coins.alpha): coins for coins in directions}.values())
 
 
-def _largest(both: "list[_Coins]", datasets: tuple[Wholes, Wholes], *, end: int) -> float:
-    """The largest lower (0) or upper (1) end of log D over datasets, some at a time: so many as stay in the processor's cache."""
+def _highest(pairs: "Sequence[_Coins]", ones: Wholes, zeros: Wholes) -> Reals:
+    """The largest upper end of log D over all cells, for each pair.
+
+    Most of them are left out: a dataset that covers many cells at once, because it lacks all users who vary within them, shows
+    that D is no larger there than elsewhere.
+    """
     settle_allocator()
-    ones, zeros = datasets
+    highest = np.full(len(pairs), -math.inf)
+    of, cells = np.repeat(np.arange(len(pairs)), len(ones)), np.tile(np.arange(len(ones)), len(pairs))
+    for size in _GROUPS if len(ones) > _AT_ONCE else ():
+        leading = cells % size == 0
+        first, its = cells[leading], of[leading]
+        end = np.minimum(first + size, len(ones))
+        ceilings = _upper_ends(pairs, its, ones[first], zeros[end - 1])
+        if size == _GROUPS[0]:
+            promising = (first // size == ceilings.reshape(len(pairs), -1).argmax(axis=1)[its]).repeat(end - first)
+            np.maximum.at(highest, of[promising], _of_cells(pairs, of[promising], ones, zeros, cells[promising]))
+        left = (ceilings > highest[its]).repeat(end - first)
+        of, cells = of[left], cells[left]
+        if not 0 < len(cells) < _FEW * len(ones) * len(pairs):
+            break
+    np.maximum.at(highest, of, _of_cells(pairs, of, ones, zeros, cells))
+    return highest
+
+
+def _of_cells(pairs: "Sequence[_Coins]", of: Wholes, ones: Wholes, zeros: Wholes, cells: Wholes) -> Reals:
+    """Upper ends for some cells, each at as many nodes as those beside it take: so they do not depend on which are asked for."""
+    parts, index = np.unique(of * len(ones) + cells // _AT_ONCE, return_inverse=True)
+    nodes = [pairs[part // len(ones)].nodes(*_beside(part % len(ones), ones, zeros)) for part in parts.tolist()]
+    found, wanted = np.empty(len(cells)), np.array(nodes, dtype=np.int64)[index]
+    for number in set(nodes):
+        at = np.flatnonzero(wanted == number)
+        found[at] = _upper_ends(pairs, of[at], ones[cells[at]], zeros[cells[at]], number)
+    return found
+
+
+def _beside(part: int, ones: Wholes, zeros: Wholes) -> tuple[Wholes, Wholes]:
+    """Cells of one part."""
+    here = slice(part * _AT_ONCE, (part + 1) * _AT_ONCE)
+    return ones[here], zeros[here]
+
+
+def _upper_ends(pairs: "Sequence[_Coins]", of: Wholes, ones: Wholes, zeros: Wholes, nodes: int | None = None) -> Reals:
+    """Upper ends of log D for datasets, each of one of the pairs, so many at a time as stay in the processor's cache."""
+    found = np.empty(len(of))
+    for start in range(0, len(of), _AT_ONCE):
+        at = slice(start, start + _AT_ONCE)
+        found[at] = _Coins.of_rows(pairs, of[at]).log_divergence(ones[at], zeros[at], nodes)[1]
+    return found
+
+
+def _lowest(both: "Sequence[_Coins]", ones: Wholes, zeros: Wholes) -> float:
+    """The largest lower end of log D over datasets, some at a time: so many as stay in the processor's cache."""
+    settle_allocator()
     parts = range(0, len(ones), _AT_ONCE)
     ends = [
-        pair.log_divergence(ones[i : i + _AT_ONCE], zeros[i : i + _AT_ONCE])[end].max() for pair in both for i in parts
+        pair.log_divergence(ones[i : i + _AT_ONCE], zeros[i : i + _AT_ONCE])[0].max() for pair in both for i in parts
     ]
     return float(np.max(ends))
 
@@ -130,7 +202,15 @@ def _datasets(others: int) -> tuple[Wholes, Wholes]:
 
 
 class _Coins:
-    """Two coins, q and r below it, and the tilt at which the maximising J is the mean."""
+    """Two coins, q and r below it, and the tilt at which the maximising J is the mean; or such a pair for each dataset."""
+
+    rise: float | Reals
+    alpha: float | Reals
+    q: float | Reals
+    not_q: float | Reals
+    r: float | Reals
+    not_r: float | Reals
+    theta: float | Reals
 
     def __init__(self, q: arb, r: arb, alpha: arb, epsilon: float) -> None:
         rise = arb(epsilon).expm1()
@@ -140,14 +220,29 @@ class _Coins:
         self.r, self.not_r = float(r), float(1 - r)
         self.theta = min(float((1 + rise / alpha).log()), 40.0) if alpha > 0 else 40.0
 
-    def log_divergence(self, ones: Wholes, zeros: Wholes) -> tuple[Reals, Reals]:
-        """Lower and upper ends of log D for each dataset."""
+    @classmethod
+    def of_rows(cls, pairs: "Sequence[_Coins]", of: Wholes) -> "_Coins":
+        """For each row the pair with this number."""
+        rows = cls.__new__(cls)
+        for name in cls.__annotations__:
+            setattr(rows, name, np.array([getattr(pair, name) for pair in pairs])[of])
+        return rows
+
+    def nodes(self, ones: Wholes, zeros: Wholes) -> int:
+        """How many nodes are enough for all of these datasets."""
+        _, _, _, sd = self._tilted(ones, zeros, np.full(len(ones), self.theta))
+        _, _, _, sd = self._tilted(ones, zeros, self._raised(sd))
+        return _enough_nodes(sd)
+
+    def log_divergence(self, ones: Wholes, zeros: Wholes, nodes: int | None = None) -> tuple[Reals, Reals]:
+        """Lower and upper ends of log D for each dataset; at so many nodes, or as many as are enough for all of them."""
+        nodes = self.nodes(ones, zeros) if nodes is None else nodes
         total = ones + zeros
         _, _, mean, sd = self._tilted(ones, zeros, np.full(len(ones), self.theta))
         center = np.clip(np.ceil(mean + 0.5), 0, total + 1).astype(np.int64)
-        stride = np.maximum(1, np.minimum(2e-3 * sd, 0.2 / max(self.theta, 1e-9)).astype(np.int64))
+        stride = np.maximum(1, np.minimum(2e-3 * sd, 0.2 / np.maximum(self.theta, 1e-9)).astype(np.int64))
         theta = self._raised(sd)
-        low, high = self._enclose(ones, zeros, theta, center, stride)
+        low, high = self._enclose(ones, zeros, theta, center, stride, nodes)
         # D is unimodal in J: its maximum must not be at an end of the window, unless J can go no further
         points = center[:, None] + stride[:, None] * _WINDOW
         possible = (points >= 0) & (points <= total[:, None] + 1)
@@ -191,15 +286,12 @@ class _Coins:
         return np.asarray(ones * np.log1p(self.q * rise) + zeros * np.log1p(self.r * rise))
 
     def _enclose(
-        self, ones: Wholes, zeros: Wholes, theta: Reals, center: Wholes, stride: Wholes
+        self, ones: Wholes, zeros: Wholes, theta: Reals, center: Wholes, stride: Wholes, nodes: int
     ) -> tuple[Reals, Reals]:
         """Lower and upper ends of D at the points of the window, relative to M(theta) e^(-theta center)."""
         chance_if_1, chance_if_0, _, sd = self._tilted(ones, zeros, theta)
-        # an odd number of nodes around the circle: the sum over all of them is exact but for the copies
-        period = 2 * np.ceil(np.maximum(_PERIOD * sd, 40.0) / 2) + 1
+        period = _period(sd)
         h = 2 * np.pi / period
-        wanted = np.minimum(np.ceil(_CUT / np.maximum(sd, 1e-9) / h), (period - 1) / 2)
-        nodes = int(wanted.max()) + 1
         k = np.arange(nodes)
         inside = k <= ((period - 1) / 2)[:, None]
         t = np.where(inside, h[:, None] * k, 0.0)
@@ -211,15 +303,16 @@ class _Coins:
         size[:, 1:] *= 2
         # alpha e^z - (a - 1) / (1 - e^-z), with 1 - e^-z = u + i v
         growth = np.exp(theta)[:, None]
+        alpha, rise = np.reshape(self.alpha, (-1, 1)), np.reshape(self.rise, (-1, 1))
         u, v = -np.expm1(-theta)[:, None] + less / growth, sine / growth
         square = u * u + v * v
-        real = self.alpha * growth * (1 - less) - self.rise * u / square
-        imaginary = self.alpha * growth * sine + self.rise * v / square
+        real = alpha * growth * (1 - less) - rise * u / square
+        imaginary = alpha * growth * sine + rise * v / square
         lacks, up = _less_and_sine(phase - t * center[:, None])
         across, up = size * (1 - lacks), size * up
         real, imaginary = across * real - up * imaginary, across * imaginary + up * real
         value = _turned_sums(real, imaginary, t * stride[:, None]) * np.exp(-(theta * stride)[:, None] * _WINDOW)
-        size *= self.alpha * growth + self.rise / np.sqrt(square)
+        size *= alpha * growth + rise / np.sqrt(square)
         turns = (ones * chance_if_1 + zeros * chance_if_0 + center + 8 * stride + 1)[:, None] * t
         rounding = (size * (nodes + 64 * (1 + turns + np.abs(log_size) + np.abs(phase)))).sum(axis=1) * ULP
         last = np.minimum(h * nodes, np.pi)
@@ -247,6 +340,18 @@ class _Coins:
             log_copy += other * (4 * stride + 1) + 1e-9 * (1 + np.abs(base))
             total += (np.exp(np.minimum(log_copy, 300.0)) / -np.expm1(-gap)).min(axis=0)
         return total * (self.alpha + self.rise) * (1 + 1e-9)
+
+
+def _period(sd: Reals) -> Reals:
+    """An odd number of nodes around the circle: the sum over all of them is exact but for the copies."""
+    return np.asarray(2 * np.ceil(np.maximum(_PERIOD * sd, 40.0) / 2) + 1)
+
+
+def _enough_nodes(sd: Reals) -> int:
+    """So many that they go far enough out whichever of these is the standard deviation of N."""
+    period = _period(sd)
+    wanted = np.ceil(_CUT / np.maximum(sd, 1e-9) / (2 * np.pi / period))
+    return int(np.minimum(wanted, (period - 1) / 2).max()) + 1
 
 
 def _less_and_sine(angle: Reals) -> tuple[Reals, Reals]:

@@ -1,13 +1,14 @@
 """What a bound is: a total function from (blanket, n, epsilon) to an enclosure of log delta."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from flint import arb, ctx
 
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import ErrorLedger
+from shuffledp.arithmetic.positive_part import ErrorLedger
 from shuffledp.core.blanket import Blanket
 
 TOLERANCE: Final = 1e-4
@@ -85,8 +86,30 @@ class Bound(Protocol):
         """Where it is stated."""
         ...
 
+    def __hash__(self) -> int:
+        """What was composed of its curves is kept by it."""
+        ...
+
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
         """What is known about delta at this epsilon, for n users; the side that is not asked for may be left open."""
+        ...
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """A bound that is evaluated at several epsilons in less time than at one after the other."""
+
+    def claims(self, blanket: Blanket, *, n: int, epsilons: Sequence[float], side: Side = "both") -> list[Claim]:
+        """What `claim` says of each of them."""
+        ...
+
+
+@runtime_checkable
+class Composing(Protocol):
+    """A bound that reads the epsilon of several releases off what is composed of them: nothing has to be searched for."""
+
+    def composed_epsilon(self, blanket: Blanket, *, n: int, delta: float) -> float | None:
+        """The least epsilon at this delta; None if the blanket is of one release, or if there is none."""
         ...
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from flint import arb, ctx
 
-from shuffledp.accounting.bound import Bound
+from shuffledp.accounting.bound import Batched, Bound, Claim
 from shuffledp.accounting.loss_grid import DEEPEST, NODES, LossGrid, local_end, loss_grid, negligible
 from shuffledp.accounting.rounds_lower_bound import pair_law
 from shuffledp.accounting.solve import Problem, first_guess, solve
@@ -37,6 +37,10 @@ _MOST_CHARGED: Final = 1e-3
 """Share of delta that may be charged as outright failure before a deeper cut is tried."""
 _NEAR: Final = 2e-6
 """By which share of it an epsilon that was solved for may be above one for which a plan was made."""
+_NEXT: Final = 2e-5
+"""By which share the epsilon of several releases may be rounded up to a number of few digits."""
+ROUNDING: Final = 1e-9
+"""By so much more of it a claim holds that is read off a curve, whatever rounding does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +88,14 @@ class Collection:
 
     def delta_up(self, epsilon: float) -> float:
         """An upper bound on one round's delta; 1 where nothing is known."""
-        claim = self.bound.claim(self.blanket, n=self.n, epsilon=epsilon, side="upper")
-        return 1.0 if claim.regime is not None else min(1.0, exp_up(claim.log_delta.upper))
+        return _delta_up(self.bound.claim(self.blanket, n=self.n, epsilon=epsilon, side="upper"))
+
+    def deltas_up(self, epsilons: Sequence[float]) -> list[float]:
+        """At most this delta holds at each of several epsilons."""
+        if not isinstance(self.bound, Batched):
+            return [self.delta_up(epsilon) for epsilon in epsilons]
+        claims = self.bound.claims(self.blanket, n=self.n, epsilons=epsilons, side="upper")
+        return [_delta_up(claim) for claim in claims]
 
     def grid(self, depth: int = 0) -> LossGrid:
         """Where the curve is evaluated."""
@@ -95,10 +105,14 @@ class Collection:
         return first_guess(Problem(randomizer=self.blanket, n=self.n, delta=negligible(depth)))
 
 
+def _delta_up(claim: Claim) -> float:
+    return 1.0 if claim.regime is not None else min(1.0, exp_up(claim.log_delta.upper))
+
+
 @lru_cache(maxsize=256)
 def _one_round(collection: Collection, depth: int) -> LossLaw:
     grid = collection.grid(depth)
-    deltas = np.minimum.accumulate([collection.delta_up(epsilon) for epsilon in grid.epsilons]).tolist()
+    deltas = np.minimum.accumulate(collection.deltas_up(grid.epsilons)).tolist()
     law = dominating(grid.points, deltas, step=grid.step, bits=grid.bits, spare=grid.spare)
     return replace(law, fine=collection.fine)
 
@@ -190,16 +204,16 @@ class Composition:
         """An upper bound on epsilon at this delta; at the stated one if it is left out."""
         delta = self.stated_delta if delta is None else delta
         if delta is None:
-            raise InvalidInput("epsilon is of some delta, and none is stated. Give `delta`.")
+            raise InvalidInput("epsilon depends on delta, and none is stated. Give `delta`.")
         delta = checks.probability(delta, "delta")
         total = self._alone(delta)
         if total is None:
-            total = self.law(self._deep_enough(lambda _: delta)).epsilon(delta)
+            total = _rounded_up(self.law(self._deep_enough(lambda _: delta)).epsilon(delta))
         if self.local_epsilon is not None:
             return self.local_epsilon if total is None else min(total, self.local_epsilon)
         if total is None:
             raise NoClaim(
-                "no epsilon is finite at this delta after so many rounds. Use a larger delta or fewer rounds."
+                "no finite epsilon holds at this delta after so many rounds. Use a larger delta or fewer rounds."
             )
         return total
 
@@ -257,6 +271,14 @@ class Composition:
             if charged <= _MOST_CHARGED * delta(law) or falls_no_further:
                 break
         return depth
+
+
+def _rounded_up(epsilon: float | None) -> float | None:
+    """A number of up to three digits that is next above an epsilon: that for which rounds were planned."""
+    if epsilon is None or not epsilon > 0:
+        return epsilon
+    near = (float(f"{epsilon:.{digits}g}") for digits in range(1, 4))
+    return next((x for x in near if epsilon * (1 + ROUNDING) <= x <= epsilon * (1 + _NEXT)), epsilon)
 
 
 def _product(laws: Iterable[LossLaw]) -> LossLaw:

@@ -64,7 +64,7 @@ class Concentration:
             return outside(f"{self.name} needs E[L] = 1 - e^epsilon below 0. Use an epsilon above 0.")
         if isinstance(blanket.summands(n), Poisson):
             return outside(
-                f"{blanket.label} hides values among dummies, which {self.name} is not about. Use the best bound."
+                f"{blanket.label} hides values among dummies, which {self.name} does not cover. Use the best bound."
             )
         if not blanket.bounded:
             return outside(

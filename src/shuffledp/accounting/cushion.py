@@ -26,7 +26,7 @@ from shuffledp.accounting.bound import (
 from shuffledp.accounting.numeric import out_of_range, upper_claim
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.blocks import largest_block
-from shuffledp.arithmetic.kernel import ErrorLedger, log_expected_positive_part
+from shuffledp.arithmetic.positive_part import ErrorLedger, log_expected_positive_part
 from shuffledp.arithmetic.summand_law import ULP, Law, Reals
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair
@@ -71,7 +71,9 @@ class Cushion:
             return CERTAINLY_PRIVATE
         crowds = blanket.crowds()
         if not crowds:
-            return outside(f"this bound is about few inputs that can send every message, and this is {blanket.label}.")
+            return outside(
+                f"this bound needs few inputs, each of which can send every message, and this is {blanket.label}."
+            )
         refusal = out_of_range(crowds, epsilon)
         if refusal is not None:
             return refusal

@@ -31,7 +31,7 @@ class HistogramTheorem:
         """Theorem 3.1 read as a bound on delta."""
         size = blanket.uniform_size
         if size is None:
-            return outside(f"Theorem 3.1 is about randomized response, and this is {blanket.label}.")
+            return outside(f"Theorem 3.1 covers only randomized response, and this is {blanket.label}.")
         if not 0 < epsilon <= 1:
             return outside(
                 f"Theorem 3.1 needs 0 < epsilon <= 1, and epsilon is {epsilon:.6g}. "

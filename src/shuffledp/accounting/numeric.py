@@ -19,7 +19,7 @@ from shuffledp.accounting.bound import (
 )
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import ErrorLedger, Expectation, log_expected_positive_part
+from shuffledp.arithmetic.positive_part import ErrorLedger, Expectation, log_expected_positive_part
 from shuffledp.arithmetic.summand_law import ULP, Summands, expected
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 from shuffledp.core.blanket import Blanket
@@ -107,7 +107,7 @@ def out_of_range(pairs: Sequence[Sequence[Pair]], epsilon: float) -> Claim | Non
     if epsilon <= LARGEST_LOG_RATIO and all(options[0].largest_ratio <= LARGEST_RATIO for options in pairs):
         return None
     return outside(
-        "likelihood ratios above e^170 are beyond the numeric bounds. The local guarantee is all there is to claim."
+        "likelihood ratios above e^170 are beyond the numeric bounds. Only the local guarantee can be claimed."
     )
 
 

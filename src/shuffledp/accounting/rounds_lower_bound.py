@@ -15,10 +15,10 @@ from shuffledp.accounting.bound import TOLERANCE
 from shuffledp.accounting.loss_grid import local_end, loss_grid, reach
 from shuffledp.accounting.numeric import LARGEST_RATIO
 from shuffledp.arithmetic.balls import exp_down, exp_up
-from shuffledp.arithmetic.kernel import log_expected_positive_part
 from shuffledp.arithmetic.loss import LossLaw
 from shuffledp.arithmetic.loss_points import Ends, dominated
-from shuffledp.arithmetic.summand_law import ULP, Law
+from shuffledp.arithmetic.positive_part import log_expected_positive_part
+from shuffledp.arithmetic.summand_law import ULP, Law, Summands
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.pair import Pair
 
@@ -29,26 +29,27 @@ _MOST_COMPARED: Final = 4
 @lru_cache(maxsize=64)
 def pair_law(blanket: Blanket, n: int, depth: int, guess: float) -> LossLaw | None:
     """One round with one pair of datasets; None where no pair is known."""
-    pair = _chosen(blanket, n, guess)
-    if pair is None:
+    terms = blanket.summands(n)
+    pair = _chosen(blanket, terms, guess)
+    if pair is None or not isinstance(terms, int):
         return None
 
     def delta_up(epsilon: float) -> float:
-        return max(_ends(pair.law(epsilon), n)[1], _ends(_reverse(pair, epsilon), n)[1])
+        return max(_ends(pair.law(epsilon), terms)[1], _ends(_reverse(pair, epsilon), terms)[1])
 
     grid = loss_grid(delta_up, depth, guess=guess, end=local_end(blanket))
     points = sorted(
         {*grid.points, grid.points[-1] - 1}
     )  # the last at which the curve is above 0 must be close to the end
     epsilons = [k * grid.step for k in points]
-    ahead = [_ends(pair.law(epsilon), n) for epsilon in epsilons]
-    behind = [_ends(_reverse(pair, epsilon), n) for epsilon in epsilons]
+    ahead = [_ends(pair.law(epsilon), terms) for epsilon in epsilons]
+    behind = [_ends(_reverse(pair, epsilon), terms) for epsilon in epsilons]
     return dominated(points, ahead, behind, step=grid.step, bits=grid.bits, spare=grid.spare)
 
 
-def _chosen(blanket: Blanket, n: int, guess: float) -> Pair | None:
+def _chosen(blanket: Blanket, n: Summands, guess: float) -> Pair | None:
     """The pair that is farthest apart at a delta of about 1e-6, of those whose messages vary most. Any would do."""
-    if blanket.releases() or not isinstance(blanket.summands(n), int):
+    if blanket.releases() or not isinstance(n, int):
         return None
     pairs = [pair for pair in blanket.witnesses() if pair.largest_ratio <= LARGEST_RATIO and not len(pair.bare_first)]
     some = sorted(pairs, key=lambda pair: -pair.spread)[:_MOST_COMPARED]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from flint import arb
 
-from shuffledp.accounting.bound import Bound, Claim, Side
+from shuffledp.accounting.bound import Bound, Claim, Composing, Side
 from shuffledp.accounting.first_guess import deviations, gaussian_gamma, steepness
 from shuffledp.arithmetic.balls import exp_down, exp_up, log_down, log_up, round_up
 from shuffledp.arithmetic.inversion import Search, first_double, first_integer, last_double, search
@@ -29,6 +29,8 @@ _GRID = 1.5
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _LARGEST_IMPURE_EPSILON = 170.0
 """Where the search ends for a randomizer without epsilon0; with one it ends there."""
+_ROUNDING = 1e-9
+"""What is read off a curve may miss it by rounding, and not by this."""
 PRECISION = 2e-6
 """Relative precision to which numeric bounds are solved, beyond their own."""
 
@@ -79,7 +81,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """What a bound says about the unknown.
+    """What a bound gives for the unknown quantity.
 
     Attributes:
         unknown: its name.
@@ -235,7 +237,7 @@ def _why(problem: Problem, regime: str | None) -> str | None:
     blanket = problem.randomizer
     if regime is None or isinstance(blanket, RandomizerFamily) or not isinstance(blanket.summands(1), int):
         return regime
-    if blanket.gamma() != 0:
+    if blanket.gamma() != 0 or blanket.outcomes() or blanket.releases():
         return regime
     return (
         "no message can be sent whatever the value is (gamma = 0), so other users' messages hide nobody, however many they are. "
@@ -385,11 +387,17 @@ def _numeric(bound: Bound, problem: Problem, target: float) -> tuple[float, Clai
         claim = claims[value] = problem.claim(bound, value, "upper")
         return claim.log_delta.upper - target if claim.regime is None else max(1.0, -target)
 
+    blanket = problem.randomizer
+    if problem.unknown == "epsilon" and isinstance(bound, Composing) and isinstance(blanket, Blanket):
+        read = bound.composed_epsilon(blanket, n=int(_known(problem.n)), delta=_known(problem.delta))
+        for least in () if read is None else (read, read * (1 + _ROUNDING)):
+            if margin(least) <= 0:
+                return least, claims[least]
     start, slope = _guessed(problem)
     value = search(margin, _axis(problem), start, PRECISION, steepness=slope)
     if value is not None:
         return value, claims[value]
-    otherwise = f"{bound.name} does not grant this delta with any {problem.unknown} in range. Relax epsilon or delta."
+    otherwise = f"{bound.name} does not give this delta with any {problem.unknown} in range. Relax epsilon or delta."
     raise NoClaim(next((claim.regime for claim in claims.values() if claim.regime is not None), otherwise))
 
 

@@ -17,7 +17,7 @@ from shuffledp.accounting.bound import (
 )
 from shuffledp.accounting.numeric import out_of_range
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import log_expected_positive_part
+from shuffledp.arithmetic.positive_part import log_expected_positive_part
 from shuffledp.arithmetic.summand_law import ULP, Poisson, Summands, expected
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 from shuffledp.core.blanket import Blanket

@@ -68,8 +68,9 @@ class Search:
 
 
 def search(
-    margin: Callable[[float], float], axis: Search, start: float, precision: float, *, steepness: float = 0.0
-) -> float | None:
+    margin: Callable[[float], float], axis: Search, start: float, precision: float, *, steepness: float = 0.0,
+    close: float = 0.0,
+) -> float | None:  # fmt: skip
     """The extreme point at which a monotone condition, margin(x) <= 0, holds, from few evaluations; None if nowhere.
 
     The returned point is one at which the condition was seen to hold; the one before it, within the relative precision, did not.
@@ -81,6 +82,7 @@ def search(
         start: a guess.
         precision: relative distance of the two points in the end.
         steepness: a guess of how much the margin changes with log x, for the first step; 0: unknown.
+        close: a margin that is not below 0 by more than this is good enough, however far the other point is.
     """
     far, near = (axis.high, axis.low) if axis.towards == "larger" else (axis.low, axis.high)
     up = axis.towards == "larger"
@@ -94,12 +96,14 @@ def search(
     good, bad = (seen[0], None) if seen[0][1] <= 0 else (None, seen[0])
     reach = math.log(1.3)
     while good is None or bad is None:
+        if good is not None and good[1] > -close:
+            return good[0]
         edge = near if bad is None else far
         if x == edge:
             if edge == 0.0 and bad is None:
                 return 0.0
             return None if good is None else good[0]
-        step = min(reach, max(1.1 * _missing(seen, steepness), precision))
+        step = min(reach, max(_missing(seen, steepness, close), precision))
         reach *= 2
         outward = 1 if (bad is not None) == up else -1
         x = snap(x * math.exp(outward * step)) if not axis.whole or x * step > 1 else snap(x + outward)
@@ -110,7 +114,7 @@ def search(
     widths = [math.inf] * 3
     for _ in range(100):
         width = abs(good[0] - bad[0])
-        if width <= precision * max(good[0], bad[0]) or (axis.whole and width <= 1):
+        if good[1] > -close or width <= precision * max(good[0], bad[0]) or (axis.whole and width <= 1):
             break
         falls = width < 0.5 * widths[-3]
         x = (_between(good[0], bad[0], seen, precision) if falls else None) or math.sqrt(good[0]) * math.sqrt(bad[0])
@@ -125,15 +129,20 @@ def search(
     return good[0]
 
 
-def _missing(seen: list[tuple[float, float]], steepness: float) -> float:
-    """How far in log x the last point is from where the margin would be zero; infinite if that is not known."""
+def _missing(seen: list[tuple[float, float]], steepness: float, close: float) -> float:
+    """How far in log x the last point is from beyond where the margin would be zero, or from where it would be close enough.
+
+    Infinite if that is not known.
+    """
     x, value = seen[-1]
     if len(seen) > 1:
         before, its = seen[-2]
         steepness = (
             abs(value - its) / abs(math.log(x / before)) if min(x, before) > 0 and abs(value) < abs(its) else 0.0
         )
-    return abs(value) / steepness if steepness > 0 else math.inf
+    if not steepness > 0:
+        return math.inf
+    return abs(value + close / 2) / steepness if close else 1.1 * (abs(value) / steepness)
 
 
 def _between(good: float, bad: float, seen: list[tuple[float, float]], precision: float) -> float | None:

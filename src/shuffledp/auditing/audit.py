@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from shuffledp.auditing.added_noise import AddedNoise
 from shuffledp.auditing.claims import claim_of
 from shuffledp.auditing.conduct import CONFIDENCE, Watch, checked_budget, conduct
 from shuffledp.auditing.crowd import Crowd
@@ -13,11 +14,13 @@ from shuffledp.auditing.program import of_command
 from shuffledp.auditing.service import Service
 from shuffledp.auditing.subject import Claimed, View
 from shuffledp.core import argument, checks
+from shuffledp.core.blanket import HasBlanket
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.core.randomness import RandomSource
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.protocol import ShuffleProtocol, is_protocol
+from shuffledp.randomizers.geometric_noise import GeometricNoise
 
 SECONDS = 60.0
 """That an audit takes unless something else is said."""
@@ -59,6 +62,14 @@ def audit(
     delta = _delta(delta, view)
     thing: Any = subject if isinstance(subject, Plan) or is_protocol(subject) else runnable(subject)
     claimed = claim_of(thing, view=view, n=n, delta=delta, epsilon=None if epsilon is None else checks.epsilon(epsilon))
+    noise = _noise_of(thing)
+    if noise is not None:
+        added = AddedNoise(noise, claimed=claimed, randomness=randomness)
+        return conduct(added, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
+    if isinstance(thing, HasBlanket) and not thing.blanket().needs_crowd:
+        raise InvalidInput(
+            "what hides users is added by the shuffler, not by this randomizer. Audit a plan or protocol."
+        )
     if isinstance(thing, Plan):
         inputs = of_protocol(thing.protocol)
     else:
@@ -75,7 +86,7 @@ def audit_command(
     view: View = "local", known: int = 0, trials: int | None = None, seconds: float | None = None,
     confidence: float = CONFIDENCE, enough: float = 0.5, watch: Watch | None = None,
 ) -> Finding:  # fmt: skip
-    """The same for any program that reads values and writes messages, line by line (`auditing.command`).
+    """Audit any program that reads values and writes messages, line by line (`auditing.command`).
 
     Its claim is `epsilon` at `delta`. What it does is learned from examples; of several values the worst two are audited.
     """
@@ -96,7 +107,7 @@ def audit_service(
     service: Plan | Deployment, *, trials: int | None = None, seconds: float | None = None, confidence: float = CONFIDENCE,
     enough: float = 0.5, watch: Watch | None = None,
 ) -> Finding:  # fmt: skip
-    """The same for a service: a batch for each trial, from the clients to what an analyzer sees.
+    """Audit a service, with one batch per trial, from the clients to what the analyzer sees.
 
     A plan is carried out in this process. `OverHttp` (`auditing.deployment`) is a shuffler that runs at an address.
     A trial seals and opens every report, so plans for few users are audited best.
@@ -108,9 +119,20 @@ def audit_service(
         raise argument.wrong(service, "service", "a plan, or where a shuffler runs (OverHttp)")
     deployment = InProcess(service) if isinstance(service, Plan) else service
     plan = deployment.task.plan
+    if _noise_of(plan) is not None:
+        raise InvalidInput(
+            "an audit of a service looks at what users send, and what hides them here is what the shuffler adds. Audit the plan: "
+            "that looks at the noise, drawn by the same code."
+        )
     claimed = claim_of(plan, view="shuffled", n=plan.guarantee.n, delta=plan.guarantee.delta, epsilon=None)
     subject = Service(deployment, claimed=claimed)
     return conduct(subject, trials=trials, seconds=seconds, confidence=confidence, enough=enough, watch=watch)
+
+
+def _noise_of(thing: Any) -> GeometricNoise | None:
+    """What a shuffler adds to the messages of a plan or protocol; None if users hide each other."""
+    protocol = thing.protocol if isinstance(thing, Plan) else thing
+    return protocol.shuffler_noise if is_protocol(protocol) else None
 
 
 def _check(*, view: object = "local", randomness: object = None, watch: object = None) -> None:

@@ -28,13 +28,13 @@ def claim_of(thing: Any, *, view: View, n: int, delta: float, epsilon: float | N
     protocol: Any = thing.protocol if isinstance(thing, Plan) else thing
     if view == "local":
         if protocol.epsilon0 is None:
-            raise InvalidInput("there is no local guarantee to audit: only shuffled messages are private here.")
+            raise InvalidInput("there is no local guarantee to audit, because only shuffled messages are private here.")
         return Claimed(epsilon=protocol.epsilon0, delta=delta, by="its local epsilon0")
     if isinstance(thing, Plan) and (n, delta) == (thing.guarantee.n, thing.guarantee.delta):
         return Claimed(epsilon=thing.guarantee.epsilon, delta=delta, by="the plan")
     if isinstance(protocol, Quoted):
         quoted_epsilon, quoted_delta = protocol.quoted(n)
-        return Claimed(epsilon=quoted_epsilon, delta=max(delta, quoted_delta), by="what the protocol was made for")
+        return Claimed(epsilon=quoted_epsilon, delta=max(delta, quoted_delta), by="what the protocol was designed for")
     blanket = _blanket(protocol)
     solution = solve(
         bound_named(DEFAULT_BOUND),

@@ -34,6 +34,8 @@ _TASTE: Final = 0.08
 """The share of the seconds that goes into finding out how long a trial takes."""
 _MOST_PILOT: Final = 2_000_000
 """Scores that are kept."""
+_MOST_TRIALS: Final = 10**12
+"""Above any that will ever be made."""
 Watch = Callable[[float], None]
 """Hears which share is done."""
 
@@ -60,7 +62,10 @@ def conduct(
     piloting = _LONG_PILOT if law is None else _PILOT
     if trials is None:
         trials = run.affordable(seconds or 0.0, started, piloting)
-    reach = best_event(law or subject.claimed.using_it_up(), trials, delta=delta, confidence=confidence)
+    foreseen = law or subject.claimed.using_it_up()
+    reach = best_event(foreseen, trials, delta=delta, confidence=confidence)
+    target = enough * subject.claimed.epsilon
+    needed = None if reach.epsilon >= target else _needed(foreseen, trials, target, delta, confidence)
     alone = subject.singled_out()
     size = min(max(_FEWEST_PILOT, int(piloting * trials)), _MOST_PILOT)
     pilot = run.sample(size, share=size / (size + trials))
@@ -83,8 +88,17 @@ def conduct(
         margin=chosen.margin, piloted=chosen is not reach, learned=subject.learned,
         epsilon=shown(*hits, trials, delta=delta, confidence=confidence),
         singled_out=None if alone is None else best_event(alone, trials, delta=delta, confidence=confidence).epsilon,
-        enough=enough, picture=_picture(pilot),
+        enough=enough, needed=needed, picture=_picture(pilot),
     )  # fmt: skip
+
+
+def _needed(atoms: Atoms, trials: int, target: float, delta: float, confidence: float) -> int | None:
+    """How many trials would show that much: at most twice as many as needed; None if more than any audit has."""
+    while trials < _MOST_TRIALS:
+        trials *= 2
+        if best_event(atoms, trials, delta=delta, confidence=confidence).epsilon >= target:
+            return trials
+    return None
 
 
 def _chosen(pilot: tuple[Reals, Reals], trials: int, delta: float, confidence: float) -> tuple[Expected, Atoms]:

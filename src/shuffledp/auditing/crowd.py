@@ -50,9 +50,11 @@ class Crowd(Subject):
     ) -> None:  # fmt: skip
         known = checks.whole(known, "known", "Give how many others' messages are known.")
         if not 0 <= known < n:
-            raise InvalidInput(f"of {n:,} users an attacker knows at most {n - 1:,}; got {known:,}. Use fewer.")
+            raise InvalidInput(
+                f"among {n:,} users an attacker can know at most {n - 1:,} others; got {known:,}. Use fewer."
+            )
         if view == "shuffled" and n - known > _MOST_USERS:
-            raise InvalidInput(f"{n:,} users are too many to sample again and again. Audit at most {_MOST_USERS:,}.")
+            raise InvalidInput(f"{n:,} users are too many to sample repeatedly. Audit at most {_MOST_USERS:,}.")
         self.name, self.view, self.claimed = inputs.name, view, claimed
         self.n = 1 if view == "local" else n - known
         if randomness is not None:
@@ -71,7 +73,7 @@ class Crowd(Subject):
             self._law = Atoms(totals.astype(np.float64), one, other)
             self.block = max(1, self.block // inputs.sent(0, 1, self._words, _LEARNING_ROWS)[1])
         if not self.learned and inputs.laws is not None:
-            self._settle(list(inputs.laws), trials, confidence, exact=inputs.view.dummies == 0)
+            self._settle(list(inputs.laws), trials, confidence, exact=not inputs.view.dummies)
 
     @property
     def worlds(self) -> str:
@@ -80,7 +82,7 @@ class Crowd(Subject):
         if self.n == 1:
             known = f"; the attacker knows the messages of {self._known:,} others" if self._known else ""
             return f"one user holds {x} or {z}{known}"
-        known = f", of {self._known:,} more the attacker knows the messages" if self._known else ""
+        known = f", and the attacker knows the messages of {self._known:,} more" if self._known else ""
         return f"one user holds {x} or {z}, {self.n - 1:,} others hold {w}{known}"
 
     def learn(self, trials: int, *, seconds: float = math.inf) -> int:
@@ -137,7 +139,7 @@ class Crowd(Subject):
     @property
     def _settled(self) -> Neighbours:
         if self._neighbours is None:
-            raise InvalidInput("what is to be told apart was not learned yet. Call learn first.")
+            raise InvalidInput("nothing has been learned yet. Call learn first.")
         return self._neighbours
 
     def _rows(self, value: int, users: int, trials: int, row: int) -> NDArray[Any]:
@@ -174,7 +176,6 @@ class Crowd(Subject):
 
     def _of(self, laws: list[Reals], x: int, z: int, w: int) -> Neighbours:
         others = laws[w] if self.n > 1 else (laws[x] + laws[z]) / 2
-        if self._inputs.view.dummies:  # all that is sent beside the one true message, up to a factor
-            noise = self.n * self._inputs.view.dummies / len(laws[x])
-            others = (self.n - 1) * laws[w] + noise
+        if self._inputs.view.dummies:  # all that is sent beside the true messages of one, up to a factor
+            others = (self.n - 1) * laws[w] + self.n * self._inputs.view.dummies_of_each()
         return Neighbours(laws[x], laws[z], others, self._inputs.question)

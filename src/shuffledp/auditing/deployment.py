@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
@@ -52,8 +52,8 @@ class Deployment(ABC):
         if taken < self.task.release_size:
             refused = ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.items())
             raise InvalidInput(
-                f"the shuffler would release nothing: of the {self.task.release_size:,} reports that a batch needs it took "
-                f"{taken:,} ({refused}). Check that task and keys are those it serves, and that it asks for no tokens."
+                f"the shuffler would release nothing: it accepted {taken:,} of the {self.task.release_size:,} reports that a "
+                f"batch needs ({refused}). Check that it serves this task with these keys, and that it requires no tokens."
             )
         reports, released = self.release()
         if reports != taken:
@@ -101,7 +101,7 @@ class InProcess(Deployment):
 class OverHttp(Deployment):
     """A shuffler that runs at an address, on loopback or elsewhere: sent to, closed and fetched from as its parties do.
 
-    Whoever audits is its users, its operator and its analyzer at once, and fills its batches with reports of its own. A task
+    The auditor acts as its users, its operator and its analyzer at once, and fills its batches with reports. A task
     that real people report to has other names for its operators, so the task must say that one party runs both.
     """
 
@@ -112,11 +112,11 @@ class OverHttp(Deployment):
             )
         if not task.same_operator:
             raise InvalidInput(
-                "an audit fills the batches of a task with reports of its own, and this task is one that people may report to. "
-                "Make one for the audit, with the same name for --shuffler and --analyzer and with --allow-same-operator."
+                "an audit fills the batches of a task with its own reports, and people may report to this task. "
+                "Make a task for the audit, with the same name for --shuffler and --analyzer and with --allow-same-operator."
             )
         if ring.role != "analyzer":
-            raise InvalidInput(f"these are keys of the {ring.role}. Give the analyzer's.")
+            raise InvalidInput(f"these keys belong to the {ring.role}. Give the analyzer's.")
         self.task, self.ring = task, ring
         self._sender = Sender(url=url)
         self._operator, self._analyzer = (
@@ -142,6 +142,6 @@ class OverHttp(Deployment):
         closed = self._operator.close(self.task)
         if self._analyzer.announced(self.task, closed.batch) != closed:
             raise InvalidInput(
-                "the shuffler announces another batch to its analyzer than to its operator. Do not trust this shuffler."
+                "the shuffler announces one batch to its operator and another to its analyzer. Do not trust this shuffler."
             )
         return closed.reports, self._analyzer.download(self.task, closed)

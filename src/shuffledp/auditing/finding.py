@@ -23,19 +23,20 @@ class Finding:
         worlds: the two neighbouring datasets.
         view: what the attacker saw.
         n: users who hide each other.
-        claimed: what was held against it.
+        claimed: what was claimed about it.
         confidence: how sure `epsilon` is: a mechanism that keeps its claim is called violated with a chance of at most the rest.
         trials: of each world, none of which had a part in choosing the event.
         event: which outcomes were counted.
         hits: how often the event happened: in the world where it is likelier, and in the other.
         epsilon: no mechanism with a smaller one, at this delta, behaves like this; rounded down.
-        reach: what so many trials show of a mechanism that is no more private than is claimed: stated in advance.
+        reach: what this many trials can show of a mechanism that is only as private as claimed; stated in advance.
         expected: what they were expected to show here: the same, or from a pilot, if that says something else.
-        margin: give or take so much, in nineteen audits of twenty.
+        margin: in nineteen audits out of twenty, the result is within this distance of `expected`.
         piloted: whether `expected` is from a pilot; otherwise it is `reach`.
         singled_out: what they would show if the user's own message could be told from the others'; None if nobody tries to.
         learned: whether the attacker learned from examples what to look at; a better one might show more.
         enough: the share of the claim that `reach` must be for silence to mean anything.
+        needed: trials that would be enough, up to twice as many as that takes; None if these are, or if no number is.
         picture: how often scores of the trials that chose the event were in which range, in both worlds.
     """
 
@@ -56,6 +57,7 @@ class Finding:
     singled_out: float | None = None
     learned: bool = False
     enough: float = 0.5
+    needed: int | None = None
     picture: Document = field(default_factory=dict, repr=False)
 
     @property
@@ -110,7 +112,7 @@ class Finding:
                 f"{self.name}, {self.view} view: the attacker sees {seen}",
                 f"worlds: {self.worlds}",
                 f"claimed: epsilon = {claim}{at} ({self.claimed.by}{truth})",
-                f"in advance: {self.trials:,} trials can show epsilon >= {reach} of such a mechanism, "
+                f"in advance: {self.trials:,} trials can show epsilon >= {reach} for such a mechanism, "
                 f"{100 * self.power:.0f} % of the claim{self._alone()}",
                 *([f"after a pilot: epsilon >= {expected} is expected here"] if self.piloted else []),
                 f"seen: an event with a probability of at least {rounded_down(low, 4)} in one world and at most "
@@ -135,15 +137,18 @@ class Finding:
 
     def _meaning(self) -> str:
         if self.verdict == "violated":
-            return "what was seen is not possible at the epsilon that is claimed"
+            return "what was seen is impossible at the claimed epsilon"
         if self.verdict == "under-powered":
             if self.learned and self.epsilon == 0 and self.power >= self.enough:
-                return "the attacker learned nothing that tells the worlds apart, so nothing is said about the claim"
+                return "the attacker learned nothing that tells the worlds apart, so this says nothing about the claim"
             rest = (self.singled_out or 0.0) > self.claimed.epsilon
             noticed = "; a message that can be told from the others would have been noticed" if rest else ""
-            return f"so few trials would show little even of a mechanism that uses up its claim; use more{noticed}"
+            return f"so few trials would show little even of a mechanism that uses up its claim; use more{self._more()}{noticed}"
         limit = "; the attacker learned from examples, and a better one might show more" if self.learned else ""
         return f"nothing that was seen contradicts the claim{limit}"
+
+    def _more(self) -> str:
+        return "" if self.needed is None else f": {self.needed:,} trials are enough"
 
     def _repr_html_(self) -> str:
         return page_of(self)

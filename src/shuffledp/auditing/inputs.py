@@ -58,15 +58,18 @@ class Inputs:
         found = self.send(held, randomness, first_row)
         if isinstance(found, Ragged):
             same = int(found.each[0]) if len(found.each) and (found.each == found.each[0]).all() else None
-            return found.values, found.each if same is None else same
+            return self._looked_at(found.values), found.each if same is None else same
         if isinstance(found, tuple):
             found = np.concatenate([np.asarray(part).reshape(users, -1).astype(np.int64) for part in found], axis=1)
         if found.ndim == 1:
-            return found, 1
+            return self._looked_at(found), 1
         if self.view.apart:
             return found.reshape(-1), found.shape[1]
         rows = np.ascontiguousarray(found)
         return rows.view(f"S{rows.dtype.itemsize * rows.shape[1]}").reshape(-1), 1  # equal rows are equal bytes
+
+    def _looked_at(self, messages: NDArray[Any]) -> NDArray[Any]:
+        return messages if self.view.told is None else self.view.told(messages)
 
 
 def runnable(randomizer: Any) -> Any:
@@ -74,7 +77,7 @@ def runnable(randomizer: Any) -> Any:
     runs = randomizer.as_run() if isinstance(randomizer, Idealized) else randomizer
     if not isinstance(runs, Sampled):
         raise InvalidInput(
-            f"a randomizer of kind {randomizer.kind!r} cannot be run, so there is nothing to audit. Name one that can."
+            f"a randomizer of kind {randomizer.kind!r} cannot be run, so there is nothing to audit. Choose one that can."
         )
     return runs
 
@@ -117,11 +120,14 @@ def of_protocol(protocol: ShuffleProtocol) -> Inputs:
         view = AttackerView(apart=protocol.messages_per_user > 1)
     else:
         raise InvalidInput(
-            f"users of {protocol.kind} send their values to a curator, so no messages can be looked at. Name another protocol."
+            f"users of {protocol.kind} send their values to a curator, so there are no messages to look at. Choose another "
+            "protocol."
         )
     if view.messages is not None and view.messages > _MOST_MESSAGES:
         view = AttackerView(apart=view.apart)
     values, labels = clean_samples(protocol)
+    if view.told is not None:  # what is looked at is about the first two values
+        values, labels = values[:2], labels[:2]
     laws = None
     with contextlib.suppress(InvalidInput):  # encoding depends on chance
         laws = _laws(view, values)

@@ -76,6 +76,6 @@ def _answers(arguments: Sequence[str], values: Sequence[str]) -> list[bytes]:
         lines.pop()
     if len(lines) != len(values):
         raise InvalidInput(
-            f"the program answered {len(lines):,} lines to {len(values):,}. It must write one line for each that it reads."
+            f"the program answered {len(lines):,} lines to {len(values):,}. It must write one line for each line it reads."
         )
     return lines

@@ -55,16 +55,18 @@ class Service(Subject):
         inputs = of_protocol(protocol)
         if inputs.laws is None or inputs.view.messages is None:
             raise InvalidInput(
-                "the laws of this plan's messages are not known in closed form. Audit another as a service."
+                "the distributions of this plan's messages have no known closed form. Audit another plan as a service."
             )
         self._pair = x, z, w = promising(list(inputs.laws), self.n, 1)[0]
         self._labels, self._values = inputs.labels, protocol.domain.samples()
         others = inputs.laws[w]
         if inputs.view.dummies:
-            others = (self.n - 1) * others + self.n * inputs.view.dummies / len(others)
+            others = (self.n - 1) * others + self.n * inputs.view.dummies_of_each()
         self._counts = Neighbours(inputs.laws[x], inputs.laws[z], others, inputs.question)
         self._single = Neighbours(inputs.laws[x], inputs.laws[z], (inputs.laws[x] + inputs.laws[z]) / 2)
-        self._look, self._size = 0, inputs.view.messages
+        if inputs.view.told is not None and protocol.most_messages > 1:
+            raise InvalidInput("which of a user's messages is which cannot be told in a batch. Audit the plan itself.")
+        self._look, self._size, self._told = 0, protocol.alphabet, inputs.view.told
         folder = tempfile.TemporaryDirectory(prefix="shuffledp-audit-")
         self._folder = Path(folder.name)
         weakref.finalize(self, folder.cleanup)
@@ -139,8 +141,11 @@ class Service(Subject):
         records = released.reports(self.task.plan.protocol.most_messages).messages
         opened = unseal_here([record.tobytes() for record in records], self.deployment.ring, self.task.id, 1)
         plain = [decode_message(one, self._size) if isinstance(one, bytes) else None for one in opened]
+        messages = np.array([-1 if message is None else message for message in plain], dtype=np.int64)
+        if self._told is not None:
+            messages[messages >= 0] = self._told(messages[messages >= 0].astype(np.uint64))
         return Seen(
-            np.array([-1 if message is None else message for message in plain], dtype=np.int64),
+            messages,
             records[:, 0].astype(np.int64),
         )
 

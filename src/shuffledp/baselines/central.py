@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.document_fields import Fields
 from shuffledp.baselines.noise import DiscreteLaplace
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts

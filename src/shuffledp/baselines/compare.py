@@ -2,23 +2,28 @@
 
 import math
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, overload
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Final, overload
 
 import numpy as np
 
 from shuffledp.baselines.registry import families as families_of
 from shuffledp.core import argument, checks
 from shuffledp.core.captions import spoken
+from shuffledp.core.data_frame import data_frame
 from shuffledp.core.digits import about, at_most, counted
 from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.text_tables import aligned
 from shuffledp.core.visible import visible
 from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.planning import registry
 from shuffledp.planning.ask import ask
 from shuffledp.planning.choose import certified
 from shuffledp.planning.family import Family, PlannedFamily, Trust
 from shuffledp.planning.question import Question
+from shuffledp.planning.synonyms import no_question
+from shuffledp.protocols.by_group import BySum
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.protocol import ShuffleProtocol
 
@@ -60,6 +65,13 @@ class Candidate:
     share: float | None = None
     note: str = ""
 
+    @property
+    def local(self) -> str:
+        """What a message by itself guarantees: "none" if users rely on the shuffler alone."""
+        if self.epsilon0 is not None:
+            return at_most(self.epsilon0)
+        return "none" if self.bits is not None and self.trust.startswith("the shuffler") else "-"
+
     def cells(self) -> list[str]:
         """As it is shown, under `COLUMNS`."""
         return [
@@ -67,7 +79,7 @@ class Candidate:
             self.trust,
             _whole(self.messages),
             _whole(self.bits),
-            "-" if self.epsilon0 is None else at_most(self.epsilon0),
+            self.local,
             _error(self.rmse),
         ]
 
@@ -111,10 +123,16 @@ class Comparison(Sequence[Candidate]):
         notes = [visible(f"{row.name}: {row.note}") for row in self.rows if row.note]
         if self.rows and self.rows[0].share is not None:
             notes.append(f"rmse: of one value that up to {100 * self.rows[0].share:g} % of the users hold")
+        elif self.question not in ("mean", "sum", "query"):
+            notes.append("rmse: of all entries of the answer together")
         return "\n".join([aligned(header, cells), *([""] if notes else []), *notes])
 
     def __repr__(self) -> str:
         return f"<Comparison: {self.question}, {counted(len(self.rows), 'row')}>"
+
+    def to_frame(self) -> Any:
+        """The rows as a data frame of pandas."""
+        return data_frame({one.name: [getattr(row, one.name) for row in self.rows] for one in fields(Candidate)})
 
     def plot(self) -> Any:
         """A picture of the errors."""
@@ -124,54 +142,73 @@ class Comparison(Sequence[Candidate]):
         return page_of(self)
 
 
-def compare(
-    question: str,
-    *,
-    n: int,
-    epsilon: float,
-    delta: float,
-    runs: int = 0,
-    seed: int | None = None,
-    only: Container[str] | None = None,
-    progress: Callable[[str], None] | None = None,
-    **options: Any,
-) -> Comparison:
-    """All protocols for a question at one (epsilon, delta), the most accurate first; `runs` simulated answers of each.
+class Comparer:
+    """All protocols for a question at one (epsilon, delta), the most accurate first.
 
-    `only` names the rows to work out, if not all.
+    `compare("histogram", ...)` and `compare.histogram(...)` are the same; so for every question. `runs` simulates so many answers
+    of each protocol, and `only` names the rows to work out, if not all.
 
     A protocol that cannot meet (epsilon, delta) has no error and a note that says why.
+
+    >>> rows = compare.mean(n=10_000, epsilon=1.0, delta=1e-6, only=["shuffledp"])
+    >>> rows == compare("mean", n=10_000, epsilon=1.0, delta=1e-6, only=["shuffledp"])
+    True
     """
-    asked = ask(question, n=n, epsilon=epsilon, delta=delta, options=options)
-    only = None if only is None else argument.texts(only, "only", "['shuffledp']")
-    progress = None if progress is None else argument.function(progress, "progress")
-    runs = checks.whole(runs, "runs", "Give e.g. 10000.")
-    if runs < 0:
-        raise InvalidInput(f"`runs` must be at least 0; got {runs}. Give e.g. 10000, or leave it out.")
-    seed = None if seed is None else checks.whole(seed, "seed", "Give e.g. 1.")
-    generator = np.random.default_rng(seed)
-    found = []
-    families = [family for family in families_of(question) if family.answers(asked)]
-    if len(families) == 1 and options.get("by") is not None:
-        raise InvalidInput(
-            f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says how "
-            "far off it is."
-        )
-    for family in families:
-        if only is not None and family.name not in only:
-            continue
-        if progress is not None:
-            progress(family.name)
-        found.append(_row(family, asked, generator, runs))
-    floor = asked.error_floor()
-    found += [] if floor is None else [
-        Candidate(
-            name="lower bound", trust="the shuffler", reference=floor.reference, accounted_by="proof", messages=1,
-            rmse=floor.rmse, note="no protocol of one message per user can do better",
-        )
-    ]  # fmt: skip
-    found.sort(key=lambda row: math.inf if row.rmse is None else row.rmse)
-    return Comparison(question, tuple(found))
+
+    def __call__(
+        self,
+        question: str,
+        *,
+        n: int,
+        epsilon: float,
+        delta: float,
+        runs: int = 0,
+        seed: int | None = None,
+        only: Container[str] | None = None,
+        progress: Callable[[str], None] | None = None,
+        **options: Any,
+    ) -> Comparison:
+        """The comparison for the question of this name; what it takes besides is what `plan` takes for it."""
+        asked = ask(question, n=n, epsilon=epsilon, delta=delta, options=options)
+        only = None if only is None else argument.texts(only, "only", "['shuffledp']")
+        progress = None if progress is None else argument.function(progress, "progress")
+        runs = checks.whole(runs, "runs", "Give e.g. 10000.")
+        if runs < 0:
+            raise InvalidInput(f"`runs` must be at least 0; got {runs}. Give e.g. 10000, or leave it out.")
+        seed = None if seed is None else checks.whole(seed, "seed", "Give e.g. 1.")
+        generator = np.random.default_rng(seed)
+        found = []
+        families = [family for family in families_of(question) if family.answers(asked)]
+        if len(families) == 1 and options.get("by") is not None:
+            raise InvalidInput(
+                f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says "
+                "how far off it is."
+            )
+        for family in families:
+            if only is not None and family.name not in only:
+                continue
+            if progress is not None:
+                progress(family.name)
+            found.append(_row(family, asked, generator, runs))
+        floor = asked.error_floor()
+        found += [] if floor is None else [
+            Candidate(
+                name="lower bound", trust="the shuffler", reference=floor.reference, accounted_by="proof", messages=1,
+                rmse=floor.rmse, note="no protocol of one message per user can do better",
+            )
+        ]  # fmt: skip
+        found.sort(key=lambda row: math.inf if row.rmse is None else row.rmse)
+        return Comparison(question, tuple(found))
+
+    def __getattr__(self, name: str) -> Callable[..., Comparison]:
+        question = name.replace("_", "-")
+        if question not in registry.questions():
+            raise AttributeError(str(no_question(question, registry.questions())))
+        return partial(self, question)
+
+
+compare: Final = Comparer()
+"""Comparisons for all questions."""
 
 
 def _row(family: Family[Any], asked: Question, generator: np.random.Generator, runs: int) -> Candidate:
@@ -183,8 +220,9 @@ def _row(family: Family[Any], asked: Question, generator: np.random.Generator, r
         protocol = _proved(family, asked)
     except (InvalidInput, NoClaim) as error:
         return replace(row, note=str(error))
-    simulated, note = None, ""
-    if runs:
+    by_group = isinstance(protocol, BySum)  # the entries of protocols differ, and what is read off them does not
+    simulated, note = None, f"rmse is the {asked.objective}" if by_group else ""
+    if runs and not by_group:
         try:
             squared = _simulated(protocol, asked.n, share, generator, runs)
         except (InvalidInput, ValueError, MemoryError):  # numpy cannot draw numbers that large
@@ -193,7 +231,7 @@ def _row(family: Family[Any], asked: Question, generator: np.random.Generator, r
             simulated = None if squared is None else math.sqrt(squared)
     return replace(
         row, reference=protocol.reference, messages=protocol.messages_per_user, bits=protocol.bits,
-        epsilon0=protocol.epsilon0, rmse=_rmse(protocol, asked.n, share), simulated=simulated, note=note,
+        epsilon0=protocol.epsilon0, rmse=_rmse(protocol, asked), simulated=simulated, note=note,
     )  # fmt: skip
 
 
@@ -205,11 +243,13 @@ def _proved(family: Family[Any], asked: Question) -> ShuffleProtocol:
     return family.propose(asked)
 
 
-def _rmse(protocol: ShuffleProtocol, n: int, share: float | None) -> float:
-    """Of the answer, or of one of its values."""
-    if share is None or not isinstance(protocol, Counting):
-        return protocol.rmse(n)
-    return math.sqrt(protocol.worst_variance(share, n))
+def _rmse(protocol: ShuffleProtocol, asked: Question) -> float:
+    """Of the answer, of one of its values, or of a group."""
+    if isinstance(protocol, BySum):
+        return math.sqrt(protocol.group_variance(asked.share, asked.n))  # type: ignore[attr-defined]
+    if asked.judged_share is None or not isinstance(protocol, Counting):
+        return protocol.rmse(asked.n)
+    return math.sqrt(protocol.worst_variance(asked.judged_share, asked.n))
 
 
 def _simulated(

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
+from shuffledp.baselines.published_design import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import WORD, RandomSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.histogram import HistogramQuestion
-from shuffledp.randomizers.hadamard import rows_of_minus_one, walsh_hadamard
+from shuffledp.randomizers.hadamard_design import rows_of_minus_one, walsh_hadamard
 from shuffledp.randomizers.mixing import with_blanket
 from shuffledp.randomizers.structure import Shape
 from shuffledp.references import cite
@@ -64,8 +64,8 @@ class HadamardResponse(DesignCounts):
     def sentence(self) -> str:
         """What one user does."""
         return (
-            f"each user sends a random one of the {self.order // 2:,} rows that belong to the value, or with probability "
-            f"{self.gamma:.6g} of all {self.messages:,}"
+            f"each user sends a random one of the {self.order // 2:,} rows that belong to the value, or, with "
+            f"probability {self.gamma:.6g}, a random one of all {self.messages:,}"
         )
 
     @property

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
+from shuffledp.baselines.published_design import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.randomness import WORD, RandomSource, rows_from, uniform_below

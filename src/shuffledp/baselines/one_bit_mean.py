@@ -5,7 +5,7 @@ response on two symbols: our summation with one step, so it has its law, its exa
 (gamma = 2 / (e^eps0 + 1)). Cheu et al.'s one-bit protocol is the same, with gamma set for the crowd.
 """
 
-from shuffledp.planning.families.blanket import least_blanket
+from shuffledp.planning.families.randomized_response import least_blanket
 from shuffledp.planning.families.summation import SumQuestion
 from shuffledp.planning.family import Family
 from shuffledp.protocols.one_bit_mean import OneBitMean

@@ -9,7 +9,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import evaluate
-from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.document_fields import Fields
 from shuffledp.baselines.flip import Flip
 from shuffledp.baselines.local import LocalHistogram
 from shuffledp.core import checks

@@ -7,6 +7,7 @@ from shuffledp.baselines.dbitflip import DBitFlip, DBitFlips
 from shuffledp.baselines.hadamard_response import HadamardResponse, HadamardResponses
 from shuffledp.baselines.hashed_response import HashedResponse, HashedResponses
 from shuffledp.baselines.local import LocalResponse, LocalSum
+from shuffledp.baselines.noisy_vector import CuratorVector, LocalVector, NoisyVector, SeveralMessages
 from shuffledp.baselines.one_bit_mean import OneBitMeans, ShuffledOneBitMeans
 from shuffledp.baselines.paper import PaperParameters
 from shuffledp.baselines.rappor import Rappor, Rappors
@@ -35,6 +36,7 @@ PROTOCOLS: Final[dict[str, type[ShuffleProtocol]]] = {
         HashedResponse,
         HadamardResponse,
         SubsetSelection,
+        NoisyVector,
     )
 }
 """Those of others, by kind."""
@@ -61,6 +63,9 @@ FAMILIES: Final[list[Family[Any]]] = [
         )
         for shuffled in (False, True)
     ),
+    CuratorVector(),
+    LocalVector(),
+    *map(SeveralMessages, (4, 16, 64)),
     PaperParameters(SummationFamily()),
     PaperParameters(HistogramFamily()),
 ]

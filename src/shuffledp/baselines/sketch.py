@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.document_fields import Fields
 from shuffledp.baselines.flip import Flip
 from shuffledp.baselines.local import LocalHistogram
 from shuffledp.core import checks

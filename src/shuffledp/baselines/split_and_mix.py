@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.baselines.central import fine_steps
-from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.document_fields import Fields
 from shuffledp.baselines.noise import DiscreteLaplace, PolyaShare
 from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.baselines.design_counts import DesignCounts, PublishedDesign
+from shuffledp.baselines.published_design import DesignCounts, PublishedDesign
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.randomness import WORD, RandomSource, coins, rows_from, uniform_below
@@ -47,8 +47,8 @@ class SubsetSelection(DesignCounts):
     def sentence(self) -> str:
         """What one user does."""
         return (
-            f"each user sends a random set of {self.chosen:,} values that holds the own, or with probability "
-            f"{self.gamma:.6g} any"
+            f"each user sends a random set of {self.chosen:,} values that contains the true one, or, with probability "
+            f"{self.gamma:.6g}, any such set"
         )
 
     @property

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.first_guess import gaussian_mu
-from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.document_fields import Fields
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
@@ -158,7 +158,7 @@ class ManyMessages(Family[SumQuestion]):
         """
         n, epsilon, delta = question.n, question.epsilon, question.delta
         if not delta < 0.1:
-            raise NoClaim("the first guess of a blanket is for deltas below 0.1 only. Use one of these.")
+            raise NoClaim("the search for a blanket needs a delta below 0.1. Use a smaller delta.")
         mu = gaussian_mu(epsilon, delta)
         guesses = [guess for guess in (_guess(question, 2 ** (j / 2), mu) for j in range(60)) if guess is not None]
         if not guesses:

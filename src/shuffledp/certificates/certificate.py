@@ -133,7 +133,9 @@ class Certificate:
         if not isinstance(document, dict) or document.get("kind") != KIND:
             raise InvalidInput("this is not a certificate. Make one with shuffledp account --certificate.")
         if document.get("format") != FORMAT or type(document["format"]) is not int:
-            raise InvalidInput(f"this certificate is not of format {FORMAT}, the one this software reads. Use another.")
+            raise InvalidInput(
+                f"this certificate is not of format {FORMAT}, the one this software reads. Use one that is."
+            )
         body = {name: value for name, value in document.items() if name != "sha256"}
         if document.keys() != _FIELDS or document["sha256"] != digest(body):
             raise InvalidInput(
@@ -194,7 +196,7 @@ def rounded_up(value: float) -> str:
 
 
 def _malformed(name: str) -> InvalidInput:
-    return InvalidInput(f"the certificate's field {name!r} is not as it must be. It was edited.")
+    return InvalidInput(f"the certificate's field {name!r} has a value that it cannot have. It was edited.")
 
 
 def _name(value: object, field: str, form: re.Pattern[str]) -> str:

@@ -20,14 +20,16 @@ from typing import Final
 
 from flint import acb, arb
 
-from shuffledp.certificates.contour import Fading, Term, least, positive, worth_summing
+from shuffledp.certificates.contour_nodes import Fading, Term, least, positive, worth_summing
 from shuffledp.certificates.curve import Curve
 from shuffledp.certificates.effort import Effort, unbounded
 from shuffledp.certificates.law import Law
 from shuffledp.certificates.loss import LossLaw, loss_law
 
-_CURVES: Final = ((180, 0.01), (360, 0.005), (720, 0.005))
+_CURVES: Final = ((180, 0.01), (360, 0.01), (360, 0.005), (720, 0.005))
 """Points of each curve, and how finely it is evaluated at them: a few are quick and often enough."""
+_REFINED: Final = 360
+"""With so many points a finer evaluation is tried, too."""
 _FINENESS, _FINER = 0.004, 0.001
 """Of the last contour, the standard deviation of Z in those of X; the smaller one where a claim is missed narrowly."""
 _NARROWLY: Final = 5e-4
@@ -69,9 +71,12 @@ def releases(law: Law, rounds: int) -> list[Release]:
 def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb, effort: Effort) -> arb:
     """An upper bound on the delta of all releases together, refined until it is at most the target, or seems not to get there."""
     charged = _CHARGED * float(target) / len(parts)
-    best = arb(1)
+    best, known = arb(1), [dict[tuple[float, float], arb]() for _ in parts]
     for nodes, fineness in _CURVES:
-        curves = [(Curve(part.law, n, fineness, effort), part.rounds) for part in parts]
+        curves = [
+            (Curve(part.law, n, fineness, effort, before), part.rounds)
+            for part, before in zip(parts, known, strict=True)
+        ]
         if _alone(curves, epsilon):
             return arb(0)
         points = [(_points(curve, charged / rounds, nodes), rounds) for curve, rounds in curves]
@@ -83,7 +88,7 @@ def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb
             break
         # half as many points cost about four times as much, so that a third of the difference is left to gain; at kinks, more
         half = _delta([(loss_law(e[::2], d[::2]), rounds) for (e, d), rounds in points], epsilon, effort)
-        if best - (half - best) > target:
+        if best - (half - best) > target and nodes != _REFINED:
             break
     return best
 

@@ -1,12 +1,13 @@
-"""One release's delta at any epsilon, from above: the privacy blanket, summed up on a contour, in balls."""
+"""One release's delta at any epsilon, from above, in balls: a cover of two messages, or the blanket summed up on a contour."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
 from flint import arb
 
+from shuffledp.certificates.binary import largest
 from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.law import Law, Pair
 from shuffledp.certificates.positive_part import chernoff, contour_bound, enumerable, enumerated, thinned
@@ -31,12 +32,14 @@ class Curve:
         n: honest users.
         fineness: of the contour; a smaller one is tighter.
         effort: what it may take.
+        known: points of this law and n that were evaluated before, by epsilon and fineness.
     """
 
     law: Law
     n: int
     fineness: float
     effort: Effort
+    known: dict[tuple[float, float], arb] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.law.pairs) > _MOST_PAIRS:
@@ -71,10 +74,23 @@ class Curve:
         return worst + float(self.law.shortfall(self.n, growth))
 
     def at(self, epsilon: float) -> arb:
-        """An upper bound on delta."""
+        """An upper bound on delta; two messages have one of their own, however fine the contour is."""
         if epsilon >= self.end():
             return arb(0)
-        growth, worst = arb(epsilon).exp(), arb(0)
+        if (epsilon, 0.0) in self.known:
+            return self.known[epsilon, 0.0]
+        if (epsilon, self.fineness) not in self.known:
+            covered, growth = None, arb(epsilon).exp()
+            if self.law.coins is not None:
+                covered = largest(self.law.coins, self.n - 1, growth, self.effort)
+            if covered is not None:
+                self.known[epsilon, 0.0] = covered.min(arb(1)).upper()
+                return self.known[epsilon, 0.0]
+            self.known[epsilon, self.fineness] = self._by_the_blanket(growth)
+        return self.known[epsilon, self.fineness]
+
+    def _by_the_blanket(self, growth: arb) -> arb:
+        worst = arb(0)
         ranked = [(self._ceiling(pair, growth), pair) for pair in self._pairs]
         for ceiling, pair in sorted(ranked, key=lambda item: float(item[0]), reverse=True):
             if ceiling <= worst:

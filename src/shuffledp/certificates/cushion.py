@@ -21,7 +21,7 @@ from typing import Final
 
 from flint import acb, acb_mat, arb, fmpq, fmpq_mat
 
-from shuffledp.certificates.contour import Fading, Term, positive, worth_summing
+from shuffledp.certificates.contour_nodes import Fading, Term, positive, worth_summing
 from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.positive_part import Crowd, contour_bound
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from flint import arb, fmpq
 
-from shuffledp.certificates.contour import Term
+from shuffledp.certificates.contour_nodes import Term
 from shuffledp.certificates.positive_part import Crowd
 
 
@@ -70,6 +70,7 @@ class Law:
         messages: how many there are, of a randomizer that runs and sends one of them; 0 of others.
         coins: if there are two messages, the largest and the smallest probability of the second.
         dummies: uniform messages per user, if these are what hides the others; their law is then eta.
+        crowd_free: whether one user is hidden by something else than others: then a pair is all that is seen of that user.
         distance: of the number of dummies that a user sends to Poisson's law, in total variation, at most.
         epsilon0: the local parameter where it is given as a number: then it need not be read off the cells.
         parts: several messages per person, each shuffled apart: their laws, and how many messages have each.
@@ -82,6 +83,7 @@ class Law:
     messages: int = 0
     coins: tuple[fmpq, fmpq] | None = None
     dummies: fmpq | None = None
+    crowd_free: bool = False
     distance: arb = field(default_factory=lambda: arb(0))
     epsilon0: arb | None = None
     parts: Sequence[tuple["Law", int]] = ()
@@ -89,6 +91,8 @@ class Law:
 
     def crowd(self, n: int) -> Crowd:
         """How many messages hide those of one of n users."""
+        if self.crowd_free:
+            return Crowd(users=1)
         return Crowd(users=n) if self.dummies is None else Crowd(mean=arb(self.dummies * n))
 
     def shortfall(self, n: int, growth: arb) -> arb:

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 
 from flint import arb
 
-from shuffledp.certificates.contour import Term
+from shuffledp.certificates.contour_nodes import Term
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ g(s) has the Fourier transform M(z) e^(t^2 z^2 / 2) / z^2 at z = x + iy, M(z) = 
 has g(0) among the terms on its left, and all of them are at least 0. So the sum on the right is above E[S_+] for *every* x, P
 and t: there is no error of discretisation to bound. (Outcomes in which only a few l differ from 0 are summed up as they are,
 and taken out of M: what is left is still the transform of a positive measure.) The nodes that are left out of it are at most
-the sum of their absolute values, which M or the Gaussian makes small (contour.py). How x, P, t, the nodes and the few are
+the sum of their absolute values, which M or the Gaussian makes small (contour_nodes.py). How x, P, t, the nodes and the few are
 chosen, in doubles, decides how tight the bound is, never whether it holds.
 """
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
@@ -23,7 +23,7 @@ from typing import Final
 
 from flint import acb, arb
 
-from shuffledp.certificates.contour import Fading, Term, least, positive, worth_summing
+from shuffledp.certificates.contour_nodes import Fading, Term, least, positive, worth_summing
 from shuffledp.certificates.effort import Effort, unbounded
 
 BITS = 192
@@ -39,6 +39,10 @@ _PREPARED = 100
 """What thinning a law and finding its saddle point take, in terms of a sum."""
 _NEGLIGIBLE = 1e-9
 """An interval of nodes is left out if it has less than this share of the sum."""
+_NEGLIGIBLE_NODE = 1e-20
+_LOG_FAINT = arb(-50)
+_FAINT = _LOG_FAINT.exp()
+"""A node whose M is below this, beside that on the axis, is charged and not summed up."""
 _WIDEST = 0.3
 """An interval of nodes is no wider than this, in reciprocal standard deviations of l."""
 
@@ -63,6 +67,14 @@ class Crowd:
         if self.mean is None:
             return ((1 + rise) / (1 + at_axis)) ** self.users
         return (self.mean * (rise - at_axis)).exp()
+
+    def faint(self, at_axis: arb) -> Callable[[acb], bool]:
+        """For a rise: whether M(z) / M(x) is at most e^-50 for certain. That takes a fraction of the time of its value."""
+        if self.mean is None:
+            modulus = (1 + at_axis) * (_LOG_FAINT / self.users).exp()
+            return lambda rise: bool(abs(1 + rise) < modulus)
+        most = at_axis + _LOG_FAINT / self.mean
+        return lambda rise: bool(rise.real < most)
 
     def fading(self, law: Term, x: arb) -> Fading:
         """How M(z) / M(x) fades: for a Poisson number only the values count."""
@@ -145,9 +157,15 @@ def contour_bound(law: Term, crowd: Crowd, fineness: float, effort: Effort | Non
     few = [crowd.exactly(count, law.mass) for count in range(len(parts))]
     known = sum((often * part for often, part in zip(few, parts, strict=True)), arb(0))
     few = [often / scale.exp() for often in few]
+    # E[e^(zl); l not 0] is largest on the axis, and so is a power series whose coefficients are not negative
+    charged = 2 * (_FAINT + _power_series(few, acb(at_axis + law.mass)).real)
+    faint = crowd.faint(at_axis) if charged < _NEGLIGIBLE_NODE else lambda _: False
     total = 2 * x**2 * nodes.left
     for some in nodes.ranges:
         for j, rise in zip(some, law.rises(x, step, some), strict=True):
+            if faint(rise):
+                total += charged
+                continue
             z = acb(x, j * step)
             damping = (smooth**2 * (z * z - x * x) / 2).exp()
             part = ((crowd.ratio(rise, at_axis) - _power_series(few, rise + law.mass)) * damping * (x / z) ** 2).real

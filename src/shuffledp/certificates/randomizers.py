@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from flint import arb, fmpq, fmpz
 
+from shuffledp.certificates.additive_noise import gaussian, laplace
 from shuffledp.certificates.law import Law, Pair, exact_pair
-from shuffledp.certificates.noise import gaussian, laplace
 from shuffledp.certificates.unverifiable import Unverifiable
 from shuffledp.core.canonical import digest
 from shuffledp.errors import InvalidInput
@@ -35,6 +35,14 @@ _MOST_MIXED: Final = 1_000_000
 _LARGEST: Final = 2**32
 """Sizes, and messages: what fits a report."""
 _MOST_PARTS: Final = 2**16
+_HIGHEST_PEAK: Final = 2**20
+"""Dummies of one message, most likely."""
+NOISE: Final = (
+    "relies on dummies that the shuffler adds, and on no crowd: it holds against the analyzer and all who see the answer, but "
+    "not against a shuffler who sees it"
+)
+_MOST_DIGITS, _MOST_LEVELS = 30, 2**30
+"""Of a number."""
 _QUESTIONS: Final = ("response", "design", "lattice")
 """What can be one of several questions: what runs, with one message of finitely many."""
 _MOST_INPUTS: Final = 8
@@ -57,8 +65,8 @@ def _known(kind: object) -> str:
         raise _wrong()
     if kind not in READERS:
         raise InvalidInput(
-            f"there is no independent proof for randomizers of kind {kind[:_LONGEST]!r} here, so nothing is confirmed of one. "
-            f"Use a version that has such a proof, or a randomizer of kind {', '.join(READERS)}."
+            f"there is no independent proof for randomizers of kind {kind[:_LONGEST]!r} here, so nothing about them is "
+            f"confirmed. Use a version that has such a proof, or a randomizer of kind {', '.join(READERS)}."
         )
     return kind
 
@@ -123,6 +131,18 @@ def _design(structure: Any, threshold: Any) -> Law:
     return Law(pairs=[[exact_pair(cells)]], messages=messages)
 
 
+def _codebook(dimension: Any, size: Any, repeats: Any, threshold: Any) -> Law:
+    """A design of share 1/size of whose overlaps nothing is said; more messages are as many releases: docs/maths/vectors.md."""
+    gamma, m = fmpq(_word(threshold), _WORD), _whole(size, 2, 2**14)
+    _whole(dimension, 1, 2**20)  # nothing that is proved depends on it
+    cell = gamma / m
+    most = 1 - gamma + cell
+    others = [((m - 2) * cell, (m - 2) * cell, (m - 2) * cell)] if m > 2 else []
+    one = Law(pairs=[[exact_pair([(most, cell, cell), (cell, most, cell), *others])]], messages=m)
+    times = _whole(repeats, 1, 2**10)
+    return one if times == 1 else Law(parts=[(one, times)], messages=m)
+
+
 def _structure(document: Any) -> tuple[fmpq, fmpq, int]:
     """The shares of messages that belong to a value, and to two values; how many messages there are."""
     share, overlap, messages = _shape(document)
@@ -179,6 +199,65 @@ def _dummies(structure: Any, dummies: Any) -> Law:
         dummies=rate,
         distance=arb(_TAIL + (values + 1) * _UNIT),
     )
+
+
+def _shuffler_noise(size: Any, noise: Any) -> Law:
+    """The true message, and dummies of every one from the shuffler: docs/maths/shuffler-noise.md.
+
+    All that is seen of a user are two counts. Their outcomes are (u, v): how likely they are with either value.
+    """
+    _whole(size, 2, _LARGEST)
+    kind = noise.get("kind") if isinstance(noise, dict) else None
+    if kind == "two-sided-geometric":
+        outcomes = _two_sided(*_fields(noise, ("ratio", "peak")))
+    elif kind == "thinned-geometric":
+        outcomes = _thinned(*_fields(noise, ("kept", "ratio")))
+    else:
+        raise InvalidInput("the certificate is about noise that is not known. Use a newer version.")
+    cells = [(u / v, arb(1), v) if u < v else (arb(1), v / u, u) for u, v in outcomes if u > 0 and v > 0]
+    bare = [(u, v) for u, v in outcomes if not (u > 0 and v > 0)]
+    return Law(pairs=[[Pair(cells, bare)]], crowd_free=True, caveat=NOISE)
+
+
+def _two_sided(ratio: Any, peak: Any) -> list[tuple[arb, arb]]:
+    """Weights q^|k - peak|, summed up one by one to the peak: a count has one more, or the other one has."""
+    q, top = arb(fmpq(_word(ratio), _WORD)), _whole(peak, 0, _HIGHEST_PEAK)
+    if not q < 1:
+        raise _wrong()
+    at, below = arb(1), arb(0)  # the weight of k = top, and of all of 1 ... top
+    for _ in range(top):
+        below += at
+        at *= q
+    first, above = at, q / (1 - q)
+    whole = first + below + above
+    zero, low, high = first / whole, below / whole, above / whole
+    low_with, high_with = q * low, high / q
+    same = low_with * low + high_with * high
+    return [
+        (zero, arb(0)), (arb(0), zero), (same, same), (high_with * low, high * low_with), (low_with * high, low * high_with),
+    ]  # fmt: skip
+
+
+def _thinned(kept: Any, ratio: Any) -> list[tuple[arb, arb]]:
+    """Nobody else holds either value, and a report is kept with probability b: which of the two counts are 0."""
+    b, q = arb(fmpq(_word(kept), _WORD)), arb(fmpq(_word(ratio), _WORD))
+    if not (b < 1 and q < 1):
+        raise _wrong()
+    empty, empty_with = 1 - q, (1 - q) * (1 - b)
+    same = empty * empty_with + (1 - empty) * (1 - empty_with)
+    return [
+        (same, same), (empty_with * (1 - empty), empty * (1 - empty_with)), ((1 - empty_with) * empty, (1 - empty) * empty_with),
+    ]  # fmt: skip
+
+
+def _digits(base: Any, groups: Any, dummies: Any) -> Law:
+    """A message for each digit, and a group in each: as many releases of dummies with messages of their own."""
+    rates = _list(dummies)
+    size = _whole(base, 2, _LARGEST) * _whole(groups, 1, _LARGEST)
+    if len(rates) > _MOST_DIGITS or base ** len(rates) > _MOST_LEVELS or len(rates) * size > _LARGEST:
+        raise _wrong()
+    laws = [_dummies({"kind": "identity", "size": size}, rate) for rate in rates]
+    return laws[0] if len(laws) == 1 else Law(parts=[(law, 1) for law in laws], messages=len(laws) * size)
 
 
 def _channel(matrix: Any) -> Law:
@@ -273,7 +352,7 @@ def _part(document: Any, kinds: tuple[str, ...]) -> Law:
     """
     if not isinstance(document, dict) or _known(document.get("kind")) not in kinds:
         raise InvalidInput(
-            "the certificate has several questions, and one of them is no randomizer that runs. It was edited."
+            "the certificate has several questions, and one of them is not a randomizer that runs. It was edited."
         )
     return law_of(document)
 
@@ -293,7 +372,9 @@ def _fraction(value: float) -> fmpq:
 READERS: Final[dict[str, tuple[tuple[str, ...], Callable[..., Law]]]] = {
     "response": (("size", "threshold"), _response),
     "design": (("structure", "threshold"), _design),
+    "codebook": (("dimension", "size", "repeats", "threshold"), _codebook),
     "dummies": (("structure", "dummies"), _dummies),
+    "shuffler-noise": (("size", "noise"), _shuffler_noise),
     "channel": (("matrix",), _channel),
     "lattice": (("counts", "inputs", "outputs", "label"), _lattice),
     "generic": (("epsilon0",), _generic),
@@ -301,6 +382,7 @@ READERS: Final[dict[str, tuple[tuple[str, ...], Callable[..., Law]]]] = {
     "gaussian": (("sigma",), lambda sigma: gaussian(_real(sigma, 0.1, 1e6))),
     "mixture": (("weights", "parts"), _mixture),
     "together": (("parts",), _together),
+    "digits": (("base", "groups", "dummies"), _digits),
 }
 """The fields of every kind of randomizer that can be verified, and who reads them: a registry of its own. What is added to
 `randomizers.registry` is not verified until somebody writes a second reader of its law here, from its document alone."""

@@ -52,10 +52,10 @@ _TOPICS: Final = {
         "compose": "Privacy of several collections together",
     },
     "Plan and run": {
-        "example": "Made-up people, as a file to try things on",
+        "example": "A file of made-up people to try things on",
         "plan": "The best parameters for a question, and the error",
         "run": "Carry out a plan on a file",
-        "export": "Messages of a file in a secret order, as a table",
+        "export": "A file's randomized messages in secret order, as a table",
         "simulate": "How far off a plan's answers are",
         "compare": "All protocols for a question, side by side",
     },
@@ -66,12 +66,12 @@ _TOPICS: Final = {
         "client": "Report a value",
         "shuffler": "Take sealed reports, release permuted batches",
         "analyzer": "Open a released batch and estimate",
-        "ledger": "What is spent of a population's budget",
+        "ledger": "How much of a population's budget is spent",
         "simulate-clients": "Report every row of a file for real",
     },
     "See and check": {
         "verify": "Prove a certificate again by other means",
-        "audit": "Attack a randomizer, plan or program, and say what shows",
+        "audit": "Attack a randomizer, plan or program, and report what leaks",
         "web": "A planner in the browser",
         "figures": "The figures of the paper",
         "doctor": "What is installed, and what is missing",
@@ -139,6 +139,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command: our own errors become one line on stderr and an exit code, never a traceback."""
+    # threads of OpenBLAS wait for each other at full speed: with matrices as small as ours that costs more than they gain
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         cli(prog_name="shuffledp")
     except NoClaim as error:

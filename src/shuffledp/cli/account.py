@@ -166,9 +166,9 @@ def _certificate(request: Request, point: Given, solution: Solution) -> Certific
     values = point | {solution.unknown: solution.value or 0}
     randomizer = request.kind.that_runs(values, request.local)
     blanket = randomizer.blanket()
-    if request.rounds > 1 and solution.bound == Best().name and (blanket.coins() is not None or blanket.crowds()):
+    if request.rounds > 1 and solution.bound == Best().name and blanket.coins() is None and blanket.crowds():
         raise InvalidInput(
-            "these rounds are composed of a bound that no second method composes. Add --bound numeric for a certificate."
+            "rounds of this bound cannot be composed by a second method. Add --bound numeric for a certificate."
         )
     reports = int(values["n"])
     guarantee = Guarantee(

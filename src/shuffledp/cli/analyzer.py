@@ -64,7 +64,7 @@ def analyzer_group() -> None:
 @unsealing_option
 @spark_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-o", "--out", type=_FILE, help="Write the JSON to this file.")
+@click.option("-o", "--out", type=_FILE, help="Write the JSON to this file, in place of one that is there.")
 @click.option(
     "--report", "reports", type=_FILE, multiple=True, help="Write a page (.html) or a picture (.png); may be repeated."
 )
@@ -117,6 +117,7 @@ def run_analyzer(
 @false_positives_option
 @click.option("--confidence", type=Real(), default="0.95", show_default=True, help="Confidence of the intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-o", "--out", type=_FILE, help="Write the JSON to this file, in place of one that is there.")
 def read_table(
     table: Path,
     candidates: Path | None,
@@ -124,20 +125,25 @@ def read_table(
     false_positives: float | None,
     confidence: float,
     as_json: bool,
+    out: Path | None,
 ) -> None:
-    """Estimate from TABLE, which `shuffledp export` wrote; one that was edited is refused."""
+    """Estimate from TABLE, which `shuffledp export` wrote; an edited table is refused."""
+    if out is not None:
+        check_place(out)
     answer = read_export(table, None if candidates is None else read_candidates(candidates))
     document = answer.document(confidence=confidence)
     extra = derived(answer, confidence=confidence, top=top, false_positives=false_positives)
     if extra:
         document["derived"] = extra
-    words = in_words(document, answer.unit, answer.guarantee)
-    print_lines(json.dumps(document, indent=2, allow_nan=False) if as_json else words)
+    words, text = in_words(document, answer.unit, answer.guarantee), json.dumps(document, indent=2, allow_nan=False)
+    print_lines(text if as_json else words)
+    if out is not None:
+        write_text(out, text + "\n")
 
 
 @click.group("ledger", cls=Group)
 def ledger_group() -> None:
-    """Budgets of populations, which `shuffledp analyzer run --ledger FILE` keeps."""
+    """Budgets of populations, kept by `shuffledp analyzer run --ledger FILE`."""
 
 
 @ledger_group.command("show")

@@ -48,7 +48,7 @@ _STEPS = 1000
 @click.option("--command", help="A program that reads a value per line and writes a message per line: docs/audit.md.")
 @click.option("--symbols", default="0,1", show_default=True, help="Values for --command, separated by commas.")
 @click.option("--service", is_flag=True, help="Audit PLAN as a service: clients, sealing, shuffler, released batch.")
-@click.option("--task", type=_FILE, help="Audit a shuffler that runs, by a task made for this: docs/audit.md.")
+@click.option("--task", type=_FILE, help="Audit a running shuffler through a task made for this: docs/audit.md.")
 @click.option("--url", help="Its address, for --task.")
 @click.option("--operator-token", type=_FILE, help="File with its operator's token, for --task.")
 @click.option("--analyzer-token", type=_FILE, help="File with its analyzer's token, for --task.")
@@ -60,21 +60,28 @@ _STEPS = 1000
 )
 @click.option("--n", type=Whole(), help="Number of users [default: the plan's].")
 @click.option("--delta", type=Real(), help="Failure probability [default: the plan's; 0 for the local view].")
-@click.option("--epsilon", type=Real(), help="The claim to hold against it [default: what is proved].")
+@click.option("--epsilon", type=Real(), help="The claim to test [default: what is proved].")
 @click.option(
-    "--known", type=Whole(), default="0", help="Others whose messages the attacker knows; n - 1 of them is the worst."
+    "--known",
+    type=Whole(),
+    default="0",
+    help="How many other users' messages the attacker knows; n - 1 is the worst case.",
 )
 @click.option(
     "--trials",
     type=Whole(),
     help="Trials of each world that count; a pilot adds a fifth, or three fifths where the attacker learns.",
 )
-@click.option("--seconds", type=Real(), help="Or about how long it may take [default: 60].")
-@click.option("--confidence", type=Real(), default=str(CONFIDENCE), show_default=True, help="Of what is shown.")
+@click.option("--seconds", type=Real(), help="Instead of --trials: about how many seconds it may take [default: 60].")
+@click.option(
+    "--confidence", type=Real(), default=str(CONFIDENCE), show_default=True, help="Confidence in what is shown."
+)
 @click.option("--enough", type=Real(), default="0.5", show_default=True,
               help="Share of the claim that must be in reach, or else the audit is under-powered.")  # fmt: skip
 @click.option(
-    "--learn", is_flag=True, help="Learn the law of the messages instead of taking the randomizer's word for it."
+    "--learn",
+    is_flag=True,
+    help="Learn the distribution of the messages instead of trusting what the randomizer states.",
 )
 @click.option("--seed", type=Whole(), help="Seed, to repeat an audit [default: secret coins, new each time].")
 @json_option
@@ -89,7 +96,7 @@ def audit_cli(
 ) -> None:  # fmt: skip
     """Tell two neighbouring datasets apart: a lower bound on epsilon for PLAN, a randomizer, a protocol, a program or a service.
 
-    The audit runs the code that samples, uses the likelihood ratio of what is seen, and says in advance how much so many
+    The audit runs the code that samples, uses the likelihood ratio of what is seen, and states in advance how much this many
     trials can show. It answers consistent, violated or under-powered.
     """
     named = [name for name, given in (("PLAN", plan), ("--randomizer", randomizer), ("--protocol", protocol),
@@ -123,7 +130,7 @@ def audit_cli(
             if seed is not None:
                 raise InvalidInput("a program has coins of its own, which --seed does not reach. Leave it out.")
             if epsilon is None:
-                raise InvalidInput("a program claims nothing by itself. State what it should keep with --epsilon.")
+                raise InvalidInput("a program claims nothing. State with --epsilon what it should guarantee.")
             finding = audit_command(
                 command, symbols=symbols.split(","), epsilon=epsilon, delta=delta or 0.0, n=n or 1, view=view or "local",
                 known=known, watch=watch, **budget,
@@ -149,11 +156,11 @@ def _deployment(
     """The shuffler that runs at an address, if that is what to audit."""
     if task is None:
         if any(given is not None for given in (url, operator_token, analyzer_token, keys)):
-            raise InvalidInput("these are options of a shuffler that runs. Add --task, or leave them out.")
+            raise InvalidInput("these options are for a running shuffler. Add --task, or leave them out.")
         return None
     if url is None or operator_token is None or analyzer_token is None or keys is None:
         raise InvalidInput(
-            "an audit of a shuffler that runs is its users, operator and analyzer at once. Give --url, --operator-token, "
+            "an audit of a running shuffler acts as its users, operator and analyzer at once. Give --url, --operator-token, "
             "--analyzer-token and --keys."
         )
     tokens = {"operator_token": read_secret(operator_token), "analyzer_token": read_secret(analyzer_token)}

@@ -18,5 +18,5 @@ top_option: Final = click.option(
 false_positives_option: Final = click.option(
     "--false-positives",
     type=Real(),
-    help="Of the largest only those above a threshold that so many reach by chance on average, if nobody holds any.",
+    help="Show only those of the largest above a threshold, which on average this many would reach by chance if nobody held any.",
 )

@@ -15,8 +15,8 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.row_options import policy_options
 from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.tokens import read_tokens
-from shuffledp.core.outcome import Outcome
 from shuffledp.core.randomness import KeyedRandomness
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.domains.domain import Policy
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.randomized import fits, randomized
@@ -79,7 +79,7 @@ def submit_command(
     done = submit(client, text, sender=sender, credential=tokens[0], announced=announced)
     if not done.outcome.arrived:
         raise InvalidInput(
-            f"the shuffler did not take the report ({done.outcome}). Check that task and keys are current."
+            f"the shuffler did not accept the report ({done.outcome}). Check that task and keys are current."
         )
     show(
         {"outcome": done.outcome, "earlier": done.earlier},
@@ -183,5 +183,5 @@ def _check_value(task: Task, text: str) -> None:
 
 def _of_analyzer(keys: KeyList) -> KeyList:
     if keys.role != "analyzer":
-        raise InvalidInput(f"these are keys of the {keys.role}. Give the analyzer's published list.")
+        raise InvalidInput(f"these keys belong to the {keys.role}. Give the analyzer's published list.")
     return keys

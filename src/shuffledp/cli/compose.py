@@ -22,7 +22,7 @@ from shuffledp.core.parsing import Unreadable, parse_json
 from shuffledp.core.turnout import honest_reports
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 from shuffledp.randomizers.named import PARAMETERS, SHAPES, RandomizerChoice, local_parameter
 
 

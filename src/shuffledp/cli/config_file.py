@@ -34,7 +34,7 @@ def _read(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
     except (OSError, UnicodeDecodeError):
         raise InvalidInput(f"cannot read the configuration {path}. Check the path.") from None
     except Unreadable as why:
-        raise InvalidInput(f"{path} is no configuration: {why}. Fix it.") from None
+        raise InvalidInput(f"{path} is not a configuration file: {why}. Fix it.") from None
     known = {parameter.name: parameter for parameter in ctx.command.params if parameter.name != "config"}
     defaults: dict[str, Any] = {}
     for key, value in settings.items():

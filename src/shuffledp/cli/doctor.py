@@ -28,7 +28,7 @@ _GIVES: Final = {
 @click.command("doctor", cls=Command)
 @json_option
 def doctor_command(as_json: bool) -> None:
-    """What of shuffledp is installed here, and what each missing part would give.
+    """Which parts of shuffledp are installed here, and what each missing part would add.
 
     Exit code: 0 unless something that every command needs is missing.
     """

@@ -45,7 +45,7 @@ def write_new(path: Path, text: str, *, replace: bool) -> None:
     except (OSError, UnicodeDecodeError):
         same = False
     if not (same or replace):
-        raise InvalidInput(f"{path} exists and is something else. Choose another name, or use --force to replace it.")
+        raise InvalidInput(f"{path} exists and has other content. Choose another name, or use --force to replace it.")
     write_text(path, text)
 
 

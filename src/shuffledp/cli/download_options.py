@@ -10,5 +10,5 @@ max_batch_option = click.option(
     type=WholeRange(1),
     default=MAX_BATCH_BYTES,
     show_default=True,
-    help="Refuse a batch with more bytes: 71 for each message.",
+    help="Refuse a batch larger than this many bytes; each message takes 71.",
 )

@@ -37,11 +37,11 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "-o task.json",
     ),
     "task show": ("shuffledp task show task.json",),
-    "tokens key": ("shuffledp tokens key -o operator.token", "shuffledp tokens key -o fetch.token"),
+    "tokens key": ("shuffledp tokens key -o operator.token", "shuffledp tokens key -o analyzer.token"),
     "tokens issue": ("shuffledp tokens issue task.json --key operator.token --count 3 -o tokens.txt",),
     "shuffler serve": (
-        "shuffledp shuffler serve task.json --store reports.db --keys shuffler.key --next-keys analyzer.pub.json "
-        "--operator-token operator.token --analyzer-token fetch.token",
+        "shuffledp shuffler serve task.json --store store.db --keys shuffler.key --next-keys analyzer.pub.json "
+        "--operator-token operator.token --analyzer-token analyzer.token",
     ),
     "shuffler sample-config": ("shuffledp shuffler sample-config",),
     "shuffler openapi": ("shuffledp shuffler openapi",),
@@ -55,20 +55,20 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "shuffler close": ("shuffledp shuffler close task.json --url http://127.0.0.1:8470 --token operator.token",),
     "shuffler forward": (
-        "shuffledp shuffler forward task.json --from http://127.0.0.1:8470 --token fetch.token --to http://127.0.0.1:8471 "
+        "shuffledp shuffler forward task.json --from http://127.0.0.1:8470 --token analyzer.token --to http://127.0.0.1:8471 "
         "--to-token forward.token",
     ),
     "analyzer run": (
-        "shuffledp analyzer run task.json --url http://127.0.0.1:8470 --token fetch.token --keys analyzer.key "
-        "--opened opened --ledger ledger.jsonl --budget-epsilon 10 --budget-delta 1e-5",
+        "shuffledp analyzer run task.json --url http://127.0.0.1:8470 --token analyzer.token --keys analyzer.key "
+        "--opened opened --ledger population.ledger --budget-epsilon 10 --budget-delta 1e-5",
     ),
     "analyzer read": ("shuffledp analyzer read messages.parquet",),
-    "ledger show": ("shuffledp ledger show ledger.jsonl",),
-    "shuffler status": ("shuffledp shuffler status reports.db",),
-    "shuffler backup": ("shuffledp shuffler backup reports.db copy.db",),
+    "ledger show": ("shuffledp ledger show population.ledger",),
+    "shuffler status": ("shuffledp shuffler status store.db",),
+    "shuffler backup": ("shuffledp shuffler backup store.db copy.db",),
     "shuffler restore": ("shuffledp shuffler restore copy.db restored.db",),
-    "shuffler purge": ("shuffledp shuffler purge reports.db --batch 1",),
-    "shuffler retire": ("shuffledp shuffler retire reports.db task.json",),
+    "shuffler purge": ("shuffledp shuffler purge store.db --batch 1",),
+    "shuffler retire": ("shuffledp shuffler retire store.db task.json",),
 }
 """By the words of the command."""
 
@@ -79,7 +79,7 @@ def with_examples(command: click.Command, *words: str) -> click.Command:
         for name, subcommand in command.commands.items():
             with_examples(subcommand, *words, name)
     shown = EXAMPLES.get(" ".join(words), ())
-    if shown and "Examples:" not in (command.epilog or ""):
+    if shown and "Example" not in (command.epilog or ""):
         lines = "\n".join(f"  {example}" for example in shown)
         heading = "Examples:" if len(shown) > 1 else "Example:"
         command.epilog = f"\b\n{heading}\n{lines}\n\n{command.epilog or ''}".rstrip()

@@ -61,7 +61,7 @@ def export_command(
     changed: dict[str, dict[str, int]] = {"rejected": dict(tally.rejected), "adjusted": dict(tally.adjusted)}
     lines = [f"{counted(messages.users, 'report')} in {out}", f"guarantee: {promise}"]
     lines += [
-        f"{what}: {count:,} {reason}, which the guarantee does not cover and the table does not say"
+        f"{what}: {count:,} {reason}, which the guarantee does not cover and the table does not contain"
         for what, tally in changed.items()
         for reason, count in tally.items()
     ]

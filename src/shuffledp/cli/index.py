@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.index import ShuffleIndex, index_of, indices_table
+from shuffledp.accounting.shuffle_index import ShuffleIndex, index_of, indices_table
 from shuffledp.cli.account import Request
 from shuffledp.cli.command import Command
 from shuffledp.cli.numbers import given
@@ -22,10 +22,12 @@ from shuffledp.randomizers.named import RandomizerChoice, local_parameter, refus
 @randomizer_options(sweep=True)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def index_command(randomizer: str, matrix: Path | None, as_json: bool, **options: Any) -> None:
-    """The shuffle index chi of a randomizer: among n users it hides like Gaussian noise of sqrt(n) / chi on a 0 or 1.
+    """The shuffle index chi of a randomizer (a term of Takagi and Liew, arXiv 2601.19154).
+
+    Among n users the randomizer hides a value of 0 or 1 as well as Gaussian noise of sqrt(n) / chi does.
 
     Give a parameter several values, as in --epsilon0 1,2,4, to sweep it. The last column is the index that the
-    privacy blanket gives instead: for very many users its bound is that much too large.
+    privacy blanket gives instead, which shows by how much its bound is too large for very many users.
     """
     values = {name: value for name, value in options.items() if value is not None}
     refuse_strays(randomizer, values, matrix)

@@ -1,9 +1,13 @@
 """Errors name what a caller gives, such as `missing='skip'`; on the command line those are options: --missing skip."""
 
 import re
+from shlex import quote
 from typing import Final
 
+from shuffledp.core.parsing import parse_exactly
+
 _PARAMETER: Final = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`]*))?`")
+_BY_COLUMN: Final = re.compile(r'("(?:[^"\\]|\\.)*"): VALUE')
 
 
 def as_flags(message: str) -> str:
@@ -11,6 +15,8 @@ def as_flags(message: str) -> str:
 
     >>> as_flags("the value is missing. Use `missing='skip'` or `missing_as=VALUE`.")
     'the value is missing. Use --missing skip or --missing-as VALUE.'
+    >>> as_flags('Use `missing_as={"age": VALUE, "last vote": VALUE}`.')
+    "Use --missing-as age=VALUE --missing-as 'last vote=VALUE'."
     """
     return _PARAMETER.sub(_flag, message)
 
@@ -18,4 +24,7 @@ def as_flags(message: str) -> str:
 def _flag(match: re.Match[str]) -> str:
     name, value = match.groups()
     flag = f"--{name.replace('_', '-')}"
+    if value is not None and value.startswith("{"):
+        by_column = _BY_COLUMN.findall(value)
+        return " ".join(f"{flag} {quote(parse_exactly(column) + '=VALUE')}" for column in by_column)
     return flag if value is None else f"{flag} {value.strip(chr(39))}"

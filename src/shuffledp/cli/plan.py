@@ -16,14 +16,15 @@ from shuffledp.cli.progress import working
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.survey_strategies import strategies_table
 from shuffledp.core.captions import Wording
-from shuffledp.core.turnout import people_to_ask
+from shuffledp.core.turnout import asking
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.style import check_picture
 from shuffledp.planning import registry
 from shuffledp.planning.choose import best_plan
 from shuffledp.planning.from_targets import plan_from_targets, survey_strategies
-from shuffledp.planning.message_gain import message_gain
+from shuffledp.planning.message_gain import message_gain, next_message
 from shuffledp.planning.options import QUESTIONS
+from shuffledp.planning.plan import Plan
 
 _SEVERAL: Final = QUESTIONS.name
 
@@ -33,26 +34,33 @@ _SEVERAL: Final = QUESTIONS.name
 @click.option(
     "--n",
     type=Whole(),
-    help="People asked. Without --dropout, so many reports are required before release (min_batch).",
+    help="People asked. Without --dropout, this many reports are required before release (min_batch).",
 )
 @click.option("--epsilon", type=Real(), help="Central privacy parameter.")
 @click.option("--delta", type=Real(), required=True, help="Central failure probability.")
 @click.option(
     "--dropout",
     type=Real(),
-    help="Share of the people asked who may not answer [default: 0]: the plan is for the others.",
+    help="Share of the people asked who may not answer [default: 0]; the plan is for the rest.",
 )
 @click.option(
     "--honest-fraction",
     type=Real(),
-    help="Share of those who answer that is relied on to follow the protocol [default: 1]: the others hide nobody.",
+    help="Share of those who answer that is relied on to follow the protocol [default: 1]; the others hide nobody.",
 )
-@click.option("--rmse", type=Real(), help="The error to reach, instead of --epsilon (or of --n for a mean or query).")
+@click.option(
+    "--rmse",
+    type=Real(),
+    help="The error to reach, instead of --epsilon (or of --n for a mean or query): of a histogram that of all bins together "
+    "(for r per bin, r times the root of their number), or of one value with --objective share.",
+)
 @click.option(
     "--rmse-share", type=Real(), help="The error to reach, of the answer divided by n, instead of --n or --epsilon."
 )
 @click.option("--paper", is_flag=True, help="Use the paper's parameters (Theorem 3.1 and Theorem 4.1), for comparison.")
-@click.option("--rounds", type=Whole(), help="Plan one of so many rounds: epsilon and delta are of all together.")
+@click.option(
+    "--rounds", type=Whole(), help="Plan one of this many rounds; epsilon and delta are for all of them together."
+)
 @click.option(
     "--rounds-per-person",
     type=Whole(),
@@ -63,9 +71,9 @@ _SEVERAL: Final = QUESTIONS.name
     type=click.Path(dir_okay=False, path_type=Path),
     help="With --rounds, draw what they cost (.png, .svg or .pdf).",
 )
-@click.option("--title", help="Of the answer: it stands above tables, pictures and pages.")
-@click.option("--question", "worded_question", metavar="TEXT", help="The question as it is put to people.")
-@click.option("--unit", help="Of the values that people hold, such as minutes.")
+@click.option("--title", help="Title of the answer, shown above tables, pictures and pages.")
+@click.option("--question", "worded_question", metavar="TEXT", help="The question as people are asked it.")
+@click.option("--unit", help="Unit of the values that people hold, such as minutes.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan to this file.")
 @click.option("--force", is_flag=True, help="Replace another file of that name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
@@ -109,15 +117,24 @@ def plan_command(
     print_lines(explained)
     if strategies:
         print_lines(f"\n{strategies_table(strategies)}")
-    elif plan.protocol.messages_per_user > 1:
-        options = {option.name for option in registry.options()} | {"honest_fraction"}
-        with working("Comparing"):
-            gain = message_gain(plan, question, **{name: value for name, value in asked.items() if name in options})
-        print_lines(gain)
-    elif asked.get("messages_per_user", 1) > 1:
-        print_lines("so few messages more than one per user would not make the error smaller")
+    else:
+        _print_gains(plan, question, asked)
     dropout = given.get("dropout")
     if dropout is not None:
-        print_lines(
-            f"for this, ask {people_to_ask(plan.min_batch, dropout):,} people: {100 * dropout:g} % of them may not answer"
-        )
+        print_lines(asking(plan.min_batch, dropout))
+
+
+def _print_gains(plan: Plan, question: str, asked: dict[str, Any]) -> None:
+    """What messages beyond the first buy, and what another one would."""
+    options = {option.name for option in registry.options()} | {"honest_fraction"}
+    given = {name: value for name, value in asked.items() if name in options}
+    with working("Comparing"):
+        several = plan.protocol.messages_per_user > 1
+        gain = message_gain(plan, question, **given) if several else None
+        another = next_message(plan, question, **given)
+    if gain is not None:
+        print_lines(gain)
+    elif asked.get("messages_per_user", 1) > 1:
+        print_lines("allowing this few messages beyond one per user would not make the error smaller")
+    if another is not None:
+        print_lines(another)

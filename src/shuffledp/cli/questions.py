@@ -9,10 +9,11 @@ from shuffledp.cli.command import Command
 from shuffledp.cli.keyword import Choice
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.option_names import as_flags
+from shuffledp.cli.output import print_error
 from shuffledp.core.captions import spoken
 from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry
-from shuffledp.planning.option_text import groups, several
+from shuffledp.planning.option_text import blanks_after_commas, groups, several
 from shuffledp.planning.synonyms import no_question
 from shuffledp.sources.candidates_file import read_candidates
 from shuffledp.sources.survey_file import read_survey
@@ -101,6 +102,8 @@ def given_options(question: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if option.values == "questions" and option.name in given:
             given[option.name] = read_survey(given[option.name])
         if option.values == "groups" and option.name in given:
+            for text in given[option.name]:
+                _warn_of_blanks(text, option.name, "")
             given[option.name] = groups(given[option.name], option.name)
         if option.values != "several":
             continue
@@ -110,8 +113,18 @@ def given_options(question: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if file is not None:
             given[option.name] = _lines(file, option.name)
         elif option.name in given:
+            _warn_of_blanks(given[option.name], option.name, f", or use --{option.name}-file")
             given[option.name] = several(given[option.name], option.name)
     return given
+
+
+def _warn_of_blanks(text: str, what: str, instead: str) -> None:
+    """Commas inside a text look like those between texts, and it would fall apart."""
+    if blanks_after_commas(text):
+        print_error(
+            f"warning: in --{what} a comma with a blank behind it separates two texts, as any other. If it belongs to a text, "
+            f"put that text in quotation marks: '\"one, with a comma\",another'{instead}."
+        )
 
 
 def _lines(file: Path, what: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Options of commands that read rows: which ones, of whom, and what becomes of values that do not fit."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,21 @@ from shuffledp.sources.spark_table import SparkSource, spark_table
 from shuffledp.sources.table_files import files_like
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def _stand_ins(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """What values count as: one text, or one for each of several names, as a JSON object."""
+    if len(given) <= 1:
+        return given[0] if given else None
+    named = [one.partition("=") for one in given]
+    names = [name.strip() for name, _, _ in named]
+    if not all(equals and name for name, (_, equals, _) in zip(names, named, strict=True)):
+        raise click.UsageError(f"{option.opts[0]} is given {len(given)} times. Give it once, or NAME=VALUE each time.")
+    if len(set(names)) < len(names):
+        raise click.UsageError(f"{option.opts[0]} names a column twice. Give one value for each.")
+    return json.dumps(dict(zip(names, (value.strip() for _, _, value in named), strict=True)))
+
+
 _POLICY: Final = [
     click.option(
         "--missing",
@@ -31,7 +47,13 @@ _POLICY: Final = [
         help="What to do with missing values. In a CSV file these are empty cells and NA, N/A, NaN, nan, null, NULL, None "
         "without quotation marks, unless the plan has such a label. Those of a query or an export cannot be skipped.",
     ),
-    click.option("--missing-as", metavar="VALUE", help="Count missing values as this bin or number."),
+    click.option(
+        "--missing-as",
+        metavar="VALUE",
+        multiple=True,
+        callback=_stand_ins,
+        help="Count missing values as this bin or number; of a survey NAME=VALUE, as often as needed, or a JSON object.",
+    ),
     click.option(
         "--outside",
         type=Choice(["refuse", "clamp"]),
@@ -44,9 +66,15 @@ _POLICY: Final = [
         type=Choice(["exactly", "loosely"]),
         default="exactly",
         show_default=True,
-        help="How labels are compared: letter by letter, or whatever their case, blanks around them, and .0.",
+        help="How labels are compared: letter by letter, or ignoring case, surrounding blanks and a final .0.",
     ),
-    click.option("--other", metavar="LABEL", help="Count labels that the plan does not list as this one."),
+    click.option(
+        "--other",
+        metavar="LABEL",
+        multiple=True,
+        callback=_stand_ins,
+        help="Count labels that the plan does not list as this one; of a survey as for --missing-as.",
+    ),
 ]
 """What becomes of values that do not fit."""
 _OPTIONS: Final = [
@@ -55,7 +83,7 @@ _OPTIONS: Final = [
     click.option(
         "--files",
         metavar="PATTERN",
-        help='Instead of DATA: all files like this, e.g. "people/day-??.parquet", in the order of their names.',
+        help='Instead of DATA: all files that match, e.g. "people/day-??.parquet", in the order of their names.',
     ),
     click.option("--column", help="Column with the values."),
     click.option("--query", help="SQL expression over the columns of one row, instead of a column."),
@@ -63,7 +91,7 @@ _OPTIONS: Final = [
     click.option(
         "--explain-errors",
         is_flag=True,
-        help="For the owner of the rows alone: say on which row a query fails and why, and count its answers that were adjusted.",
+        help="For the owner of the rows only: show which row a query fails on and why, and how many answers were adjusted.",
     ),
     click.option(
         "--user", metavar="COLUMN", help="Column that says whose row it is; a second row of the same person is refused."
@@ -74,7 +102,7 @@ _OPTIONS: Final = [
     click.option(
         "--row-id",
         metavar="COLUMN",
-        help="Column with another whole number for each row: its randomness is that of its number, wherever it stands.",
+        help="Column with a different whole number in each row, which fixes the row's randomness wherever the row stands.",
     ),
     click.option("--multiline", is_flag=True, help="Cells of the CSV file may contain line breaks."),
     click.option(
@@ -121,7 +149,7 @@ def chosen_rows(
     """The rows of one file, of those like a pattern, or of a table of Spark, while a session of Spark lasts if one is needed."""
     if sum(given is not None for given in (data, files, table)) != 1:
         raise InvalidInput(
-            "the rows come from one file, from all files like a pattern, or from a table of Spark. "
+            "the rows come from one file, from all files that match a pattern, or from a Spark table. "
             "Give DATA or --files, or --table."
         )
     written: dict[str, Any] = {"multiline": multiline, "separator": separator, "decimal": decimal}

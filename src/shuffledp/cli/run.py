@@ -58,7 +58,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--report", "reports", type=_FILE, multiple=True, help="Write a page (.html) or a picture (.png); may be repeated."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-o", "--out", type=_FILE, help="Write the JSON to this file.")
+@click.option("-o", "--out", type=_FILE, help="Write the JSON to this file, in place of one that is there.")
 def run_command(
     plan: Path, data: Path | None, files: str | None, column: str | None, query: str | None, candidates: Path | None,
     missing: Literal["refuse", "skip"], missing_as: str | None, outside: Literal["refuse", "clamp"], other: str | None,
@@ -108,7 +108,7 @@ def run_command(
     notes = [NOT_REMEMBERED]
     if paths:
         notes = History(state_folder() / "releases.jsonl").book(result, paths)  # before anything is shown
-    for warning in (*notes, *([] if result.misfits is None else [result.misfits])):
+    for warning in (*notes, *filter(None, (result.misfits, result.cost_of_rows))):
         print_error(f"warning: {warning}")
     document["notes"] += notes
     text = json.dumps(document, indent=2, allow_nan=False)

@@ -28,14 +28,14 @@ from shuffledp.cli.task import fingerprints, read_task
 from shuffledp.cli.unsealing_option import chosen_unsealers, unsealing_option
 from shuffledp.core.digits import counted
 from shuffledp.core.installed import not_installed
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.service.sealing.keys import KeyFile, KeyList, KeyRing
 from shuffledp.service.shuffler.admission import OneTimeTokens
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.batch import Batch
-from shuffledp.service.stores.checkpoints import Reached, pass_by
+from shuffledp.service.stores.crash_points import Reached, pass_by
 from shuffledp.service.stores.registry import open_store, restore_store, shown
 from shuffledp.service.stores.store import Store
 from shuffledp.service.stores.witness_file import Witness
@@ -279,7 +279,7 @@ def backup(store: str, copy: Path, as_json: bool) -> None:
 def restore(copy: Path, store: str, nothing_released_since: bool, witness: Path | None, as_json: bool) -> None:
     """Make STORE from COPY, which is a backup or the file of another store.
 
-    Batches that were open then are destroyed: they may have been released since, and releasing them again with other
+    Batches that were open then are destroyed, because they may have been released since, and releasing them again with other
     reports would reveal the difference. Their reports are not accepted again.
     """
     restore_store(copy, store, nothing_released_since=nothing_released_since, witness=_witness(witness))

@@ -40,7 +40,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--whole-runs",
     type=WholeRange(0, 10**6),
     default="0",
-    help="Also so many whole runs: what is found (heavy-hitters).",
+    help="Also simulate this many whole runs, to see what is found (heavy-hitters).",
 )
 @click.option("--seed", type=WholeRange(0), help="Seed, to repeat a simulation [default: a new one each time].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -48,15 +48,16 @@ def simulate_command(
     plan: Path, truth: Path, separator: str, decimal: str, candidates: Path | None, trials: int, whole_runs: int,
     seed: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """How far off PLAN's answers are for the users in --truth: exact in law, a billion users in milliseconds.
+    """How far off PLAN's answers are for the users in --truth.
 
-    Simulated answers carry no guarantee.
+    Counts are drawn from their exact distribution, for a billion users in milliseconds. Simulated answers carry no
+    guarantee.
     """
     chosen = read_plan(plan).about(None if candidates is None else read_candidates(candidates))
     population = read_population(truth, chosen.protocol.domain, Dialect(separator=separator, decimal=decimal))
     if population.n < chosen.min_batch:
         print_error(
-            f"warning: these are {counted(population.n, 'user')}, and of fewer than {chosen.min_batch:,} nothing would be "
+            f"warning: these are {counted(population.n, 'user')}, and with fewer than {chosen.min_batch:,} nothing would be "
             "released."
         )
     with progress(trials, "Simulating") as bar:

@@ -54,7 +54,8 @@ def keygen(role: Role, out: Path, introduce: bool, rotate: bool, destroy: int | 
     text = json.dumps(ring.public().document(), indent=2)
     write_text(published, text + "\n")
     show({"file": str(out), "published": str(published), **_marked(ring.public())}, text, as_json=as_json)
-    print_lines(fingerprints(ring.public()), err=True)
+    written = one_line_each([f"wrote {out}, which stays with you, and {published}, which is for everybody"])
+    print_lines(f"{fingerprints(ring.public())}\n{written}", err=True)
 
 
 def _marked(keys: KeyList) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def task_group() -> None:
 @click.option(
     "--allow-same-operator",
     is_flag=True,
-    help="Accept one operator for two parts: against it only epsilon0 holds, or nothing.",
+    help="Accept one operator for two parts; against that operator only epsilon0 protects, or nothing.",
 )
 @click.option("-o", "--out", type=_FILE, required=True, help="Write the task to this file.")
 @json_option
@@ -125,7 +126,7 @@ def new(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Make a task from PLAN. Prints its id, which every report of it carries in its encryption, and who must be trusted."""
+    """Make a task from PLAN. Prints its id, which is bound into the encryption of every report, and who must be trusted."""
     check_place(out)
     agreed = read_plan(plan)
     if agreed.guarantee.n == agreed.min_batch:
@@ -158,7 +159,7 @@ def new(
 @click.option("--keys", type=_FILE, multiple=True, help="Also show the fingerprints of this published list of keys.")
 @json_option
 def show_task(task: Path, keys: tuple[Path, ...], as_json: bool) -> None:
-    """Prove TASK again, and say what it is."""
+    """Prove the guarantee of TASK again, and show its terms."""
     loaded, lists = read_task(task), [KeyList.load(path) for path in keys]
     most = loaded.plan.protocol.most_messages
     several = (

@@ -36,7 +36,7 @@ def key(out: Path, as_json: bool) -> None:
 
 @tokens_group.command("issue")
 @click.argument("task", type=_FILE)
-@click.option("--key", "secret", type=_FILE, required=True, help="Key file; the shuffler has the same.")
+@click.option("--key", "secret", type=_FILE, required=True, help="Key file; the shuffler uses the same one.")
 @click.option("--count", type=WholeRange(1, 10**8), required=True, help="How many.")
 @click.option("-o", "--out", type=_FILE, required=True, help="Write the tokens to this file, one per line.")
 @json_option

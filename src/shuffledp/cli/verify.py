@@ -25,10 +25,10 @@ from shuffledp.verification.verify import verify
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @json_option
 def verify_command(files: tuple[Path, ...], as_json: bool) -> None:
-    """Prove what documents promise again, in ball arithmetic, with none of the code that found it.
+    """Prove again what documents promise, in ball arithmetic, with none of the code that found it.
 
     Each FILE is a certificate (`shuffledp account --certificate`), a plan, a task or a result. Give the plan or the task of a
-    result as well: then they are compared.
+    result as well, to compare it with them.
     """
     documents = [(file, read_json(file, "a certificate, plan, task or result", "Give one of these.")) for file in files]
     beside, verifications = [document for _, document in documents], []

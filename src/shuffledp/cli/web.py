@@ -40,7 +40,7 @@ def web_command(port: int, host: str, names: tuple[str, ...], opened: bool) -> N
         raise not_installed("the page needs starlette with uvicorn", "web") from None
     if not names and not is_loopback(host):
         raise InvalidInput(
-            f"other machines could reach {host}, and nothing is encrypted. Use 127.0.0.1, or say with --name how they do."
+            f"other machines could reach {host}, and nothing is encrypted. Use 127.0.0.1, or give with --name the name they use."
         )
     if not 0 <= port <= 65535:
         raise InvalidInput("a port is a number from 0 to 65535. Use e.g. 8017.")

@@ -12,7 +12,7 @@ from shuffledp.errors import InvalidInput
 
 PieceWork = Callable[[Iterator[bytes]], Iterator[Found | Noted]]
 """What a task does with its pieces."""
-_ONCE: Final = "Spark did not do every piece of the work once, so nothing is released. Please report this."
+_ONCE: Final = "Spark did not do every piece of the work exactly once, so nothing is released. Please report this."
 
 
 def sums_of(session: Any, pieces: Sequence[bytes], work: PieceWork, size: int, *, partitions: int = 1) -> Sums:

@@ -213,13 +213,13 @@ def _read(collected: Any, size: int, buckets: int) -> Sums:
     marks = [totals[(kinds == _MARK) & (keys == half)].tolist() for half in range(2)]
     if len(kinds) and any(len(same) != buckets or len(set(same)) != 1 for same in marks):
         raise InvalidInput(
-            "Spark ran a part of the work again and found other rows, so nothing is released: the table is another one each "
+            "Spark ran a part of the work again and found other rows, so nothing is released. The table changes each "
             "time it is read. Write it to a file or a table first, and read that."
         )
     counts = np.zeros(size, dtype=np.int64)
     counted = kinds == _COUNT
     if counted.any() and not 0 <= keys[counted].min() <= keys[counted].max() < size:
-        raise InvalidInput("a task counted what is not asked for. Please report this.")
+        raise InvalidInput("a task counted what was not asked for. Please report this.")
     np.add.at(counts, keys[counted], totals[counted])
     notes = {(int(keys[i]), str(texts[i])): int(totals[i]) for i in np.flatnonzero(kinds == _NOTE)}
     return Sums(counts, notes, int(totals[kinds == _DONE].sum()), int(bits[kinds == _NUMBER].sum()))

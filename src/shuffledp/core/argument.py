@@ -41,7 +41,7 @@ def truth(value: Any, name: str) -> bool:
 def text(value: Any, name: str, example: str) -> str:
     """Refuse anything but a text."""
     if not isinstance(value, str):
-        raise InvalidInput(f"`{name}` must be a text; got a {kind_of(value)}. Give e.g. {example!r}.")
+        raise InvalidInput(f"`{name}` must be a string; got a {kind_of(value)}. Give e.g. {example!r}.")
     return value
 
 
@@ -59,7 +59,7 @@ def one_of(value: Any, name: str, words: Sequence[str]) -> str:
 def texts(value: Any, name: str, example: str) -> list[str]:
     """Refuse anything but a list of texts; one text alone is not one."""
     if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
-        raise InvalidInput(f"`{name}` must be a list of texts; got a {kind_of(value)}. Give e.g. {example}.")
+        raise InvalidInput(f"`{name}` must be a list of strings; got a {kind_of(value)}. Give e.g. {example}.")
     return [text(entry, name, "a") for entry in value]
 
 

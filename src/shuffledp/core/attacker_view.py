@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.errors import InvalidInput
+
 Reals = NDArray[np.float64]
 
 
@@ -30,17 +32,27 @@ class AttackerView:
         messages: how many different ones there are, if they are the numbers below that; None if they may be anything.
         law: how likely each of them is for one value, in an array of one; None if that is not known in closed form.
         releases: how many of the messages belong to each of several releases, one release after the other; empty if there is one.
-        dummies: uniform messages that each user adds on average, beside the one that `law` is about.
+        dummies: uniform messages that each user adds on average to each release, beside those that `law` is about; empty if none.
         apart: whether a row of several entries is as many messages, shuffled apart.
         total: what messages say that say something only all together; None if each says something.
+        told: what of messages is looked at, as numbers below `messages`, where there are more messages than that.
     """
 
     messages: int | None = None
     law: Callable[[NDArray[Any]], Reals] | None = field(default=None, repr=False)
     releases: tuple[int, ...] = ()
-    dummies: float = 0.0
+    dummies: tuple[float, ...] = ()
     apart: bool = False
     total: Total | None = field(default=None, repr=False)
+    told: Callable[[NDArray[Any]], NDArray[np.int64]] | None = field(default=None, repr=False)
+
+    def dummies_of_each(self) -> Reals:
+        """How often a user adds each message, on average."""
+        if self.messages is None:
+            raise InvalidInput("messages that may be anything are not uniform. Say how many there are.")
+        sizes = self.releases or (self.messages,)
+        rates = self.dummies or (0.0,) * len(sizes)
+        return np.repeat([rate / size for rate, size in zip(rates, sizes, strict=True)], sizes)
 
 
 @runtime_checkable

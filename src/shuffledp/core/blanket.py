@@ -60,7 +60,7 @@ class Blanket(ABC):
 
     @property
     def caveat(self) -> str | None:
-        """What a numeric result assumes without a complete proof, for its reader; None if nothing."""
+        """What a result assumes: without a complete proof, or of the shuffler. In words that go on "which"; None if nothing."""
         return None
 
     def summands(self, n: int) -> Summands:
@@ -108,6 +108,18 @@ class Blanket(ABC):
         Infinite if x'' cannot send what x can. Its root is the shuffle index (docs/maths/cushion.md).
         """
         return None
+
+    def outcomes(self) -> "Sequence[tuple[arb, arb]]":
+        """How likely each outcome is with either value of one user, if a few say all that can be learned about them.
+
+        They must not depend on what others hold, and both directions must be alike. Empty where messages of others matter.
+        """
+        return ()
+
+    @property
+    def needs_crowd(self) -> bool:
+        """Whether other users are what hides one."""
+        return not self.outcomes()
 
     def releases(self) -> "Sequence[Blanket]":
         """The blankets of several messages per person, each shuffled apart: releases that compose. Empty if there is one."""

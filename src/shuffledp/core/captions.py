@@ -35,7 +35,8 @@ class Wording:
         for name, text in self._texts().items():
             if not isinstance(text, str) or len(text) > _LONGEST or not text.isprintable() or text != text.strip():
                 raise InvalidInput(
-                    f"the {name} must be one line of at most {_LONGEST} letters, without spaces around it. Shorten it."
+                    f"the {name} must be one line of at most {_LONGEST} characters, without leading or trailing spaces. Shorten "
+                    "it."
                 )
 
     def document(self) -> Document:

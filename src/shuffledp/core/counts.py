@@ -60,7 +60,7 @@ class Counts:
     def __add__(self, other: Self) -> Self:
         if self.size != other.size:
             raise InvalidInput(
-                f"counts of {self.size} and {other.size} messages do not add. They belong to different protocols."
+                f"counts of {self.size} and {other.size} messages cannot be added. They belong to different protocols."
             )
         return type(self)(self.values + other.values)
 

@@ -31,8 +31,8 @@ def _rounded(value: float, digits: int, rounding: str) -> str:
     return f"{decimal:f}" if 1e-5 <= abs(value) < 1e9 else f"{decimal:e}"
 
 
-def about(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
-    """Four digits of a forecast; a large one to the next whole number, thousands apart.
+def about(value: float, rounding: str = ROUND_HALF_EVEN, *, digits: int = 4) -> str:
+    """Four digits of a forecast, or so many; a large one to the next whole number, thousands apart.
 
     >>> about(8.654821), about(0.1), about(12345.6), about(1e-7), about(math.inf)
     ('8.655', '0.1000', '12,346', '1e-7', 'inf')
@@ -40,9 +40,9 @@ def about(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     if not 1e-5 <= abs(value) < 1e15:
-        return _rounded(value, 4, rounding)
+        return _rounded(value, digits, rounding)
     decimal = Decimal(repr(value))
-    return f"{decimal.quantize(Decimal(1).scaleb(-max(0, 3 - decimal.adjusted())), rounding=rounding):,f}"
+    return f"{decimal.quantize(Decimal(1).scaleb(-max(0, digits - 1 - decimal.adjusted())), rounding=rounding):,f}"
 
 
 def at_most(value: float) -> str:

@@ -1,18 +1,25 @@
 """What an analyzer says: a value, how far it may be off, and the guarantee it came with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
-from shuffledp.core.digits import counted
+from shuffledp.core.data_frame import data_frame
+from shuffledp.core.digits import counted, decimals, fixed, interval
+from shuffledp.core.display import page_of
 from shuffledp.core.guarantee import Guarantee
+from shuffledp.core.text_tables import aligned
+from shuffledp.errors import unknown
 
 Reals = NDArray[np.float64]
+COLUMNS: Final = ("name", "estimate", "standard error", "95 % from", "to")
+_LINES: Final = 50
+"""Of many entries, when one is printed."""
 
 
 class Threshold(NamedTuple):
@@ -78,6 +85,52 @@ class Estimate:
         low, high = self.interval(confidence, simultaneous=simultaneous)
         columns = (self.value, self.standard_error, low, high)
         return [Entry(*row) for row in zip(self.names, *(column.tolist() for column in columns), strict=True)]
+
+    def columns(self, **how: Any) -> dict[str, Any]:
+        """The entries as columns, of which any library makes a data frame: name, estimate, standard error, interval.
+
+        Intervals are those of `interval`, which takes the same arguments.
+        """
+        low, high = self.interval(**how)
+        return {
+            "name": list(self.names), "estimate": self.value, "standard_error": self.standard_error, "low": low, "high": high
+        }  # fmt: skip
+
+    def to_frame(self, **how: Any) -> Any:
+        """The entries as a data frame of pandas."""
+        return data_frame(self.columns(**how))
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries())
+
+    def __getitem__(self, name: object) -> Entry:
+        """The entry of this name."""
+        if str(name) not in self.names:
+            raise unknown("entry", str(name), self.names)
+        return self.entries()[self.names.index(str(name))]
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The first entries as people read them, with 95 % intervals, in as many decimals as the errors are worth."""
+        shown = self.entries()[:_LINES]
+        places = decimals((one.standard_error for one in shown), (end for one in shown for end in (one.low, one.high)))
+        return [
+            (
+                one.name,
+                fixed(one.estimate, places),
+                fixed(one.standard_error, places),
+                *interval(one.low, one.high, places),
+            )
+            for one in shown
+        ]
+
+    def __str__(self) -> str:
+        if len(self.names) != self.value.size:
+            return repr(self)
+        rest = self.value.size - _LINES
+        return "\n".join([aligned(COLUMNS, self.rows()), *([f"... and {rest:,} more"] if rest > 0 else [])])
+
+    def _repr_html_(self) -> str:
+        return page_of(self)
 
     def __repr__(self) -> str:
         entries = "1 entry" if self.value.size == 1 else f"{self.value.size:,} entries"

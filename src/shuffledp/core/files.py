@@ -21,10 +21,10 @@ def place_of(path: Any) -> Path:
     """Where a file is that somebody named."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or "\0" in os.fspath(path):
         raise InvalidInput(
-            f"a file is named by a text or a path, and `path` is a {type(path).__name__}. Give its name."
+            f"`path` must be a string or a path; got a {type(path).__name__}. Give the name of the file."
         )
     if len(os.fspath(path)) > _LONGEST or ("\n" in os.fspath(path) and not Path(path).exists()):
-        raise InvalidInput("a file is named by its path, and `path` is a long text. Give the name of a file.")
+        raise InvalidInput("`path` is a long string, not the name of a file. Give the name of a file.")
     return Path(path)
 
 

@@ -24,6 +24,13 @@ NOTHING_LOCAL: Final = (
 """Where users rely on others' dummies alone."""
 
 
+SHUFFLER_NOISE: Final = (
+    "relies on dummies that the shuffler adds, and on no crowd: it holds against the analyzer and all who see the answer, but "
+    "not against a shuffler who sees it"
+)
+"""The caveat where the shuffler hides people."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
     """The shuffled messages of n users are (epsilon, delta)-DP under replace-one adjacency, n being public.
@@ -35,7 +42,7 @@ class Guarantee:
         bound: name of the bound that proves it.
         reference: where the bound is stated.
         adjacency: which datasets are neighbours.
-        caveat: what it assumes without a complete proof; None if nothing.
+        caveat: what it assumes: without a complete proof, or of the shuffler; None if nothing.
     """
 
     epsilon: float
@@ -60,14 +67,19 @@ class Guarantee:
 
     def __str__(self) -> str:
         caveat = "" if self.caveat is None else f", which {self.caveat}"
+        crowd = (
+            "with noise from the shuffler, for any number of reports"
+            if self.caveat == SHUFFLER_NOISE
+            else f"after shuffling {counted(self.n, 'report')}"
+        )
         return (
-            f"{claim(self.epsilon, self.delta)} after shuffling {counted(self.n, 'report')} "
+            f"{claim(self.epsilon, self.delta)} {crowd} "
             f"({self.adjacency} neighbours, number of users public; proved by the {self.bound} bound{caveat})"
         )
 
     @property
     def success(self) -> float:
-        """How often an attacker is right at most, who knows all others and tells two equally likely values of a person apart.
+        """At most how often an attacker guesses right who knows everybody else's value and has narrowed a person's down to two.
 
         Formula: (e^epsilon + delta) / (e^epsilon + 1). A coin is right half of the time.
         Rounding: up.
@@ -79,7 +91,7 @@ class Guarantee:
         return min(1.0, round_up((1 + arb(self.delta) * decay) / (1 + decay)))
 
     def hits(self, false_alarms: float) -> float:
-        """How often such an attacker notices a value at most, who is wrong about the other one this often.
+        """At most how often such an attacker notices one of the two values, if false alarms about the other happen this often.
 
         Formula: min(1, e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)), a the share of false alarms.
         """
@@ -90,12 +102,12 @@ class Guarantee:
     def meaning(self) -> str:
         """What it means for one person."""
         return (
-            "Somebody who knows the values of all others and must tell which of two equally likely ones a person has is right in "
-            f"at most {self.percent_right()} of all cases; a coin, in 50 %."
+            "Somebody who knows everybody else's value, and has narrowed a person's down to two equally likely ones, guesses "
+            f"right at most {self.percent_right()} of the time; a coin toss, 50 %."
         )
 
     def percent_right(self) -> str:
-        """How often such an attacker is right at most, in words: rounded up."""
+        """At most how often such an attacker guesses right, as text, rounded up."""
         return f"{rounded_up(product_up(self.success, 100), 4)} %"
 
     def plot(self) -> Any:

@@ -126,5 +126,5 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise Unreadable("a number in it is too large or is none")
+        raise Unreadable("a number in it is too large or not a number")
     return value

@@ -48,7 +48,7 @@ class Plugins(Generic[T]):
             other = entries.setdefault(entry.name, entry)
             if other.value != entry.value:
                 raise InvalidInput(
-                    f"the packages {_package(other)} and {_package(entry)} both bring {self.noun} {visible(entry.name)!r}. "
+                    f"the packages {_package(other)} and {_package(entry)} both provide {self.noun} {visible(entry.name)!r}. "
                     "Uninstall one of them."
                 )
         return entries
@@ -69,14 +69,14 @@ class Plugins(Generic[T]):
                 thing = entry.load()
             except (Exception, SystemExit) as error:
                 raise InvalidInput(
-                    f"the package {_package(entry)} brings {self.noun} {visible(name)!r}, which cannot be loaded: "
+                    f"the package {_package(entry)} provides {self.noun} {visible(name)!r}, which cannot be loaded: "
                     f"{_in_short(error)}. Repair or uninstall that package."
                 ) from None
             accepted = self._accept(thing)
             if accepted is None or accepted[0] != name:
-                what = "calls itself otherwise" if accepted else f"is not {self.noun}"
+                what = "has another name" if accepted else f"is not {self.noun}"
                 raise InvalidInput(
-                    f"the package {_package(entry)} brings {self.noun} {visible(name)!r}, and what it names {what}. "
+                    f"the package {_package(entry)} provides {self.noun} {visible(name)!r}, and what it points to {what}. "
                     "Repair or uninstall that package."
                 )
             self._loaded[name] = accepted[1]
@@ -104,7 +104,7 @@ class Registry(Mapping[str, T]):
             raise InvalidInput(f"what is registered must be {self._noun}; got a {kind_of(thing)}. Give one.")
         name, thing = accepted
         if name in self._own:
-            raise InvalidInput(f"shuffledp has {self._noun} {visible(name)!r} itself. Choose another name.")
+            raise InvalidInput(f"shuffledp already has {self._noun} {visible(name)!r}. Choose another name.")
         self._added[name] = thing
 
     def remove(self, thing: Any) -> None:
@@ -132,8 +132,8 @@ class Registry(Mapping[str, T]):
         brought = self._plugins.names()
         for name in self._own.keys() & set(brought):
             raise InvalidInput(
-                f"the package {self._plugins.package(name)} brings {self._noun} {visible(name)!r}, and shuffledp has one of that "
-                "name itself. Uninstall that package."
+                f"the package {self._plugins.package(name)} provides {self._noun} {visible(name)!r}, and shuffledp already has "
+                "one of that name. Uninstall that package."
             )
         return iter(dict.fromkeys((*self._own, *self._added, *brought)))
 

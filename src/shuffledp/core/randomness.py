@@ -35,6 +35,11 @@ PART: Final[Lane] = 3
 DUMMIES: Final[Lane] = 4
 """The stream and draws (from 2^35) that say how many dummies a user sends, and which."""
 DUMMY_DRAW: Final = 1 << 35
+CHOICE_DRAW: Final = 1 << 33
+NOISE_DRAW: Final = 1 << 36
+"""The draw that says how many dummies a shuffler adds; its rows are no people, but symbols and attempts."""
+KEPT_DRAW: Final = 1 << 37
+"""The draws, from here one for each symbol, that say which of its reports a shuffler keeps."""
 _LANES: Final = 8
 """From one question's lanes to the next one's."""
 _FOUR_BYTES: Final = (CHOICE, PART)
@@ -45,7 +50,7 @@ _FEW_BYTES: Final = 15
 """Of 256."""
 _ZEROS: Final = memoryview(bytes(1 << 21))
 """Made once: to make them for each call takes longer than the cipher."""
-_FIRST_DRAWS: Final[dict[Lane, int]] = {CHOICE: 1 << 33, PART: 1 << 34}
+_FIRST_DRAWS: Final[dict[Lane, int]] = {CHOICE: CHOICE_DRAW, PART: 1 << 34}
 
 
 class RandomSource(Protocol):
@@ -101,7 +106,7 @@ class EncodingRandomness:
     def blocks(self, rows: Words, draw: int) -> Words:
         """Draws below 2^32 are moved up by that."""
         if not 0 <= draw < 1 << 33:
-            raise InvalidInput("an encoder has draws below 2^33. Use smaller numbers.")
+            raise InvalidInput("an encoder draws numbers below 2^33. Use smaller ones.")
         return self.source.blocks(rows, draw | 1 << 32)
 
 
@@ -131,7 +136,7 @@ class QuestionRandomness:
     def blocks(self, rows: Words, draw: int) -> Words:
         """Draws below 2^40 are moved up by multiples of that."""
         if not 0 <= draw < 1 << 40:
-            raise InvalidInput("a question has draws below 2^40. Use smaller numbers.")
+            raise InvalidInput("a question draws numbers below 2^40. Use smaller ones.")
         return self._source.blocks(rows, draw + (self._question << 40))
 
 
@@ -148,14 +153,14 @@ class SystemRandomness:
     private = True
 
     def reserve(self) -> None:
-        """There is nothing to keep: no word comes twice."""
+        """Nothing to record, because no word comes twice."""
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002 - the address does not matter here
-        """Fresh system bytes, other ones at every call."""
+        """Fresh system bytes, different at every call."""
         return np.frombuffer(os.urandom(count), dtype=np.uint8)
 
     def blocks(self, rows: Words, draw: int) -> Words:  # noqa: ARG002
-        """Fresh system words, other ones at every call."""
+        """Fresh system words, different at every call."""
         return np.frombuffer(os.urandom(16 * len(rows)), dtype="<u8").reshape(-1, 2)
 
 
@@ -281,7 +286,7 @@ class RowWords:
 
     def __init__(self, source: RandomSource, rows: Words, first_row: int) -> None:
         if not isinstance(source, KeyedRandomness):
-            raise InvalidInput("row numbers are addresses of words under a key. Use KeyedRandomness.fresh().")
+            raise InvalidInput("row numbers need randomness that has a key. Use KeyedRandomness.fresh().")
         self._source, self._rows, self._first = source, rows, first_row
         self._in_order = (
             len(rows) > 0
@@ -303,7 +308,7 @@ class RowWords:
         width = width_of(lane)
         rows = self._rows[first_row // width - self._first :][: count // width]
         if first_row < width * self._first or len(rows) * width != count or first_row % width:
-            raise InvalidInput("words are asked for of rows that are not there. Please report this.")
+            raise InvalidInput("words are requested for rows that do not exist. Please report this.")
         if self._in_order and count:
             return self._source.stream(int(rows[0]) * width, count, lane)
         return self._source.stream_at(rows, lane)
@@ -318,6 +323,12 @@ class RowWords:
             raise InvalidInput(f"with {each:,} messages each, row numbers end at 2^64 / {each:,}. Use smaller ones.")
         spread = np.repeat(self._rows * np.uint64(each), each) + np.tile(rows_from(0, each), len(self._rows))
         return RowWords(self._source, spread, self._first * each)
+
+
+def public_bytes(key: bytes, addresses: NDArray[np.uint64]) -> Bytes:
+    """AES of addresses, each two words in big-endian order, under a key that everybody knows: nothing about them is secret."""
+    encryptor = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 - CTR is ECB of counters
+    return np.frombuffer(encryptor.update(addresses.astype(">u8", copy=False).view(np.uint8).data), dtype=np.uint8)
 
 
 def words_each(randomness: RandomSource, each: int) -> RandomSource:
@@ -402,7 +413,7 @@ def _zeros(count: int) -> memoryview:
 def _fits(bound: int) -> int:
     """Below a larger bound every draw would be rejected."""
     if not 1 <= bound <= 1 << 32:
-        raise InvalidInput(f"random numbers are drawn below 1 to 2^32; got {bound:,}. Use fewer messages.")
+        raise InvalidInput(f"the limit of a random number must be from 1 to 2^32; got {bound:,}. Use fewer messages.")
     return bound
 
 

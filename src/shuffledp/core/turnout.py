@@ -58,6 +58,17 @@ def people_to_ask(reports: int, dropout: float) -> int:
     return -(-reports * share.denominator // share.numerator)
 
 
+def asking(reports: int, dropout: float) -> str:
+    """How many people a plan for so many reports needs to ask, in words.
+
+    >>> asking(700, 0.3)
+    'for this, ask 1,000 people, because 30 % of them may not answer'
+    """
+    return (
+        f"for this, ask {people_to_ask(reports, dropout):,} people, because {100 * dropout:g} % of them may not answer"
+    )
+
+
 def _dropout(dropout: Any) -> Fraction:
     number = checks.real(dropout, "dropout", "up")
     if not 0 <= number < 1:

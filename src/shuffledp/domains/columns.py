@@ -18,9 +18,7 @@ from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
 NOT_A_NUMBER = "is not a number"
-_WRITE_NUMBERS = (
-    "Write numbers like 1234.5 (for a CSV file with commas before decimals say `decimal=','`), or use another column"
-)
+_WRITE_NUMBERS = "Write numbers like 1234.5 (for a CSV file with decimal commas: `decimal=','`), or use another column"
 NOT_UTF8 = "is not text in UTF-8"
 
 
@@ -193,7 +191,7 @@ def _arrow_numbers(column: Any, first_row: int | None) -> Reals:
                 NOT_A_NUMBER,
                 bad,
                 first_row,
-                "Write numbers like 1234.5 (for a CSV file with commas before decimals say `decimal=','`), or use another column",
+                "Write numbers like 1234.5 (for a CSV file with decimal commas: `decimal=','`), or use another column",
             )
         column = parsed
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
@@ -243,7 +241,7 @@ def _coded_positions(column: Any, names: tuple[str, ...]) -> tuple[NDArray[np.in
     places = codes.to_numpy(zero_copy_only=False)
     # a damaged file can have any; numpy sees that sooner than Arrow, which looks at each when it takes it
     if len(places) and not (places.min() >= 0 and places.max() < len(entries)):
-        raise InvalidInput("a column has codes that stand for nothing: it is damaged. Write it again.")
+        raise InvalidInput("a column has codes that stand for nothing, so it is damaged. Write it again.")
     if unset is not None:
         empty = unset[places]
         missing = empty if missing is None else missing | empty

@@ -1,9 +1,10 @@
 """The interface of a domain: which values a protocol understands, and what becomes of the others."""
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, Self
 
@@ -29,10 +30,10 @@ class Policy:
 
     Attributes:
         missing: refuse the data, or skip the person. Who is skipped is then not protected: only their value would be.
-        missing_as: or let them count as this bin or number.
+        missing_as: or let them count as this bin or number; of several columns, a dict with those that have one, or its JSON.
         outside: refuse numbers outside the range, or clamp them to it.
         match: compare labels exactly, letter by letter, or loosely: without regard to case, blanks around them, and ".0".
-        other: let values that the plan does not list count as this one.
+        other: let values that the plan does not list count as this one; of several columns likewise.
         explain_errors: whether errors say which value does not fit and why, and results how many were adjusted. Where values are
             answers to a query, which somebody may have written to learn about one person, they do so only if this is True.
     """
@@ -50,9 +51,16 @@ class Policy:
         if self.explain_errors is not None:
             truth(self.explain_errors, "explain_errors")
         for name, stand_in in (("missing_as", self.missing_as), ("other", self.other)):
-            if stand_in is not None and (not isinstance(stand_in, str) or _SURROGATE.search(stand_in)):
+            if isinstance(stand_in, Mapping):
+                object.__setattr__(self, name, _as_text(name, stand_in))
+            elif stand_in is not None and not isinstance(stand_in, str):
                 raise InvalidInput(
-                    f"`{name}` stands in for other values: it is a text that UTF-8 has. Give another one."
+                    f"`{name}` is one label or number, or a dict with one for each of several columns; got a "
+                    f"{type(stand_in).__name__}. Give e.g. {{'age': 40}}."
+                )
+            elif stand_in is not None and _SURROGATE.search(stand_in):
+                raise InvalidInput(
+                    f"`{name}` stands in for other values, so it must be valid UTF-8. Give another text."
                 )
         if self.missing == "skip" and self.missing_as is not None:
             raise InvalidInput(
@@ -72,10 +80,18 @@ class Policy:
             return replace(self, explain_errors=None)
         if self.missing == "skip":
             raise InvalidInput(
-                "a query that leaves people out tells exactly how many they are. Count them as something with `missing_as`, or "
+                "a query that leaves people out reveals exactly how many they are. Count them as something with `missing_as`, or "
                 "say in the query what a missing value means (COALESCE)."
             )
         return replace(self, explain_errors=self.explain_errors is True)
+
+
+def _as_text(name: str, stand_ins: Mapping[Any, Any]) -> str:
+    """What stands in for the values of several columns, as a JSON text."""
+    texts = {column: label_of(value) for column, value in stand_ins.items()}
+    if not texts or not all(isinstance(text, str) for both in texts.items() for text in both):
+        raise InvalidInput(f"`{name}` has a label or a number for each column that it names. Give e.g. {{'age': 40}}.")
+    return json.dumps(texts)
 
 
 STRICT: Final = Policy()
@@ -89,6 +105,14 @@ OR_SKIP: Final = "`missing='skip'` or "
 """A remedy where people without a value may be left out."""
 Label = str | int | float
 """A label, or a number that is one."""
+StandIn = Label | Mapping[str, Label]
+"""What values count as: one label, or one for each of several columns."""
+ALIKE: Final = "alike"
+"""Why values were adjusted that are labels but for case, blanks and ".0"."""
+NO_VALUE: Final = "is missing"
+"""What errors say of a value that there is not."""
+AS_VALUE: Final = "`missing_as=VALUE`"
+"""The remedy that names no column."""
 
 
 def policy_of(policy: Policy, **changes: Any) -> Policy:
@@ -103,7 +127,7 @@ def policy_of(policy: Policy, **changes: Any) -> Policy:
         )
     given = {name: value for name, value in changes.items() if value is not None}
     for name in ("missing_as", "other"):
-        if name in given:
+        if name in given and not isinstance(given[name], Mapping):
             given[name] = label_of(given[name]) or given[name]
     return replace(policy, **given)
 
@@ -159,6 +183,16 @@ class Domain(ABC):
         return ()
 
     @property
+    def can_list_more(self) -> bool:
+        """Whether another plan can have a label for whoever has no value: numbers have none."""
+        return bool(self.labels)
+
+    @property
+    def row_length(self) -> int:
+        """How many numbers a value has, so that no more rows are read at once than fit."""
+        return 1
+
+    @property
     def table_columns(self) -> tuple[str, ...]:
         """Names of the columns of a table that a person's value is made of; none if it is a single one, whatever its name."""
         return ()
@@ -190,7 +224,7 @@ def settle_missing(
         return Clean(values=values)
     count = int(missing.sum())
     if policy.missing_as is None and policy.missing == "refuse":
-        raise refusal("is missing", missing, first_row, what_if_missing(policy))
+        raise refusal(NO_VALUE, missing, first_row, what_if_missing(policy))
     skipped = policy.missing_as is None
     return Clean(
         values=np.where(missing, blank if skipped else stand_in, values).astype(values.dtype, copy=False),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.document import Document, fields, several, text
 from shuffledp.domains.columns import distinct_texts, is_arrow
-from shuffledp.domains.domain import Domain, Mask, Policy, refusal, what_if_missing
+from shuffledp.domains.domain import NO_VALUE, Domain, Mask, Policy, refusal, what_if_missing
 from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
 
@@ -60,6 +60,10 @@ class Rows(Domain):
     def labels(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(label for column in self.columns for label in column.domain.labels))
 
+    @property
+    def can_list_more(self) -> bool:
+        return self.value.can_list_more
+
     def is_number(self, column: str) -> bool:
         return column not in self.beside and self.value.is_number(column)
 
@@ -71,7 +75,7 @@ class Rows(Domain):
         """Refuse groups that cannot be told apart."""
         names = self.beside
         if not names or not all(isinstance(name, str) and name.strip() for name in names):
-            raise InvalidInput("groups are in a column that has a name. Say e.g. by carrier=AA,DL.")
+            raise InvalidInput("the column of groups needs a name. Write e.g. by carrier=AA,DL.")
         if len({*names, VALUE}) <= len(names):
             raise InvalidInput(
                 f"every column of groups needs a name of its own, and not {VALUE!r}. Rename or leave out one."
@@ -90,7 +94,7 @@ class Rows(Domain):
             try:
                 cleaned = column.domain.clean(cells, lenient, first_row)
                 if cleaned.keep is not None and rule.missing == "refuse" and rule.missing_as is None:
-                    raise refusal("is missing", ~cleaned.keep, first_row, what_if_missing(policy))
+                    raise refusal(NO_VALUE, ~cleaned.keep, first_row, what_if_missing(policy))
             except InvalidInput as refused:
                 raise _in_column(column, refused) from None
             clean = cleaned.values

@@ -30,7 +30,7 @@ class Labels(Lookup):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.texts, tuple) and all(isinstance(text, str) for text in self.texts)):
-            raise InvalidInput("labels must be texts. Give a list of them.")
+            raise InvalidInput("labels must be strings. Give a list of strings.")
         if self.size < 2:
             few = "only one label, so that everybody's answer is known" if self.texts else "no label"
             raise InvalidInput(f"there is {few}. Name at least two.")
@@ -68,7 +68,7 @@ class Labels(Lookup):
         names = Counter(map(loosened, self.texts))
         if names.most_common(1)[0][1] > 1:
             raise InvalidInput(
-                "two labels of the plan differ by case, blanks or .0 alone, so that they cannot be matched loosely. "
+                "two labels of the plan differ only by case, blanks or a final .0, so they cannot be matched loosely. "
                 "Leave out `match='loosely'`."
             )
         texts, places, missing = distinct_texts(raw, first_row)
@@ -79,15 +79,26 @@ class Labels(Lookup):
     def _remedy(self, raw: Any, unknown: Mask, first_row: int | None) -> str:
         """What to do about labels that are none; letting them count as another one is the last thing."""
         with contextlib.suppress(InvalidInput):
+            texts, places, _ = distinct_texts(raw, first_row)
+            if any(self._are_parts(texts[place].decode()) for place in np.unique(places[unknown])):
+                return (
+                    "Some values contain commas, and their parts are labels of the plan: plan again with such labels whole, on "
+                    "the command line in quotation marks or with --labels-file"
+                )
             if (self._near(raw, first_row)[unknown] >= 0).any():
                 return (
-                    "Labels are compared letter by letter, and some would match but for case, blanks around them or .0: use "
-                    "`match='loosely'`"
+                    "Labels are compared letter by letter, and some would match if case, surrounding blanks and a final .0 "
+                    "were ignored: use `match='loosely'`"
                 )
         return (
-            "Labels are compared letter by letter: plan with all that there are, or use `other=LABEL` to count all such values "
-            "as that label"
+            "Labels are compared letter by letter: plan with all labels that occur, or use `other=LABEL` to count all such "
+            "values as that label"
         )
+
+    def _are_parts(self, text: str) -> bool:
+        """Whether this was split at its commas when the labels were named."""
+        parts = text.split(",")
+        return len(parts) > 1 and all(part.strip() in self.texts for part in parts)
 
     def is_number(self, column: str) -> bool:  # noqa: ARG002
         """Texts, even if they look like numbers."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal, settle_missing
+from shuffledp.domains.domain import ALIKE, STRICT, Clean, Domain, Mask, Policy, refusal, settle_missing
 from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
@@ -75,14 +75,16 @@ class Lookup(Listed):
             alike, others = int(nearly.sum()), int(unknown.sum())
         if unknown is not None and others:
             if policy.other is None:
-                raise refusal("is none of the plan's bins", unknown, first_row, self._remedy(raw, unknown, first_row))
+                raise refusal(
+                    "is not one of the plan's bins", unknown, first_row, self._remedy(raw, unknown, first_row)
+                )
             found = np.where(unknown, self.index(policy.other), found)
         if missing is not None:
             found = np.where(missing, 0, found)
         stand_in = None if policy.missing_as is None else self.index(policy.missing_as)
         symbols = found.astype(np.min_scalar_type(self.size - 1), copy=False)
         clean = settle_missing(symbols, missing, policy, stand_in=stand_in, blank=0, first_row=first_row)
-        clean.adjusted.update({reason: count for reason, count in (("other", others), ("alike", alike)) if count})
+        clean.adjusted.update({reason: count for reason, count in (("other", others), (ALIKE, alike)) if count})
         return clean
 
     def _near(self, raw: Any, first_row: int | None) -> NDArray[np.int64]:  # noqa: ARG002

@@ -2,8 +2,10 @@
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from shuffledp.core.document import Document, fields, several, text
 from shuffledp.core.parsing import Unreadable, parse_exactly
 from shuffledp.domains.columns import is_arrow
-from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal, what_if_missing
+from shuffledp.domains.domain import AS_VALUE, NO_VALUE, STRICT, Clean, Domain, Mask, Policy, refusal, what_if_missing
 from shuffledp.domains.grouped_rows import VALUE, Rows, line
 from shuffledp.errors import InvalidInput
 
@@ -47,7 +49,7 @@ class Record(Domain):
     def __post_init__(self) -> None:
         names = [one.name for one in self.fields]
         if not names or len(set(names)) < len(names) or not all(name and name == name.strip() for name in names):
-            raise InvalidInput("the values of a record have different names, without space around. Name each one.")
+            raise InvalidInput("each value of a record needs its own name, without surrounding spaces. Name each one.")
         if any(isinstance(one.domain, Record) for one in self.fields):
             raise _nested()
         for one in self._cells:
@@ -69,6 +71,10 @@ class Record(Domain):
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(label for one in self.fields for label in one.domain.labels))
+
+    @property
+    def can_list_more(self) -> bool:
+        return any(one.domain.can_list_more for one in self.fields)
 
     def is_number(self, column: str) -> bool:
         """As the value of that name says."""
@@ -105,7 +111,10 @@ class Record(Domain):
             keep &= ~rows.skipped
         adjusted = Counter(rows.adjusted)
         for one, mine in zip(self.fields, self._policies(policy), strict=True):
-            cleaned = _about(one.name, partial(one.domain.clean, rows.of(one), mine, first_row))
+            try:
+                cleaned = _about(one.name, partial(one.domain.clean, rows.of(one), mine, first_row))
+            except InvalidInput as refused:
+                raise self._with_all_that_miss_values(refused, one.name, rows) from None
             columns.append(cleaned.values)
             adjusted.update(cleaned.adjusted)
             if cleaned.keep is not None:
@@ -117,6 +126,17 @@ class Record(Domain):
             rejected=Counter(missing=left_out) if left_out else Counter(),
             adjusted=adjusted,
         )
+
+    def _with_all_that_miss_values(self, refused: InvalidInput, name: str, rows: "_Rows") -> InvalidInput:
+        """The refusal, whose remedy names the columns of all missing values at once, so that following it is enough."""
+        complaint = str(refused)
+        if AS_VALUE not in complaint:
+            return refused
+        group = re.match(r".*?: in the column '(.*?)':", complaint)
+        first = group[1] if group else name
+        each = {cell.name: cell.domain for cell in self._cells}
+        lacking = [one for one in each if one == first or _misses_values(each[one], rows.columns[one])]
+        return InvalidInput(complaint.replace(AS_VALUE, _stand_ins_for("missing_as", lacking)))
 
     def samples(self) -> list[str]:
         """As JSON texts, the samples of each value in turn."""
@@ -136,29 +156,42 @@ class Record(Domain):
     def from_document(cls, document: object) -> Self:
         members = fields(document, cls.kind, names=several(text), domains=several(_domain))
         if len(members["names"]) != len(members["domains"]):
-            raise InvalidInput("a record has a name for each domain. Give as many.")
+            raise InvalidInput("a record needs a name for each domain. Give as many names as domains.")
         return cls(tuple(map(Field, members["names"], members["domains"])))
 
     def _policies(self, policy: Policy) -> list[Policy]:
         """What the policy means for each value."""
-        missing_as, other = _record(policy.missing_as, "missing-as"), _record(policy.other, "other")
+        missing_as, other = self._stand_ins(policy.missing_as, "missing_as"), self._stand_ins(policy.other, "other")
         clamped = [policy.outside == "clamp" and _takes(one.domain, Policy(outside="clamp")) for one in self.fields]
         if policy.outside == "clamp" and not any(clamped):
             raise InvalidInput("`outside='clamp'` is for numbers, and no value is one. Leave it out.")
         for given in (missing_as, other):
             if given is not None and not set(given) <= set(self.table_columns):
-                raise InvalidInput("a stand-in has a name that is none of the plan's. Check the names.")
-        if missing_as is not None and set(missing_as) != set(self.table_columns):
-            raise InvalidInput("`missing_as` needs a stand-in for each value. Give a JSON object with all names.")
+                raise InvalidInput("a stand-in has a name that the plan does not have. Check the names.")
         return [
             Policy(
                 missing=policy.missing,
-                missing_as=None if missing_as is None else _stand_in(one, missing_as),
+                missing_as=_named(one, missing_as),
                 outside="clamp" if clamps else "refuse",
                 other=None if other is None else _other(one, other),
             )
             for one, clamps in zip(self.fields, clamped, strict=True)
         ]
+
+    def _stand_ins(self, given: str | None, option: str) -> Mapping[str, Any] | None:
+        """What stands in for values, by their names: a JSON object, or NAME=VALUE for a single one."""
+        if given is None:
+            return None
+        parsed, (name, equals, value) = _parsed(given), given.partition("=")
+        several = any(re.search(rf",\s*{re.escape(column)}\s*=", value) for column in self.table_columns)
+        if isinstance(parsed, _Strange) and equals and not several and name.strip() in self.table_columns:
+            parsed = {name.strip(): value.strip()}
+        if not isinstance(parsed, Mapping):
+            raise InvalidInput(
+                f"there are several values, so `{option}` says for each what stands in for it: give "
+                f"{_stand_ins_for(option, self.table_columns[:2])}. The names are {', '.join(self.table_columns)}."
+            )
+        return parsed
 
     def _rows(self, raw: Any, policy: Policy, first_row: int | None) -> "_Rows":
         """A raw column for each name."""
@@ -188,10 +221,10 @@ class Record(Domain):
         strange = np.array([isinstance(row, _Strange) for row in parsed], dtype=np.bool_)
         adjusted, stand_in = Counter[str](), parse_exactly(self.samples()[0])
         if strange.any():
-            other = _record(policy.other, "other")
+            other = self._stand_ins(policy.other, "other")
             if other is None or set(other) != set(self.table_columns):
                 raise refusal(
-                    f"is no record of {', '.join(self.table_columns)}",
+                    f"is not a record of {', '.join(self.table_columns)}",
                     strange,
                     first_row,
                     "Give a JSON object with these names",
@@ -200,9 +233,9 @@ class Record(Domain):
             adjusted["other"] += int(strange.sum())
         skipped = None
         if missing.any():
-            missing_as = _record(policy.missing_as, "missing-as")
+            missing_as = self._stand_ins(policy.missing_as, "missing_as")
             if missing_as is None and policy.missing == "refuse":
-                raise refusal("is missing", missing, first_row, what_if_missing(policy, "RECORD"))
+                raise refusal(NO_VALUE, missing, first_row, what_if_missing(policy, "RECORD"))
             skipped = missing if missing_as is None else None
             if missing_as is not None:
                 adjusted["missing"] += int(missing.sum())
@@ -256,16 +289,6 @@ def _parsed(row: Any) -> Mapping[str, Any] | _Strange | None:
     return row if isinstance(row, Mapping) else _Strange()
 
 
-def _record(given: str | None, option: str) -> Mapping[str, Any] | None:
-    """What stands for a whole record where a policy has something stand for each of its values."""
-    if given is None:
-        return None
-    parsed = _parsed(given)
-    if not isinstance(parsed, Mapping):
-        raise InvalidInput(f'for several values --{option} is a JSON object. Write e.g. {{"smokes": "no", "age": 40}}.')
-    return parsed
-
-
 def cells(one: Field) -> tuple[Field, ...]:
     """The columns of a table that a value is made of: itself, after its groups."""
     if isinstance(one.domain, Rows):
@@ -273,9 +296,25 @@ def cells(one: Field) -> tuple[Field, ...]:
     return (one,)
 
 
+def _named(one: Field, given: Mapping[str, Any] | None) -> str | None:
+    """What stands in for this value, if something does: what is missing of others may still be refused."""
+    return None if given is None or not any(cell.name in given for cell in cells(one)) else _stand_in(one, given)
+
+
 def _stand_in(one: Field, given: Mapping[str, Any]) -> str:
     texts = [str(given.get(cell.name, "")) for cell in cells(one)]
     return line(texts) if one.domain.beside else texts[0]
+
+
+def _stand_ins_for(option: str, names: Sequence[str]) -> str:
+    """How to say what stands in for the values of these names."""
+    return f"`{option}={{{', '.join(f'{json.dumps(name, ensure_ascii=False)}: VALUE' for name in names)}}}`"
+
+
+def _misses_values(domain: Domain, raw: Any) -> bool:
+    with suppress(InvalidInput):  # refused for another reason, which is told once this one is settled
+        return bool(domain.clean(raw, Policy(missing="skip")).rejected)
+    return False
 
 
 def _other(one: Field, given: Mapping[str, Any]) -> str | None:
@@ -322,4 +361,4 @@ def _domain(document: object) -> Domain:
 
 
 def _nested() -> InvalidInput:
-    return InvalidInput("a record has values, and no records. Name the values themselves.")
+    return InvalidInput("a record cannot contain records. Name the values themselves.")

@@ -9,14 +9,27 @@ from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.named_values import Record
 from shuffledp.domains.reals import RealRange
-from shuffledp.domains.spelled import Spelled
+from shuffledp.domains.spellable_texts import Spelled
 from shuffledp.domains.texts import Texts
+from shuffledp.domains.vectors import Ball, Box
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 
 DOMAINS: Final[dict[str, type[Domain]]] = {
     domain.kind: domain
-    for domain in (Labels, WholeNumbers, Intervals, RealRange, Texts, Spelled, CrossTable, GroupedReals, Record)
+    for domain in (
+        Labels,
+        WholeNumbers,
+        Intervals,
+        RealRange,
+        Texts,
+        Spelled,
+        CrossTable,
+        GroupedReals,
+        Record,
+        Ball,
+        Box,
+    )
 }
 
 

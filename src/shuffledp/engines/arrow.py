@@ -1,11 +1,11 @@
 """Splits of the rows side by side on all cores: any number of rows in little memory."""
 
-import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ClassVar
 
+from shuffledp.core.cores import cores
 from shuffledp.core.free_memory import settle_allocator
 from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.domain import STRICT, Policy
@@ -84,5 +84,4 @@ def _done(share: float, future: "Future[None]") -> float:
 
 
 def _threads() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 1 if cores > 1 else 1
+    return cores() + 1 if cores() > 1 else 1

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.canonical import canonical
-from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document
-from shuffledp.core.files import drafted
+from shuffledp.core.files import drafted, place_of
 from shuffledp.core.free_memory import check_memory
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.parsing import parse_exactly, plain
 from shuffledp.core.randomness import KeyedRandomness, RandomSource, rows_from
 from shuffledp.domains.domain import OR_SKIP, STRICT, Policy
 from shuffledp.engines.engine import Engine, Progress
+from shuffledp.engines.kept import Kept
 from shuffledp.engines.run import result_of, tally_source, too_few
 from shuffledp.engines.tally import Tally
 from shuffledp.errors import InvalidInput
@@ -60,12 +60,14 @@ class MessageTable:
         tally: the messages, and what became of all rows.
         rows_per_person: the most rows of one person.
         people_checked: whether it was checked whose row is whose.
+        messages: of all people, where these are more than their counts.
     """
 
     plan: Plan
     tally: Tally
     rows_per_person: int
     people_checked: bool
+    messages: Messages | None = None
 
     @property
     def users(self) -> int:
@@ -77,10 +79,12 @@ class MessageTable:
         """What the table guarantees."""
         return promised(self.plan, honest=self.plan.honest_of(self.users), rows_per_person=self.rows_per_person)
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | str) -> None:
         """The file appears whole or not at all."""
+        path = place_of(path)
         counts = self.tally.counts.values
-        messages = _permuted(counts[: self.plan.protocol.alphabet])
+        each = _repeated(counts[: self.plan.protocol.alphabet]) if self.messages is None else self.messages
+        messages = _permuted(each)
         stated: Document = {
             "version": _VERSION, "plan": self.plan.document(), "guarantee": _stated(self.promise),
             "users": self.users, "rows_per_person": self.rows_per_person, "people_checked": self.people_checked,
@@ -112,26 +116,36 @@ def message_table(
     if policy.missing == "skip":
         raise InvalidInput(
             "a table that leaves people out tells whoever gets it exactly how many are left. Count missing values as something "
-            "with `missing_as=VALUE`, or plan a bin for them."
+            f"with `missing_as=VALUE`{', or plan a bin for them' if plan.protocol.domain.can_list_more else ''}."
         )
     if randomness is not None and not randomness.private:
         raise InvalidInput(
             "a table states a guarantee, which this randomness does not give. Use KeyedRandomness.fresh()."
         )
+    kept: Any = None if plan.protocol.counted_by_message else Kept(plan.protocol)
+    carried_out = plan if kept is None else replace(plan, protocol=kept)
     try:
-        tally = tally_source(plan, source, randomness, policy=policy, engine=engine, progress=progress)
+        tally = tally_source(carried_out, source, randomness, policy=policy, engine=engine, progress=progress)
     except InvalidInput as refused:
         raise InvalidInput(str(refused).replace(OR_SKIP, "")) from None
     protocol, counts = plan.protocol, tally.counts.values
     n, rows = protocol.reports(counts), source.rows_per_person
     check_enough(plan, plan.honest_of(n), lambda: too_few(plan, n, rows))
+    if kept is not None:
+        messages = kept.messages()
+        if len(messages) != round(n * protocol.messages_per_user):  # counted in other processes
+            raise InvalidInput(f"the engine {engine} does not hand over messages themselves. Use another one.")
+        return MessageTable(
+            plan=plan, tally=tally, rows_per_person=rows, people_checked=source.knows_people, messages=messages
+        )
     if (protocol.tallied(counts[: protocol.alphabet], protocol.reports(counts)).values != counts).any():
         raise InvalidInput("the messages of this protocol are more than their counts. Use run.")
     return MessageTable(plan=plan, tally=tally, rows_per_person=rows, people_checked=source.knows_people)
 
 
-def read_export(path: Path, candidates: Sequence[str] | None = None) -> Result:
+def read_export(path: Path | str, candidates: Sequence[str] | None = None) -> Result:
     """The answer that an exported table gives; refused if its plan, its promise or its messages were changed."""
+    path = place_of(path)
     messages, stated = _read(path)
     edited = InvalidInput(f"{path.name} was changed after it was written, or is damaged. Export it again.")
     if not isinstance(stated, dict) or stated.pop("sha256", None) != _digest(stated, messages):
@@ -143,8 +157,11 @@ def read_export(path: Path, candidates: Sequence[str] | None = None) -> Result:
     if type(users) is not int or type(rows) is not int or rows < 1:
         raise edited
     plan = Plan.from_document(stated.get("plan"))
-    counts = plan.protocol.tallied(Counts.of(messages, plan.protocol.alphabet).values, users)
-    tally = Tally(rows=users, counts=counts)
+    totals = np.zeros(plan.protocol.batch_counters, dtype=np.int64)
+    if len(messages) and int(messages.max()) >= plan.protocol.alphabet:
+        raise edited
+    plan.protocol.add_batch(totals, messages.astype(np.uint64), np.ones(len(messages), dtype=np.int64))
+    tally = Tally(rows=users, counts=plan.protocol.tallied(totals, users))
     result = result_of(
         plan.about(candidates), tally, rows=rows, checked=checked is True, private=True,
         exact=[_MAYBE_LEFT_OUT] if version == _FORMER else [],
@@ -159,14 +176,23 @@ def _stated(promise: Guarantee) -> dict[str, Any]:
     return {name: value for name, value in asdict(promise).items() if name != "caveat" or value is not None}
 
 
-def _permuted(often: NDArray[np.int64]) -> Messages:
-    """So many of each message, in an order that a cipher decides under a key that is forgotten: all orders are equally likely."""
-    total = int(often.sum())
+def _repeated(often: NDArray[np.int64]) -> Messages:
+    """So many of each message."""
+    _check_room(int(often.sum()))
+    kind = np.min_scalar_type(len(often) - 1)
+    return np.repeat(np.arange(len(often)).astype(kind), often)
+
+
+def _check_room(total: int) -> None:
     check_memory(
         _BYTES_EACH * total, f"putting {total:,} messages in a secret order", "Export fewer rows at a time, or use run"
     )
-    kind = np.min_scalar_type(len(often) - 1)
-    messages: Messages = np.repeat(np.arange(len(often)).astype(kind), often)
+
+
+def _permuted(messages: Messages) -> Messages:
+    """In an order that a cipher decides under a key that is forgotten: all orders are equally likely."""
+    total = len(messages)
+    _check_room(total)
     places = KeyedRandomness.fresh().blocks(rows_from(0, total), 0)  # different for each
     return messages[np.lexsort((places[:, 1], places[:, 0]))]
 
@@ -177,7 +203,8 @@ def _digest(stated: Document, messages: Messages) -> str | None:
     if version not in (_FORMER, _VERSION):
         return None
     sha256 = hashlib.sha256(canonical(stated) if version == _VERSION else json.dumps(stated, sort_keys=True).encode())
-    sha256.update(np.ascontiguousarray(messages, dtype="<u4").tobytes())
+    wide = messages.dtype.itemsize > 4
+    sha256.update(np.ascontiguousarray(messages, dtype="<u8" if wide else "<u4").tobytes())
     return sha256.hexdigest()
 
 
@@ -191,4 +218,4 @@ def _read(path: Path) -> tuple[Messages, Any]:
         column = table.column(_COLUMN).combine_chunks()
         if table.column_names == [_COLUMN] and pa.types.is_unsigned_integer(column.type) and column.null_count == 0:
             return column.to_numpy(), stated
-    raise InvalidInput(f"{path} is no table that shuffledp export wrote, or is damaged. Export it again.")
+    raise InvalidInput(f"{path} is not a table that shuffledp export wrote, or is damaged. Export it again.")

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -10,12 +10,14 @@ from typing import Any, Final, Literal
 from shuffledp.core import argument
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.randomness import KeyedRandomness, RandomSource
-from shuffledp.domains.domain import STRICT, Label, Policy, policy_of
+from shuffledp.domains.domain import NO_VALUE, OR_SKIP, STRICT, Policy, StandIn, policy_of
+from shuffledp.engines.answered_before import marks_of_values, note_answer
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.tally import Tally
 from shuffledp.errors import DataWarning, InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.randomized import without_value
 from shuffledp.results.assembly import assembled, check_enough, promised
 from shuffledp.results.privacy_unit import unit_of_rows
 from shuffledp.results.result import Result
@@ -37,9 +39,9 @@ def run(
     row_id: str | None = None,
     policy: Policy = STRICT,
     missing: Literal["refuse", "skip"] | None = None,
-    missing_as: Label | None = None,
+    missing_as: StandIn | None = None,
     outside: Literal["refuse", "clamp"] | None = None,
-    other: Label | None = None,
+    other: StandIn | None = None,
     match: Literal["exactly", "loosely"] | None = None,
     explain_errors: bool | None = None,
     truth: bool = False,
@@ -47,7 +49,7 @@ def run(
     engine: str | Engine | None = None,
     candidates: Sequence[str] | None = None,
 ) -> Result:
-    """The plan's answer for values in memory, one per person; with `query`, for its answers about them.
+    """The plan's answer for values in memory, one per person, or for the answers of `query` about them.
 
     Values are a list, an array or a column of any kind, and `query` a function of a value. Of a table (a data frame of pandas or
     polars, an Arrow table, a dict of columns), say which column, or give an SQL expression of a row's columns as the query;
@@ -72,17 +74,17 @@ def run(
     )  # fmt: skip
     source: Source
     if isinstance(values, str | Path):
-        raise InvalidInput("values are in memory, and this is a text. For a file use run_file.")
+        raise InvalidInput("values are in memory, and this is a string. For a file use run_file.")
     if is_frame(values):
         if callable(query):
-            raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a text.")
+            raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a string.")
         source = (SparkSource if is_spark_table(values) else FrameSource)(
             values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id
         )
     elif any(option is not None for option in (column, user, max_rows_per_user, row_id)) or isinstance(query, str):
         raise InvalidInput(
             "columns are for tables, and these values are one column. Give a table, or leave out `column`, `user`, "
-            "`max_rows_per_user`, `row_id` and a `query` that is a text."
+            "`max_rows_per_user`, `row_id` and a `query` that is a string."
         )
     else:
         if plan.protocol.description.asked and query is None:
@@ -91,11 +93,13 @@ def run(
             argument.function(query, "query")
         source = ValuesSource(values, query=query)
     if engine is None:
-        engine = "spark" if is_spark_table(values) else "memory"
+        in_memory = "memory" if plan.protocol.domain.row_length == 1 else "arrow"  # long rows are worth all cores
+        engine = "spark" if is_spark_table(values) else in_memory
     return _warned(
         run_source(
             plan, source, policy=policy, truth=truth, randomness=randomness, engine=engine, candidates=candidates
-        )
+        ),
+        *(_marks_of_table(plan, values, column) if is_frame(values) else (marks_of_values(values),)),
     )
 
 
@@ -107,9 +111,9 @@ def run_file(
     query: str | None = None,
     policy: Policy = STRICT,
     missing: Literal["refuse", "skip"] | None = None,
-    missing_as: Label | None = None,
+    missing_as: StandIn | None = None,
     outside: Literal["refuse", "clamp"] | None = None,
-    other: Label | None = None,
+    other: StandIn | None = None,
     match: Literal["exactly", "loosely"] | None = None,
     explain_errors: bool | None = None,
     user: str | None = None,
@@ -127,7 +131,7 @@ def run_file(
     """The plan's answer for a CSV, Parquet or Arrow file with one report per row, or for several that are alike.
 
     The value of a row is a column, or an SQL expression of the row's columns. A CSV file may have another separator than a
-    comma, and a comma before decimals. What becomes of values that do not fit is said as for `run`.
+    comma, and a comma before decimals. Values that do not fit are handled as in `run`.
     """
     _check_plan(plan, path)
     if is_frame(path):
@@ -150,13 +154,23 @@ def run_file(
             engine=engine,
             progress=progress,
             candidates=candidates,
-        )
+        ),
+        source.identity(),
     )
 
 
-def _warned(result: Result) -> Result:
-    if result.misfits is not None:
-        warnings.warn(result.misfits, DataWarning, stacklevel=3)
+def _marks_of_table(plan: Plan, table: Any, column: str | None) -> tuple[Sequence[Hashable], Any]:
+    """What it is known by: the columns that are asked about, and being the same one."""
+    columns = plan.protocol.domain.table_columns if column is None else (column,)
+    return marks_of_values(table, columns) if columns else [], table
+
+
+def _warned(result: Result, marks: Sequence[Hashable], table: Any = None) -> Result:
+    """With what a user should know of these data; one that promises nothing spends nothing."""
+    again = None if result.guarantee is None else note_answer(result.plan, marks, table)
+    for said in (result.misfits, result.cost_of_rows, again):
+        if said is not None:
+            warnings.warn(said, DataWarning, stacklevel=3)
     return result
 
 
@@ -176,7 +190,7 @@ def _check_plan(plan: object, data: object) -> None:
     if isinstance(data, Plan):
         raise InvalidInput("the plan and the data are swapped. Give the plan first.")
     if isinstance(plan, str | Path):
-        raise InvalidInput("the plan is a text. Read its file with Plan.load(path), or make one with plan(...).")
+        raise InvalidInput("the plan is a string. Read its file with Plan.load(path), or make one with plan(...).")
     raise InvalidInput(
         f"the plan is a {type(plan).__name__}. Make one with plan(...), or read it with Plan.load(path)."
     )
@@ -214,6 +228,7 @@ def tally_source(
     n = tally.rows - tally.rejected.total()
     if plan.protocol.reports(tally.counts.values) != n:
         raise InvalidInput("the protocol did not count every row once, so nothing is released. Please report this.")
+    tally = replace(tally, counts=plan.protocol.shuffled(tally.counts, randomness))
     if policy.explain_errors is False:  # how many answers were adjusted is exact, and chosen by whoever wrote the query
         tally = replace(tally, adjusted=Counter())
     return tally
@@ -240,11 +255,43 @@ def run_source(
         argument.function(progress, "progress")
     plan.protocol.domain.check(policy)
     plan = plan.about(candidates)
-    tally = tally_source(plan, source, randomness, policy=policy, truth=truth, engine=engine, progress=progress)
+    refused = None
+    try:
+        tally = tally_source(plan, source, randomness, policy=policy, truth=truth, engine=engine, progress=progress)
+    except InvalidInput as error:
+        if (
+            NO_VALUE not in str(error)
+            or policy != replace(policy, missing="refuse", missing_as=None)
+            or source.is_query
+            or not (left := _if_skipped(plan, source, policy))
+        ):
+            raise
+        refused = InvalidInput(f"{str(error).replace(OR_SKIP, '')}{left}")
+    if refused is not None:  # raised here, it does not carry the first error along
+        raise refused
     return result_of(
         plan, tally, rows=source.rows_per_person, checked=source.knows_people, private=randomness is None or randomness.private,
         exact=_exact_numbers(tally, policy.of(query=source.is_query)),
     )  # fmt: skip
+
+
+def _if_skipped(plan: Plan, source: Source, policy: Policy) -> str:
+    """What to know before people without a value are skipped: whether too few would be left."""
+    rows = left = 0
+    if isinstance(source, SparkSource):
+        return ""
+    try:
+        for chunk in source.checked_chunks(plan.protocol.domain):
+            absent = without_value(plan.protocol, chunk.raw, policy)
+            rows, left = rows + len(chunk.raw), left + len(chunk.raw) - absent - len(chunk.leave_out)
+    except InvalidInput:
+        return ""
+    if left >= plan.min_batch:
+        return ""
+    return (
+        f" Skipping leaves {left:,} of {rows:,} rows, fewer than the plan's {plan.min_batch:,}: plan again, with `n={left}` or a "
+        f"`dropout`{', or with a label of its own for what is missing' if plan.protocol.domain.can_list_more else ''}."
+    )
 
 
 def _exact_numbers(tally: Tally, policy: Policy) -> list[str]:
@@ -258,9 +305,11 @@ def _exact_numbers(tally: Tally, policy: Policy) -> list[str]:
     elif tally.rejected:
         notes.append("How many rows were rejected, and whose, is not covered by the guarantee.")
     if policy.adjusts and policy.explain_errors is False:
-        notes.append("How many answers to the query were adjusted is not told, because it would be exact.")
+        notes.append("How many answers to the query were adjusted is not shown, because the number would be exact.")
     elif policy.adjusts:
-        notes.append("The exact numbers of adjusted values are for the operator: publishing them is not covered.")
+        notes.append(
+            "The exact numbers of adjusted values are for the operator only. The guarantee does not cover publishing them."
+        )
     return notes
 
 
@@ -281,6 +330,8 @@ def result_of(
 def too_few(plan: Plan, n: int, rows: int) -> str:
     """Why so many reports of people with so many rows are not released, and what they would promise."""
     fact = f"{counted(n, 'report')} {'is' if n == 1 else 'are'} fewer than the plan's {plan.min_batch:,}, so nothing is released."
+    if not plan.needs_crowd:
+        return f"{fact} The guarantee would hold for them: plan with a smaller `n`, or with a `dropout`."
     honest, remedy = plan.honest_of(n), f"Collect more, or plan for those who answer, with `n={n}` or a `dropout`."
     if honest < 1:
         return f"{fact} {remedy}"

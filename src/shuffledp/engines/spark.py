@@ -24,7 +24,7 @@ from shuffledp.engines.engine import Progress
 from shuffledp.engines.tally import Tally, Tallying
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.sources.source import CHUNK, Source, Split
+from shuffledp.sources.source import Source, Split, rows_at_once
 from shuffledp.sources.spark_table import Reader, SparkSource
 
 _ROWS: Final = 1 << 20
@@ -218,7 +218,7 @@ def _of_table(job: _Job, source: SparkSource) -> Tally:
 def _rows_done(job: _Job, reader: Reader, batches: Iterator[Any]) -> Iterator[Found | Noted | Done]:
     """What a task does with rows of a table."""
     total, read, row = job.started(), reader.opened(), 0
-    for batch in joined(batches, CHUNK):
+    for batch in joined(batches, rows_at_once(job.protocol.domain)):
         rows = read(batch, row)
         total.add(rows.raw, first_row=row, leave_out=rows.leave_out, addresses=rows.addresses)
         yield Done(rows.addresses)

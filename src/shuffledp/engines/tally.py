@@ -15,7 +15,7 @@ from shuffledp.domains.domain import STRICT, Policy
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.randomized import randomized
-from shuffledp.sources.source import CHUNK
+from shuffledp.sources.source import rows_at_once
 
 _FEW = 1 << 16
 """Counters that every thread may have for itself."""
@@ -68,7 +68,7 @@ class Tallying:
         self._protocol, self._words, self._policy, self._in_file = protocol, randomness, policy, in_file
         self._rest = Tally.empty(protocol, truth=truth)
         self._counts = np.zeros(protocol.counters, dtype=np.int64)
-        self._rows = max(1, int(CHUNK / protocol.messages_per_user))
+        self._rows = max(1, int(rows_at_once(protocol.domain) / protocol.messages_per_user))
         self._turn = Lock()
 
     def add(

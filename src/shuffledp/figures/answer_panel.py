@@ -1,6 +1,7 @@
 """One answer in a picture: bars with their intervals, the largest of many, a band, a point, or a curve."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,7 +9,17 @@ from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
 from shuffledp.figures.distribution import TRUTH, draw_distribution
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, SKY
-from shuffledp.results.entries import FEW, USERS, Entry, are_ranked, entries, is_curve, largest, measured, written
+from shuffledp.results.estimate_entries import (
+    FEW,
+    USERS,
+    Entry,
+    are_ranked,
+    entries,
+    is_curve,
+    largest,
+    measured,
+    written,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +52,7 @@ class Panel:
 
     def draw(self, axis: "Axes") -> None:
         """Draw the answer into its place of a picture."""
-        rows, measure, unit = self._rows, measured(self._result), self._result["wording"]["unit"]
+        rows, measure, unit = self._rows, _axis_title(self._result), self._result["wording"]["unit"]
         if self._curve:
             draw_distribution(axis, self._result)
             return
@@ -54,6 +65,13 @@ class Panel:
         if unit and self._result["measure"] == USERS:  # then the bins are made of values
             across = len(rows) > FEW and not self._ranked
             (axis.set_xlabel if across else axis.set_ylabel)(_cut(unit), parse_math=False)
+
+
+def _axis_title(result: Document) -> str:
+    """What is measured. A title says by which groups in people's words, so the names of columns are left out beside it."""
+    if not result["wording"]["title"]:
+        return measured(result)
+    return measured({**result, "measure": re.sub(r" by .*(?=, each from )", "", result["measure"])})
 
 
 def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:

@@ -21,16 +21,16 @@ _COLOURS = {"consistent": GREEN, "violated": VERMILION, "under-powered": ORANGE}
 @contextmanager
 def drawn(finding: Document) -> "Iterator[Figure]":
     """The scores in both worlds with the event, and what was shown beside what is claimed."""
-    with canvas(8.0, 3.2, 1, 2) as (figure, (left, right)):
+    with canvas(4.8, 5.0, 2, 1) as (figure, (above, below)):
         picture, event = finding["picture"], finding["event"]
         for world, colour, label in (("first", BLUE, "first world"), ("second", VERMILION, "second world")):
-            left.stairs(picture[world], picture["edges"], color=colour, label=label)
+            above.stairs(picture[world], picture["edges"], color=colour, label=label)
         low, high = picture["edges"][0], picture["edges"][-1]
         start = min(max(event["threshold"], low), high)
         span = (low, start) if event["reversed"] else (start, high)
-        left.axvspan(*span, color="#DDDDDD", label="the event", zorder=0)  # behind the scores
-        left.set(xlabel="score (log-likelihood ratio)", ylabel="share of trials")
-        left.legend()
+        above.axvspan(*span, color="#DDDDDD", label="the event", zorder=0)  # behind the scores
+        above.set(xlabel="score (log-likelihood ratio)", ylabel="share of trials")
+        above.legend()
         claimed, reach, seen = finding["claimed"]["epsilon"], finding["reach"], finding["epsilon"]
         points = {
             "claimed, at most": (claimed, BLACK, rounded_up(claimed, 4)),
@@ -38,13 +38,13 @@ def drawn(finding: Document) -> "Iterator[Figure]":
             "shown, at least": (seen, _COLOURS[finding["verdict"]], rounded_down(seen, 4)),
         }
         for j, (value, colour, digits) in enumerate(points.values()):
-            right.plot([value], [j], marker="o", markersize=7.0, color=colour)
-            right.annotate(digits, (value, j), (0, 8), textcoords="offset points", ha="center")
-        right.set_yticks(range(len(points)), list(points))
-        right.set(xlabel="epsilon", ylim=(len(points) - 0.5, -0.7), xlim=(0, 1.15 * max(claimed, reach, seen) or 1.0))
-        right.set_axisbelow(True)
-        right.grid(visible=False, axis="y")
-        right.set_title(finding["verdict"])
+            below.plot([value], [j], marker="o", markersize=7.0, color=colour)
+            below.annotate(digits, (value, j), (0, 8), textcoords="offset points", ha="center")
+        below.set_yticks(range(len(points)), list(points))
+        below.set(xlabel="epsilon", ylim=(len(points) - 0.5, -0.7), xlim=(0, 1.15 * max(claimed, reach, seen) or 1.0))
+        below.set_axisbelow(True)
+        below.grid(visible=False, axis="y")
+        below.set_title(finding["verdict"])
         yield figure
 
 

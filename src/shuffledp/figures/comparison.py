@@ -8,17 +8,19 @@ from shuffledp.baselines.compare import Candidate
 from shuffledp.core.digits import rounded_up
 from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, canvas, save_picture
 
+_WIDTH: Final = 4.8
+"""Inches, as of other pictures: narrow, so that the letters can still be read when a phone shrinks it."""
 SIZES: Final = tuple(10**j for j in range(3, 10))
 _BY_PROOF: Final = {"best": BLUE, "histogram-theorem": ORANGE, "proof": PURPLE}
 """Our own plans, the paper's parameters and the lower bound stand out by what proves them."""
-_BY_TRUST: Final = {"nobody": VERMILION, "the curator": BLACK, "the shuffler": SKY}
+_BY_TRUST: Final = {"nobody": VERMILION, "the curator": BLACK, "the shuffler": SKY, "the shuffler's noise": SKY}
 _LINES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 
 
 def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, epsilon: float, delta: float) -> None:
     """One line per protocol; colours say whom users trust."""
     names = list(dict.fromkeys(row.name for rows in curves.values() for row in rows))
-    with canvas(9.0, 4.2, 1, 1) as (figure, axes):
+    with canvas(_WIDTH, 3.4 + 0.17 * len(names), 1, 1) as (figure, axes):
         axis = axes[0]
         used: dict[str, int] = {GREEN: 1}  # dashed, because one of them lies on the curator's line
         for name in names:
@@ -36,8 +38,8 @@ def draw(task: str, curves: Mapping[int, Sequence[Candidate]], path: Path, *, ep
         axis.set_yscale("log")
         axis.set_xlabel("number of people")
         axis.set_ylabel(f"error of the {task} (root mean square)")
-        axis.set_title(f"epsilon = {rounded_up(epsilon)}, delta = {rounded_up(delta)}; in brackets whom users trust")
-        figure.legend(loc="outside right upper")
+        axis.set_title(f"epsilon = {rounded_up(epsilon)}, delta = {rounded_up(delta)}; in brackets: whom users trust")
+        figure.legend(loc="outside lower center")
         save_picture(figure, path)
 
 

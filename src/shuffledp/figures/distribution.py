@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 from shuffledp.core.document import Document
 from shuffledp.core.visible import printable
 from shuffledp.figures.style import BLACK, BLUE, GREEN, ORANGE, SKY
-from shuffledp.results.entries import percent, quantiles
+from shuffledp.results.estimate_entries import percent, quantiles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -41,7 +41,7 @@ def table(points: int = 61) -> dict[str, list[float]]:
 def large_domains(out: Path) -> list[Path]:
     """The picture of when which wins."""
     columns = table()
-    with style.canvas(7.2, 3.9, 1, 1) as (figure, axes):
+    with style.canvas(4.8, 4.4, 1, 1) as (figure, axes):
         axis = axes[0]
         for name, (_, colour, line) in _CURVES.items():
             axis.plot(columns["share"][1:], columns[name][1:], color=colour, linestyle=line, label=name)
@@ -49,7 +49,7 @@ def large_domains(out: Path) -> list[Path]:
             xscale="log", yscale="log", xlabel="share of the users who hold the value", ylabel="standard error in users"
         )
         axis.set_xlim(columns["share"][1], columns["share"][-1])
-        axis.set_title(f"{SIZE:,} values, {N:,} users, epsilon = 1, delta = 1e-6", loc="left")
+        axis.set_title(f"{SIZE:,} values, {N:,} users\nepsilon = 1, delta = 1e-6")
         axis.xaxis.set_major_formatter(lambda x, _: f"{100 * x:g} %")
-        figure.legend(loc="outside lower center", ncols=2)
+        figure.legend(loc="outside lower center")
         return [*style.save(figure, out, "large-domains"), style.save_table(out, "large-domains", columns)]

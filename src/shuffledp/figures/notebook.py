@@ -12,12 +12,13 @@ from shuffledp.accounting.solve import Solution
 from shuffledp.baselines.compare import Comparison
 from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
+from shuffledp.core.estimate import COLUMNS, Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.figures.markup import MOST, paragraphs, table
 from shuffledp.figures.svg import Axis, Interval, band, bars, span
 from shuffledp.planning.plan import Plan
 from shuffledp.results.answer import Answer
-from shuffledp.results.entries import listed, parts, percent, quantiles, written
+from shuffledp.results.estimate_entries import is_curve, listed, parts, percent, quantiles, written
 
 FALSE_ALARMS: Final = "false alarms (%)"
 HITS: Final = "hits, at most (%)"
@@ -38,6 +39,15 @@ def _guarantee(guarantee: Guarantee) -> str:
 @page.register(Plan)
 def _plan(plan: Plan) -> str:
     return paragraphs(*str(plan).splitlines(), plan.guarantee.meaning()) + _attacker(plan.guarantee)
+
+
+@page.register(Estimate)
+def _estimate(estimate: Estimate) -> str:
+    if len(estimate.names) != estimate.value.size:
+        return paragraphs(repr(estimate))
+    rows = [list(row) for row in estimate.rows()]
+    rest = estimate.value.size - len(rows)
+    return table(COLUMNS, rows) + paragraphs(*([f"... and {rest:,} more"] if rest > 0 else []))
 
 
 def _attacker(guarantee: Guarantee) -> str:
@@ -88,7 +98,12 @@ def _answer(reading: Answer) -> str:
     also = [(name, more, _chosen(more, range(len(more["names"])))) for name, more in result["also"].items()]
     return (
         paragraphs(*above, ", ".join(what), "no guarantee" if guarantee is None else str(guarantee))
-        + (_curve(result) if "curve" in result.get("derived", {}) else "".join(map(_entries, parts(result))))
+        + "".join(
+            _curve(part, "quantile" if part is result else f"quantile of {part['question']}")
+            if is_curve(part)
+            else _entries(part)
+            for part in parts(result)
+        )
         + "".join(
             _table(result, name, more, among, "standard error", left_out=len(more["names"]) - len(among))
             for name, more, among in also
@@ -135,7 +150,7 @@ def _table(
     return table(header, rows) + paragraphs(*rest)
 
 
-def _curve(result: Document) -> str:
+def _curve(result: Document, what: str) -> str:
     """The share of the users below each number with its band, and the quantiles."""
     estimate, derived, n = result["estimate"], result["derived"], result["n"]
     edges = derived["curve"]["edges"]
@@ -155,4 +170,4 @@ def _curve(result: Document) -> str:
             for quantile, row in zip(derived["quantiles"], rows, strict=True)
         ],
     )  # fmt: skip
-    return drawing + table(["quantile", "estimate", f"{percent(result)} from", "to"], [list(row) for row in rows])
+    return drawing + table([what, "estimate", f"{percent(result)} from", "to"], [list(row) for row in rows])

@@ -14,7 +14,7 @@ from shuffledp.core.visible import printable
 from shuffledp.errors import InvalidInput
 from shuffledp.figures.result_picture import picture
 from shuffledp.figures.style import check_drawing
-from shuffledp.results.entries import (
+from shuffledp.results.estimate_entries import (
     FEW,
     MANY,
     Written,
@@ -137,7 +137,7 @@ def _descriptions(result: Document, rows: list[Written]) -> tuple[str, str]:
 
 
 def _together(result: Document) -> str:
-    return "All intervals hold together" if result["estimate"]["simultaneous"] else "Each interval holds by itself"
+    return "All intervals hold together" if result["estimate"]["simultaneous"] else "Each interval holds on its own"
 
 
 def _folded(result: Document, rows: list[Written]) -> str:
@@ -188,11 +188,11 @@ def _derived(result: Document) -> list[_Table]:
             tables.append(
                 _Table(caption, ["Bin", *interval], _intervals(names, read_off[key], shown(read_off[key]["value"])))
             )
-    if is_curve(result):
-        tables.append(
-            _Table("Quantiles", ["Share of users", "Estimate", f"{level} from", "to"], quantiles(read_off["quantiles"]))
-        )
-    elif "quantiles" in read_off:
+    for part in filter(is_curve, parts(result)):
+        caption = "Quantiles" if part is result else f"{part['question']}: quantiles"
+        read = quantiles(part["derived"]["quantiles"])
+        tables.append(_Table(caption, ["Share of users", "Estimate", f"{level} from", "to"], read))
+    if "quantiles" in read_off and not is_curve(result):
         rows = [(f"{entry['share']:g}", entry["bin"], *entry["interval"]) for entry in read_off["quantiles"]]
         tables.append(_Table("Quantiles", ["Share of users", "Bin", f"{level} from", "to"], rows))
     if "top" in read_off:
@@ -211,7 +211,7 @@ def _largest(threshold: Document | None, places: int | None) -> str:
         return "Largest bins"
     least, chance = fixed(threshold["estimate"], places), rounded_up(threshold["false_positives"], 3)
     return (
-        f"Bins of at least {least}; if nobody were in any of all {threshold['values']:,}, {chance} of them on average"
+        f"Bins of at least {least}; if nobody were in any of the {threshold['values']:,}, {chance} of them on average"
     )
 
 

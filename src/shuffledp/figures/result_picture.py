@@ -11,7 +11,7 @@ from shuffledp.core.document import Document
 from shuffledp.core.visible import printable
 from shuffledp.figures.answer_panel import Panel
 from shuffledp.figures.style import canvas
-from shuffledp.results.entries import is_curve, parts, percent
+from shuffledp.results.estimate_entries import is_curve, parts, percent
 from shuffledp.results.guarantee_text import promise
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def drawn(result: Document) -> "Iterator[Figure]":
     questions = parts(result)[:_MOST]
     panels = [Panel(question) for question in questions]
     several = len(panels) > 1
-    legend = result["truth"] is not None or is_curve(result)
+    first = next((j for j, question in enumerate(questions) if is_curve(question)), None)
+    legend = result["truth"] is not None or first is not None
     title = _wrapped(result["wording"]["title"], 45)
     below = _promised(result, several=several or panels[0].several)
     heights = [panel.height + (0.3 if several else 0) for panel in panels]
@@ -55,7 +56,7 @@ def drawn(result: Document) -> "Iterator[Figure]":
                     _cut(question["question"]), loc="left", fontsize=9.0, fontweight="bold", parse_math=False
                 )
         if legend:
-            handles, labels = axes[0].get_legend_handles_labels()
+            handles, labels = axes[first or 0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=2)
         if not title:
             figure.suptitle("\n".join(below), fontsize=9.0, parse_math=False)

@@ -14,7 +14,7 @@ def ask(name: str, *, options: Given, **terms: Any) -> Question:
     """The question of this name, on these terms: its options are read here, once."""
     if not isinstance(name, str):
         raise InvalidInput(
-            f"the question is a text, such as 'histogram'; got a {type(name).__name__}. Name the question first."
+            f"the question must be a string, such as 'histogram'; got a {type(name).__name__}. Name the question first."
         )
     given = {option: value for option, value in options.items() if value is not None}
     Terms(**terms)  # numbers are refused before anything else

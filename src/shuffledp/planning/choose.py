@@ -103,16 +103,16 @@ def choose(question: Question) -> Plan:
 
 def certified(terms: Terms, protocol: Deployable) -> Plan:
     """The plan with this protocol, its guarantee proved."""
-    bound = bound_named(terms.bound)
+    bound, blanket = bound_named(terms.bound), protocol.randomizer.blanket()
     plan = Plan(
         protocol=protocol,
         guarantee=Guarantee(
             epsilon=terms.epsilon,
             delta=terms.delta,
-            n=terms.honest,
+            n=terms.honest if blanket.needs_crowd else 1,
             bound=bound.name,
             reference=bound.reference,
-            caveat=protocol.randomizer.blanket().caveat,
+            caveat=blanket.caveat,
         ),
         min_batch=terms.n,
     )

@@ -7,10 +7,11 @@ from typing import Final
 from shuffledp.core.digits import rounded_up
 from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.reals import RealRange
+from shuffledp.domains.vectors import Vectors
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.by_group import BySum
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.distribution import Distribution
-from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.survey import Survey
 
 LARGE_EPSILON: Final = 10.0
@@ -53,7 +54,7 @@ def _error(protocol: Deployable, n: int) -> float:
 
     Of several questions the worst, of groups one with an even share of the users, of a distribution its quartiles.
     """
-    if isinstance(protocol, GroupedSummation):
+    if isinstance(protocol, BySum):
         share = 1 / protocol.groups
         return math.sqrt(protocol.group_variance(share, n)) / (
             _span(protocol) * (1 if protocol.reading.averages else share * n)
@@ -71,4 +72,6 @@ def _span(protocol: Deployable) -> float:
     domain = protocol.domain
     if isinstance(domain, GroupedReals):
         domain = domain.value
+    if isinstance(domain, Vectors):
+        return domain.diameter
     return domain.span if isinstance(domain, RealRange) else 1.0

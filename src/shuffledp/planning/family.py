@@ -15,7 +15,7 @@ from shuffledp.planning.question import Question
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.protocol import ShuffleProtocol
 
-Trust = Literal["the curator", "the shuffler", "nobody"]
+Trust = Literal["the curator", "the shuffler", "the shuffler's noise", "nobody"]
 Asked = TypeVar("Asked", bound=Question)
 """The kind of question that a family answers."""
 
@@ -50,6 +50,10 @@ class PlannedFamily(Family[Asked]):
     name = "shuffledp"
     trust: Trust = "the shuffler"
     accounted_by = "best"
+
+    def answers(self, question: Question) -> bool:
+        """Not if the shuffler is to add noise, which only some families know how to use."""
+        return super().answers(question) and question.noise is None
 
     @abstractmethod
     def propose(self, question: Asked) -> Deployable:

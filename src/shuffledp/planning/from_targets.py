@@ -10,7 +10,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.planning import registry
 from shuffledp.planning.ask import ask, check_names
 from shuffledp.planning.choose import Proposal, best_plan, choose, plans
-from shuffledp.planning.inverse import epsilon_possible, users_needed
+from shuffledp.planning.error_targets import epsilon_possible, users_needed
 from shuffledp.planning.options import QUESTIONS
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.question import Question

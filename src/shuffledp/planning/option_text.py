@@ -19,9 +19,18 @@ def groups(texts: Sequence[str], what: str) -> dict[str, list[str]]:
         if not (equals and column.strip()):
             raise InvalidInput(f"--{what} takes a column and its labels. Write e.g. --{what} carrier=AA,DL.")
         if column.strip() in found:
-            raise InvalidInput(f"--{what} has the column {column.strip()!r} twice. Say all of its labels at once.")
+            raise InvalidInput(f"--{what} has the column {column.strip()!r} twice. List all of its labels at once.")
         found[column.strip()] = several(labels, what)
     return found
+
+
+def blanks_after_commas(text: str) -> int:
+    """How many commas outside quotation marks have a blank behind them, as those inside a label do.
+
+    >>> blanks_after_commas('Craftsmen, foremen,Clerks,"Farmers, owners"')
+    1
+    """
+    return len(re.findall(r",\s", re.sub(r'"[^"]*"', "", text)))
 
 
 def several(text: str, what: str) -> list[str]:

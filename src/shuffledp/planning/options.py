@@ -39,12 +39,14 @@ class Option:
         if self.values == "real":
             return checks.real(value, f"`{self.name}`")
         if self.values == "text" and not isinstance(value, str):
-            raise InvalidInput(f"`{self.name}` must be a text; got a {type(value).__name__}. Give it in quotes.")
+            raise InvalidInput(f"`{self.name}` must be a string; got a {type(value).__name__}. Give it in quotes.")
         if self.values == "several":
             return texts(value, self.name)
         if self.values == "groups" and isinstance(value, Mapping):
             if not all(isinstance(column, str) for column in value):
-                raise InvalidInput(f"{self.name} names columns by texts. Write e.g. {self.name}={{'sex': ['f', 'm']}}.")
+                raise InvalidInput(
+                    f"{self.name} maps the names of columns to labels. Write e.g. {self.name}={{'sex': ['f', 'm']}}."
+                )
             return {column: texts(labels, f"the groups of column {column!r}") for column, labels in value.items()}
         return value
 
@@ -80,8 +82,27 @@ def _groups_of(column: str, given: Any) -> Labels:
         raise InvalidInput(f"column {column!r}: {refused}") from None
 
 
+def messages_of(given: Mapping[str, Any]) -> float | None:
+    """How many messages a user may send on average; None if nothing was said."""
+    if given.get(MESSAGES_PER_USER.name) is None:
+        return None
+    messages = checks.real(given[MESSAGES_PER_USER.name], "`messages_per_user`")
+    if not 1 <= messages <= MOST_MESSAGES:
+        raise InvalidInput(
+            f"`messages_per_user` must be from 1 to {MOST_MESSAGES}; got {messages}. Use e.g. 1.25, or leave it out for one."
+        )
+    return messages
+
+
+MOST_MESSAGES: Final = 1001
+"""Per user, on average: one and a thousand dummies."""
 SIZE: Final = Option("size", "whole", "Number of bins (histogram).")
-LABELS: Final = Option("labels", "several", "Names of the bins, separated by commas (histogram).")
+LABELS: Final = Option(
+    "labels",
+    "several",
+    "Names of the bins, separated by commas (histogram); one that contains a comma is in quotation marks, as in "
+    "'no,\"yes, often\"', or comes from --labels-file.",
+)
 LOW: Final = Option("low", "real", "Least value (sum, mean [default: 0]; distribution; histogram of numbers).")
 HIGH: Final = Option("high", "real", "Greatest value (sum, mean [default: 1]; distribution; histogram of numbers).")
 RESOLUTION: Final = Option("resolution", "whole", "Equal intervals into which the range is divided (distribution).")
@@ -95,7 +116,7 @@ BY: Final = Option(
 OBJECTIVE: Final = Option(
     "objective",
     "text",
-    "What to make small: total, the error summed over all bins, or share, that of one bin that a share of the users hold "
+    "What to minimize: total, the error summed over all bins, or share, the error of one bin that a share of the users hold "
     "[default: share above 256 bins].",
     (
         ("total", "the error of all bins together"),
@@ -103,13 +124,33 @@ OBJECTIVE: Final = Option(
     ),
 )
 MESSAGES_PER_USER: Final = Option(
-    "messages_per_user", "real", "Messages that a user may send on average: dummies beside the true one [default: 1]."
+    "messages_per_user",
+    "real",
+    "Messages that a user may send: on average, with dummies beside the true one (histogram) or digits among dummies (sum, "
+    "mean, query); exactly so many about the row (vector) [default: 1].",
+)
+NOISE: Final = Option(
+    "noise",
+    "text",
+    "Who hides people: each user, by answering at random now and then, or the shuffler, by adding dummies to true answers, for "
+    "any number of people [default: users].",
+    (
+        ("users", "each user, by answering at random now and then"),
+        ("shuffler", "the shuffler, by adding dummies to true answers"),
+        ("shuffler-pure", "the shuffler, by dropping some answers and adding dummies: never fails, and errs more"),
+    ),
 )
 SHARE: Final = Option(
     "share",
     "real",
-    "Up to which share of the users a bin's or text's error counts [default: 0.01]; with --by, that of a group whose mean is to "
-    "be best [default: half of an even share].",
+    "Largest share of the users in a bin, or with a text, whose error counts [default: 0.01]; with --by, share of the users in "
+    "the group whose mean is to be most accurate [default: half of an even share].",
+)
+DIMENSION: Final = Option("dimension", "whole", "Numbers in a row (vector).")
+COLUMNS: Final = Option("columns", "several", "Names of the columns whose means are asked for (vector).")
+NORM: Final = Option("norm", "real", "Length that no row exceeds, or is cut down to (vector) [default: 1].")
+RANGES: Final = Option(
+    "ranges", "groups", "The range of a column in place of a norm, e.g. age=0,100; repeat for each column (vector)."
 )
 CANDIDATES: Final = Option("candidates", "lines", "Texts that will be asked about, one per line (texts).")
 ALPHABET: Final = Option(
@@ -121,7 +162,7 @@ MAX_LENGTH: Final = Option("max_length", "whole", "Letters of the longest text (
 FALSE_POSITIVES: Final = Option(
     "false_positives",
     "real",
-    "Texts that nobody holds and that are found nevertheless, on average (heavy-hitters) [default: 1].",
+    "Texts that are found although nobody holds them, on average (heavy-hitters) [default: 1].",
 )
 QUESTIONS: Final = Option("questions", "questions", "The questions of a survey.")
 WAY: Final = Option(
@@ -134,3 +175,11 @@ WAY: Final = Option(
         ("table", "all, in one table"),
     ),
 )
+
+
+def noise(given: Mapping[str, Any]) -> str | None:
+    """Which noise the shuffler adds; None if users hide each other."""
+    word = given.get(NOISE.name)
+    if word not in (None, *NOISE.words):
+        raise InvalidInput(f"`noise` is {', '.join(NOISE.words)}; got {word!r}. Leave it out for that of users.")
+    return None if word == NOISE.words[0] else word

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Self
 
+from shuffledp.accounting.account import bound_named
+from shuffledp.accounting.composition import Composition
 from shuffledp.accounting.releases import composition
 from shuffledp.core import checks
 from shuffledp.core.blanket import HasBlanket
@@ -52,13 +54,12 @@ class OverTime:
     def holds(self, randomizer: HasBlanket, one: Guarantee) -> bool:
         """Whether the accountant proves it, if this much is proved of one round by itself."""
         if self.per_person == 1 and one.epsilon <= self.epsilon and one.delta <= self.delta:
-            return True  # nobody takes part in a second round, and one may be proved by a tighter bound than rounds are
-        return composition(randomizer.blanket(), one.n, self.per_person).delta(self.epsilon) <= self.delta
+            return True  # nobody takes part in a second round
+        return rounds_together(randomizer, one, self.per_person).delta(self.epsilon) <= self.delta
 
     def epsilon_after(self, rounds: int, randomizer: HasBlanket, one: Guarantee) -> float:
         """What somebody who took part in so many rounds has spent, at the same delta, if this much is proved of one round."""
-        together = composition(randomizer.blanket(), one.n, rounds).epsilon(self.delta)
-        return min(together, one.epsilon) if rounds == 1 and one.delta <= self.delta else together
+        return rounds_together(randomizer, one, rounds).epsilon(self.delta)
 
     def __str__(self) -> str:
         who = (
@@ -82,3 +83,8 @@ class OverTime:
     def from_document(cls, document: object) -> Self:
         """Read what `document` wrote."""
         return cls(**fields(document, "rounds", rounds=whole, per_person=whole, epsilon=number, delta=number))
+
+
+def rounds_together(randomizer: HasBlanket, one: Guarantee, rounds: int) -> Composition:
+    """So many rounds, of each of which this much is proved: by the same bound, as a ledger composes them."""
+    return composition(randomizer.blanket(), one.n, bound_named(one.bound), rounds)

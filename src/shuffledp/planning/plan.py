@@ -6,14 +6,14 @@ forecast, is computed anew: a better formula for it invalidates no file.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
 from shuffledp.accounting.account import account, bound_named
 from shuffledp.accounting.histogram_theorem import PAPER_BOUND
-from shuffledp.arithmetic.balls import log_down
+from shuffledp.arithmetic.balls import log_down, product_up
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.core import checks
 from shuffledp.core.canonical import digest
@@ -25,12 +25,15 @@ from shuffledp.core.files import read_json, save_json
 from shuffledp.core.free_memory import check_memory
 from shuffledp.core.guarantee import ADJACENCY, NOTHING_LOCAL, Guarantee
 from shuffledp.core.parsing import plain
+from shuffledp.core.turnout import asking
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.over_time import OverTime
 from shuffledp.protocols import registry
 from shuffledp.protocols.candidates import TakesCandidates, no_candidates
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.forecast import Forecast
+from shuffledp.protocols.grouped import GroupedSummation
+from shuffledp.protocols.survey import Survey
 
 VERSION: Final = 3
 """Of the file: since 3 it holds the documents of protocol, domain and randomizer."""
@@ -49,6 +52,7 @@ class Plan:
         min_batch: reports required before anything is released.
         over_time: how often it is carried out, and what all rounds together guarantee; None if that is left open.
         wording: what people read beside the numbers. It is part of what parties agree on.
+        dropout: the share of the people asked who may not answer, if it was planned for; no part of the plan, nor of its file.
     """
 
     protocol: Deployable
@@ -56,6 +60,7 @@ class Plan:
     min_batch: int
     over_time: OverTime | None = None
     wording: Wording = field(default_factory=Wording)
+    dropout: float | None = field(default=None, compare=False)
 
     @property
     def question(self) -> str:
@@ -64,7 +69,7 @@ class Plan:
 
     @property
     def mean_squared_error(self) -> float:
-        """Expected squared error of the answer: summed over its entries, at the worst data."""
+        """Expected squared error of the answer: summed over the entries of the answer, for the worst data."""
         return self.protocol.mean_squared_error(self.min_batch)
 
     @property
@@ -89,12 +94,12 @@ class Plan:
 
     @property
     def epsilon0(self) -> float:
-        """What a report by itself guarantees, from the randomizer that runs; infinite if nothing."""
+        """What one report alone guarantees, by the randomizer that runs; infinite if nothing."""
         local = self.protocol.randomizer.epsilon0
         return math.inf if local is None else local
 
     def worded(self, *, title: str | None = None, question: str | None = None, unit: str | None = None) -> Self:
-        """The same plan with these texts: a title, the question as it is put to people, the unit of their values.
+        """The same plan with these texts: a title, the question as people are asked it, the unit of their values.
 
         >>> from shuffledp import plan
         >>> commute = plan("mean", n=10_000, epsilon=1.0, delta=1e-6, high=180).worded(title="Commuting", unit="minutes")
@@ -104,7 +109,7 @@ class Plan:
         return replace(self, wording=self.wording.changed(title=title, question=question, unit=unit))
 
     def about(self, candidates: Sequence[str] | None) -> Self:
-        """The same plan with an answer about these texts, for one that takes any text; None: as it is."""
+        """The same plan with these candidates, if it takes any text; None leaves it as it is."""
         if isinstance(self.protocol, TakesCandidates):
             return replace(self, protocol=self.protocol.about(candidates))
         if candidates is not None:
@@ -119,12 +124,19 @@ class Plan:
             "Use a machine with more, or plan for fewer values",
         )
 
+    @property
+    def needs_crowd(self) -> bool:
+        """Whether other users are what hides one; if not, the minimum batch is a choice."""
+        return self.protocol.randomizer.blanket().needs_crowd
+
     def honest_of(self, reports: int) -> int:
         """How many of these reports the plan relies on, at its honest fraction."""
         return checks.whole(reports, "reports", "Give e.g. 1000.") * self.guarantee.n // self.min_batch
 
     def epsilon_at(self, n: int) -> float:
         """The epsilon at the plan's delta with another number of honest reports, by the plan's bound."""
+        if not self.needs_crowd:
+            return self.guarantee.epsilon
         return account(self.protocol.randomizer, n=n, delta=self.guarantee.delta, bound=self.guarantee.bound).epsilon
 
     @property
@@ -156,7 +168,7 @@ class Plan:
         }
 
     def certificate(self) -> Certificate:
-        """Its claim, for `verify`, which proves it again by other means."""
+        """The plan's claim as a certificate, which `verify` proves again by other means."""
         return Certificate.of(self.protocol.randomizer, self.guarantee, reports=self.min_batch)
 
     def _local(self) -> Document:
@@ -280,7 +292,7 @@ class Plan:
         return page_of(self)
 
     def plot(self) -> Any:
-        """A picture of what becomes of epsilon if fewer reports come, or more."""
+        """A picture of how epsilon changes if fewer or more reports arrive."""
         return figure_of(self)
 
     def explain(self) -> str:
@@ -300,9 +312,28 @@ class Plan:
             lines.append(
                 f"mean squared error {about(self.mean_squared_error)}; the paper bounds it by {at_most(self.paper_error)}"
             )
+        if not self.needs_crowd:
+            lines.append(
+                f"the guarantee holds for any number of reports; to release none below {self.min_batch:,} is a choice"
+            )
+            return "\n".join(lines)
         few = f"if only {counted(half, 'honest report')} {'arrives' if half == 1 else 'arrive'}"
         try:
             lines.append(f"{few}, epsilon is {rounded_up(self.epsilon_at(half))}")
         except NoClaim as error:
             lines.append(f"{few}, this bound says nothing: {error}")
+        lines += self._false_reports()
+        if self.dropout is not None:
+            lines.append(asking(self.min_batch, self.dropout))
         return "\n".join(lines)
+
+    def _false_reports(self) -> Iterator[str]:
+        """By how much those who are not relied on can shift the answer."""
+        lies = self.min_batch - self.guarantee.n
+        by_group = isinstance(self.protocol, GroupedSummation)
+        asked = self.protocol.questions if isinstance(self.protocol, Survey) else ()
+        if not lies or any(isinstance(one.protocol, GroupedSummation) for one in asked):
+            return  # how far the mean of a group moves depends on how many are in it
+        entry = "the number of people in a group" if by_group else "one entry of the answer"
+        most = at_most(product_up(self.protocol.max_shift(self.min_batch), lies))
+        yield f"if {counted(lies, 'report')} {'is' if lies == 1 else 'are'} false, {entry} shifts by at most {most}"

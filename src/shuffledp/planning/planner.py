@@ -5,6 +5,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal, NoReturn, SupportsFloat, TypedDict, TypeVar, Unpack, cast
 
 from shuffledp.core.argument import truth
@@ -56,7 +57,7 @@ def _spelled_out(method: _Method) -> _Method:
         if unnamed:
             first = next((one.name for one in own if one.name != "self"), "n")
             raise InvalidInput(
-                f"everything is given by its name. Write e.g. plan.{method.__name__}({first}=..., n=1000)."
+                f"all options are keyword arguments. Write e.g. plan.{method.__name__}({first}=..., n=1000)."
             )
         return method(self, **asked)
 
@@ -83,13 +84,14 @@ class Planner:
     """The most accurate protocol for a question to n people at (epsilon, delta), certified.
 
     `plan.histogram(...)`, `plan.mean(...)` and so on list what each question takes; `plan("histogram", ...)` is the same with
-    the question as a text. Every question takes these:
+    the question as a string. Every question takes these:
 
     Args:
         n: people asked.
         epsilon: of the central guarantee: how much anybody can learn about one person. Usual values are 0.1 to 2.
         delta: how often that may fail. It should be well below 1/n; a usual choice is 1e-6.
-        rmse: the error to reach, in place of epsilon (or of n, for a mean or query).
+        rmse: the error to reach, in place of epsilon (or of n, for a mean or query); of a histogram that of all bins together,
+            or of one value with objective="share".
         rmse_share: the error to reach, divided by n, in place of n or epsilon.
         rounds: plan one of so many rounds; epsilon and delta are of all of them together.
         rounds_per_person: in how many rounds one person takes part at most; all, if left out.
@@ -106,16 +108,18 @@ class Planner:
         """The plan for the question of this name; what it takes besides is that of the method of the same name."""
         if unnamed:
             raise InvalidInput(
-                "only the question is given without its name. Write e.g. plan('mean', n=1000, epsilon=1, delta=1e-6)."
+                "only the question is a positional argument. Write e.g. plan('mean', n=1000, epsilon=1, delta=1e-6)."
             )
         if not isinstance(question, str):
             raise InvalidInput(
-                f"the question is a text, such as 'histogram'; got a {type(question).__name__}. Name the question first."
+                f"the question must be a string, such as 'histogram'; got a {type(question).__name__}. Name the question first."
             )
         given = {name: value for name, value in asked.items() if value is not None}
         if "delta" not in given:
             raise InvalidInput("a plan needs `delta`, how often its guarantee may fail. A usual choice is 1e-6.")
         made = plan_from_targets(question.replace("_", "-"), given, paper=truth(given.pop("paper", False), "paper"))
+        if "dropout" in given:
+            made = replace(made, dropout=float(given["dropout"]))
         for concern in concerns(made):
             warnings.warn(concern, PlanWarning, stacklevel=_caller())
         return made
@@ -128,7 +132,8 @@ class Planner:
         self, *, labels: Iterable[Label] | None = None, size: Number | None = None, low: Number | None = None,
         high: Number | None = None, by: Mapping[str, Iterable[Label]] | None = None,
         objective: Literal["total", "share"] | None = None, share: Number | None = None,
-        messages_per_user: Number | None = None, **asked: Unpack[Asked],
+        messages_per_user: Number | None = None, noise: Literal["users", "shuffler", "shuffler-pure"] | None = None,
+        **asked: Unpack[Asked],
     ) -> Plan:  # fmt: skip
         """How many people hold each value.
 
@@ -142,18 +147,20 @@ class Planner:
                 of the people hold. Above 256 values the second is usual.
             share: up to which share of the people hold that value; a usual choice is 0.01.
             messages_per_user: how many messages a person may send on average; one, if left out. More hide each other better.
+            noise: "users", who answer at random now and then, hide each other; or the "shuffler" hides any number of people by
+                adding dummies to true answers. With "shuffler-pure" that never fails, at a larger error.
             **asked: what every question takes: n, epsilon, delta, ...
         """
         return self(
             "histogram", labels=labels, size=size, low=low, high=high, by=by, objective=objective, share=share,
-            messages_per_user=messages_per_user, **asked,
+            messages_per_user=messages_per_user, noise=noise, **asked,
         )  # fmt: skip
 
     @_spelled_out
     def mean(
         self, *, low: Number | None = None, high: Number | None = None,
         by: Mapping[str, Iterable[Label]] | None = None, share: Number | None = None, precision: Number | None = None,
-        **asked: Unpack[Asked],
+        messages_per_user: Number | None = None, **asked: Unpack[Asked],
     ) -> Plan:  # fmt: skip
         """The mean of a number.
 
@@ -163,15 +170,25 @@ class Planner:
             by: the mean of each group: columns and the labels of each, e.g. by={"carrier": ["AA", "DL"]}.
             share: of the people in the group whose mean is to be best.
             precision: steps of the grid on which numbers are rounded at random; the best, if left out.
+            messages_per_user: how many messages a person may send on average; one, if left out. With two, digits are sent.
             **asked: what every question takes: n, epsilon, delta, ...
         """
-        return self("mean", low=low, high=high, by=by, share=share, precision=precision, **asked)
+        return self(
+            "mean",
+            low=low,
+            high=high,
+            by=by,
+            share=share,
+            precision=precision,
+            messages_per_user=messages_per_user,
+            **asked,
+        )
 
     @_spelled_out
     def sum(
         self, *, low: Number | None = None, high: Number | None = None,
         by: Mapping[str, Iterable[Label]] | None = None, share: Number | None = None, precision: Number | None = None,
-        **asked: Unpack[Asked],
+        messages_per_user: Number | None = None, **asked: Unpack[Asked],
     ) -> Plan:  # fmt: skip
         """The sum of a number.
 
@@ -181,14 +198,24 @@ class Planner:
             by: the sum of each group: columns and the labels of each, e.g. by={"carrier": ["AA", "DL"]}.
             share: of the people in the group whose sum is to be best.
             precision: steps of the grid on which numbers are rounded at random; the best, if left out.
+            messages_per_user: how many messages a person may send on average; one, if left out. With two, digits are sent.
             **asked: what every question takes: n, epsilon, delta, ...
         """
-        return self("sum", low=low, high=high, by=by, share=share, precision=precision, **asked)
+        return self(
+            "sum",
+            low=low,
+            high=high,
+            by=by,
+            share=share,
+            precision=precision,
+            messages_per_user=messages_per_user,
+            **asked,
+        )
 
     @_spelled_out
     def query(
         self, *, by: Mapping[str, Iterable[Label]] | None = None, share: Number | None = None,
-        precision: Number | None = None, **asked: Unpack[Asked],
+        precision: Number | None = None, messages_per_user: Number | None = None, **asked: Unpack[Asked],
     ) -> Plan:  # fmt: skip
         """The share of the people of whom something is true, or the mean of any function of a person in [0, 1].
 
@@ -198,9 +225,10 @@ class Planner:
             by: for each group: columns and the labels of each.
             share: of the people in the group whose answer is to be best.
             precision: steps of the grid on which answers are rounded at random; the best, if left out.
+            messages_per_user: how many messages a person may send on average; one, if left out. With two, digits are sent.
             **asked: what every question takes: n, epsilon, delta, ...
         """
-        return self("query", by=by, share=share, precision=precision, **asked)
+        return self("query", by=by, share=share, precision=precision, messages_per_user=messages_per_user, **asked)
 
     @_spelled_out
     def distribution(self, *, low: Number, high: Number, resolution: Number, **asked: Unpack[Asked]) -> Plan:
@@ -213,6 +241,27 @@ class Planner:
             **asked: what every question takes: n, epsilon, delta, ...
         """
         return self("distribution", low=low, high=high, resolution=resolution, **asked)
+
+    @_spelled_out
+    def vector(
+        self, *, dimension: Number | None = None, columns: Iterable[str] | None = None, norm: Number | None = None,
+        ranges: Mapping[str, Sequence[Number]] | None = None, messages_per_user: Number | None = None,
+        **asked: Unpack[Asked],
+    ) -> Plan:  # fmt: skip
+        """The mean of rows of numbers, such as several columns or an embedding, from one small message each.
+
+        Args:
+            dimension: how many numbers a row has; or
+            columns: the names of the columns.
+            norm: a length that no row exceeds, 1 if left out; longer rows are refused or cut down.
+            ranges: instead of a norm, the least and the greatest value of each column, e.g. {"age": [0, 100]}.
+            messages_per_user: how many messages a person sends about the row; one, if left out. More are more accurate.
+            **asked: what every question takes: n, epsilon, delta, ...
+        """
+        return self(
+            "vector", dimension=dimension, columns=columns, norm=norm, ranges=ranges, messages_per_user=messages_per_user,
+            **asked,
+        )  # fmt: skip
 
     @_spelled_out
     def texts(

@@ -68,9 +68,11 @@ class Question(Terms, ABC):
 
     Attributes:
         name: histogram, sum, mean, ...: one of those in `called`.
+        noise: which noise the shuffler adds to true messages; None if users hide each other.
     """
 
     name: str
+    noise: str | None = None
     called: ClassVar[tuple[str, ...]]
     """The names of questions of this kind."""
     options: ClassVar[tuple[Option, ...]]
@@ -103,6 +105,10 @@ class Question(Terms, ABC):
     @property
     def judged_share(self) -> float | None:
         """If the error of one entry is what counts: up to which share of the users hold it. None: the whole answer's."""
+        return None
+
+    def with_one_more(self, protocol: Deployable) -> Self | None:  # noqa: ARG002
+        """The question with a message more of every user than this protocol has; None if nobody knows what that could buy."""
         return None
 
     def error_floor(self) -> ErrorFloor | None:

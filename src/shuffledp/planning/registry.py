@@ -7,17 +7,20 @@ from typing import Any, Final
 
 from shuffledp.core.plugins import Registry
 from shuffledp.errors import InvalidInput
+from shuffledp.planning.families.digit_sums import DigitSumsFamily, GroupedDigitsFamily
 from shuffledp.planning.families.distribution import DistributionFamily
 from shuffledp.planning.families.dummies import DummiesFamily
 from shuffledp.planning.families.frequencies import FrequenciesFamily
 from shuffledp.planning.families.grouped import GroupedFamily
 from shuffledp.planning.families.heavy_hitters import HeavyHittersFamily
 from shuffledp.planning.families.histogram import HistogramFamily
+from shuffledp.planning.families.noised import NoisedFamily
 from shuffledp.planning.families.summation import SummationFamily
 from shuffledp.planning.families.survey_all import AllQuestions
 from shuffledp.planning.families.survey_one import OneQuestionEach
 from shuffledp.planning.families.survey_table import TableOfAll
 from shuffledp.planning.families.texts import TextsFamily
+from shuffledp.planning.families.vector import VectorFamily
 from shuffledp.planning.family import AnyFamily, PlannedFamily
 from shuffledp.planning.options import Option
 from shuffledp.planning.question import Question
@@ -38,12 +41,16 @@ FAMILIES: Final = Registry[AnyFamily](
         "HistogramFamily": HistogramFamily(),
         "FrequenciesFamily": FrequenciesFamily(),
         "DummiesFamily": DummiesFamily(),
+        "NoisedFamily": NoisedFamily(),
         "SummationFamily": SummationFamily(),
+        "DigitSumsFamily": DigitSumsFamily(),
         "GroupedFamily": GroupedFamily(),
+        "GroupedDigitsFamily": GroupedDigitsFamily(),
         "HeavyHittersFamily": HeavyHittersFamily(),
         "TextsFamily": TextsFamily(),
         "DistributionFamily on one grid": DistributionFamily(levels=range(1, 2)),
         "DistributionFamily on several grids": DistributionFamily(levels=range(2, 5)),
+        "VectorFamily": VectorFamily(),
         "OneQuestionEach": OneQuestionEach(),
         "AllQuestions": AllQuestions(),
         "TableOfAll": TableOfAll(),
@@ -54,7 +61,7 @@ FAMILIES: Final = Registry[AnyFamily](
 
 
 def register(family: AnyFamily | type[AnyFamily]) -> None:
-    """Make a family known: its question, with all that can be said about it, can be planned from then on.
+    """Make a family known, so that its question can be planned, with all its options.
 
     An installed package does the same without a call, by an entry point with the name of the class in the group
     `shuffledp.families`.

@@ -5,23 +5,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from shuffledp.accounting.composition import ROUNDING
 from shuffledp.accounting.first_guess import share_of_budget
-from shuffledp.accounting.releases import composition
+from shuffledp.accounting.releases import excess
 from shuffledp.arithmetic.inversion import Search, search
 from shuffledp.core import checks
+from shuffledp.core.digits import rounded_up
 from shuffledp.core.turnout import reports_expected
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.ask import ask
 from shuffledp.planning.choose import choose
-from shuffledp.planning.inverse import epsilon_possible
-from shuffledp.planning.over_time import OverTime
+from shuffledp.planning.error_targets import epsilon_possible
+from shuffledp.planning.options import NOISE
+from shuffledp.planning.over_time import OverTime, rounds_together
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.question import Question
 from shuffledp.protocols.sampling import sampled_error
 
-_PRECISION: Final = 1e-4
+_CLOSE: Final = 1.5e-5
+"""By which share of it the epsilon of all rounds may stay below the one that is allowed, about."""
 _ROUGH: Final = 1e-2
-"""Of what is only compared; it is certified all the same."""
+"""The same for what is only compared; it is certified all the same."""
+_SMALL_PART: Final = 10
 _FEWER: Final = 5
 """How many times fewer rounds per person the next line of a table has."""
 
@@ -43,7 +48,7 @@ def plan_rounds(
     total = OverTime(rounds=rounds, per_person=per_person, epsilon=epsilon, delta=delta)
     reports = asked_per_round(reports_expected(n, dropout), total)
     asked = ask(question, n=reports, epsilon=epsilon, delta=delta, honest_fraction=honest_fraction, options=options)
-    return _planned(asked, total, _PRECISION)
+    return _planned(asked, total, _CLOSE)
 
 
 def rounds_possible(question: str, *, rmse: float, delta: float, rounds: int, **asked: Any) -> Plan:
@@ -53,39 +58,52 @@ def rounds_possible(question: str, *, rmse: float, delta: float, rounds: int, **
     >>> weekly.over_time.epsilon < 0.1
     True
     """
-    one = epsilon_possible(question, rmse=rmse, delta=delta, **asked)
+    one = epsilon_possible(question, rmse=rmse, delta=_delta_of_one(asked.get(NOISE.name), delta, rounds), **asked)
     total = OverTime(rounds=rounds, per_person=rounds, epsilon=one.guarantee.epsilon, delta=delta)
     together = one.guarantee.epsilon
     if total.rounds > 1:
-        together = composition(one.protocol.randomizer.blanket(), one.guarantee.n, total.rounds).epsilon(total.delta)
-    together = max(together * (1 + 1e-6), 1e-9)  # as in plan_rounds: what is read off the curve must hold on it
+        together = max(_stated(one, total.rounds, total.delta), 1e-9)
     if not together <= checks.LARGEST_EPSILON:
         raise InvalidInput("no epsilon of all rounds together gives an error that small. Allow a larger one.")
     return _certified(one, replace(total, epsilon=together))
 
 
-def _planned(asked: Question, total: OverTime, precision: float) -> Plan:
+def _planned(asked: Question, total: OverTime, close: float) -> Plan:
     per_person, epsilon, delta = total.per_person, total.epsilon, total.delta
     if per_person == 1:
         return _certified(choose(asked), total)
     made: dict[float, Plan] = {}
+    asked = asked.at(delta=_delta_of_one(asked.noise, delta, per_person))
 
-    def excess(one: float) -> float:
-        """How far the epsilon of all rounds is above the one allowed, in logarithms."""
+    def too_much(one: float) -> float:
         plan = choose(asked.at(epsilon=one))
-        blanket = plan.protocol.randomizer.blanket()
-        try:
-            together = composition(blanket, plan.guarantee.n, per_person).epsilon(delta)
-        except NoClaim:
-            return math.inf
         made[one] = plan
-        return math.log(together / epsilon) + 1e-6 if together > 0 else -math.inf
+        return excess(rounds_together(plan.protocol.randomizer, plan.guarantee, per_person), delta, epsilon)
 
     axis = Search(low=1e-9, high=checks.epsilon(epsilon, positive=True), towards="smaller")
-    one = search(excess, axis, start=share_of_budget(epsilon, delta, per_person), precision=precision)
-    if one is None or one not in made:
+    start = share_of_budget(epsilon, delta, per_person)
+    one = search(too_much, axis, start, precision=close / 4, steepness=1.0, close=close)
+    if one is None:
         raise InvalidInput("no round would be private enough. Use more people, fewer rounds or a larger epsilon.")
-    return _certified(made[one], total)
+    plan = made[one]
+    stated = replace(plan.guarantee, epsilon=_stated(plan, 1, plan.guarantee.delta))
+    return _certified(replace(plan, guarantee=stated), total)
+
+
+def _stated(plan: Plan, rounds: int, delta: float) -> float:
+    """The epsilon of so many rounds as it is printed for this plan, also by whoever composes it."""
+    together = rounds_together(plan.protocol.randomizer, plan.guarantee, rounds).epsilon(delta)
+    printed = float(rounded_up(together))
+    # a number of few digits was seen to hold
+    return printed if printed == together else max(printed, float(rounded_up(together * (1 + ROUNDING))))
+
+
+def _delta_of_one(noise: str | None, delta: float, rounds: int) -> float:
+    """The delta at which one of so many rounds is stated: the same, unless each fails by itself, as noise of the shuffler may.
+
+    Then all failures together take a small part of it. That takes a few more dummies, and costs no accuracy.
+    """
+    return delta if noise is None or rounds == 1 else delta / (_SMALL_PART * rounds)
 
 
 def _certified(one: Plan, total: OverTime) -> Plan:

@@ -30,7 +30,7 @@ class TakesCandidates(ABC):
 
 def no_candidates(question: str) -> InvalidInput:
     """The error for texts to ask about where they are listed beforehand."""
-    return InvalidInput(f"{spoken(question)} is about what the plan lists, not about candidates. Leave them out.")
+    return InvalidInput(f"{spoken(question)} counts what the plan lists, so it takes no candidates. Leave them out.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,13 +83,13 @@ class Distribution(OneMessage, Sampleable):
         """Draw a level, respond."""
         sizes = _listed(f"{size:,}" for size in self.tree.sizes)
         if self.tree.levels == 1:
-            return f"each user takes the interval of the number, one of {sizes}, and {self._responses[0].sentence()}"
+            return f"each user finds the interval of the number, one of {sizes}, and {self._responses[0].sentence()}"
         shares = _listed(f"{self.randomizer.share(t):.3g}" for t in range(self.tree.levels))
         gammas = _listed(f"{part.gamma_as_run:.3g}" for part in self._responses)
         local = rounded_up(self.epsilon0 or 0.0)
         return (
             f"each user draws one of {self.tree.levels} grids of {sizes} intervals, with probability {shares}, and sends a "
-            f"uniformly random interval of it with probability {gammas}, otherwise the one of the number "
+            f"uniformly random interval of it with probability {gammas}, otherwise the interval of the number "
             f"(local epsilon0 = {local})"
         )
 
@@ -154,8 +154,8 @@ class Distribution(OneMessage, Sampleable):
         """How far off the quartiles are, as shares of the users."""
         error, worst = self.rank_error(n), max(map(self.rank_variance, QUARTILES))
         line = (
-            f"median and quartiles: off by at most {100 * error:.2g} % of the ranks, all three in 95 % of collections, at any "
-            f"data (besides the width of an interval, {self.domain.width:.6g})"
+            f"median and quartiles: each within {100 * error:.2g} percentage points of its rank, besides the width of an "
+            f"interval, {self.domain.width:.6g} (95 % confidence for all three, whatever the data)"
         )
         return Forecast(lines=(line,), others={"rank_standard_error": float(np.sqrt(worst / n)), "rank_error": error})
 

@@ -1,19 +1,16 @@
 """Counts by a true message and a few dummies beside it: almost a curator's accuracy for a little more traffic."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
-from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
@@ -21,9 +18,9 @@ from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting, by_share
-from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import AmongDummies, Ranked, Ranking
+from shuffledp.protocols.with_dummies import WithDummies
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.structures import AffineSpace
@@ -33,7 +30,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DummyCounts(Counting, Deployable):
+class DummyCounts(Counting, WithDummies):
     """How many users hold each value of a list.
 
     Formula: with T_v the messages that belong to v and D the number of messages less that of users, (T_v - n p0 - D s) / (1 - p0)
@@ -54,71 +51,15 @@ class DummyCounts(Counting, Deployable):
                 f"{self.domain.size:,} values do not fit {self.randomizer.symbols:,} points. Use a larger structure."
             )
 
-    def sentence(self) -> str:
-        """What one user does."""
-        return f"each user {self.randomizer.sentence()}"
-
-    # What a user sends
-
-    @property
-    def messages_per_user(self) -> float:
-        """The true one and the dummies."""
-        return 1 + self.randomizer.dummies
-
-    @property
-    def most_messages(self) -> int:
-        """The true one and the most dummies."""
-        return 1 + self.randomizer.most
-
-    def fewest_messages(self, users: int) -> int:
-        """A Poisson number of mean m is below m - t with a probability of at most e^(-t^2 / 2m)."""
-        mean = users * self.randomizer.dummies
-        return users + max(0, math.floor(mean - math.sqrt(2 * mean * math.log(1e12))))
-
-    @property
-    def bits(self) -> int:
-        return math.ceil(self.messages_per_user * (self.alphabet - 1).bit_length())
-
-    def randomize(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Ragged:
-        """The messages of each user."""
-        return self.randomizer.randomize(values, randomness, first_row=first_row)
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> NDArray[np.integer]:  # noqa: ARG002
+        """A value is its symbol."""
+        return values
 
     def attacker_view(self) -> AttackerView:
         """The randomizer's: a value is its symbol."""
         return self.randomizer.attacker_view()
 
-    def of_user(self, messages: Ragged) -> list[int]:
-        """Sorted, so that their order does not tell which is the true one."""
-        return sorted(messages.of_row(0).tolist())
-
     # What they add up to
-
-    @property
-    def counters(self) -> int:
-        """One for each message, and one for the users."""
-        return self.alphabet + 1
-
-    def count(self, messages: Ragged) -> Counts:
-        """How often each message occurs, and how many users there are."""
-        return self._counts(Counts.of(messages.values, self.alphabet).values, len(messages))
-
-    def add(self, counts: NDArray[np.int64], messages: Ragged) -> None:
-        """In place where messages are fewer than counters."""
-        if len(messages.values) < self.alphabet:
-            np.add.at(counts, checks.symbols(messages.values, self.alphabet).astype(np.intp), 1)
-            counts[-1] += len(messages)
-        else:
-            counts += self.count(messages).values
-
-    def tallied(self, often: NDArray[np.int64], users: int) -> Counts:
-        """At least one message for each user, and no more than a user sends at most."""
-        counts = Counts(often)
-        if counts.size != self.alphabet or not users <= counts.total <= users * self.most_messages:
-            raise InvalidInput("so many users cannot have sent these messages. They belong to another protocol.")
-        return self._counts(often, users)
-
-    def reports(self, counts: NDArray[np.int64]) -> int:
-        return int(counts[-1])
 
     @property
     def decoding_memory(self) -> int:
@@ -196,9 +137,6 @@ class DummyCounts(Counting, Deployable):
             cls(randomizer=Dummies(structure=AffineSpace(prime=5), dummies=1.5), domain=WholeNumbers(17)),
             cls(randomizer=Dummies(structure=AffineSpace(prime=2, dimension=3), dummies=0.2), domain=WholeNumbers(7)),
         ]
-
-    def _counts(self, often: NDArray[np.int64], users: int) -> Counts:
-        return Counts(np.append(often, np.int64(users)))
 
     def unbiased(self, totals: NDArray[np.int64], n: int, dummies: NDArray[np.int64]) -> Reals:
         """How many of n users hold each value, by the messages that belong to it and the number of dummies."""

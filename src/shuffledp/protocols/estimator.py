@@ -61,7 +61,7 @@ class Estimator(ABC):
         """The standard deviation of each entry of such estimates, estimated from themselves; one run per row."""
 
     def estimate(self, counts: Counts, *, guarantee: Guarantee | None = None) -> Estimate:
-        """What the counts of a batch say."""
+        """An estimate from the counts of a batch."""
         if counts.size != self.counters:
             raise InvalidInput(
                 f"got {counts.size} counts instead of {self.counters}: they belong to another protocol. Use its plan."

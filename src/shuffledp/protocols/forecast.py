@@ -37,7 +37,7 @@ class Forecaster(Estimator):
     __slots__ = ()
 
     def mean_squared_error(self, n: int) -> float:
-        """The expected squared error of the answer for n users, summed over its entries, at the worst data."""
+        """The expected squared error of the answer for n users, summed over the entries of the answer, for the worst data."""
         return self.expected_error(self.worst(n))
 
     def rmse(self, n: int) -> float:
@@ -63,5 +63,5 @@ class Forecaster(Estimator):
     def forecast(self, n: int) -> Forecast:
         """What to expect of n users."""
         return Forecast(
-            lines=(f"expected error: at most {at_most(self.rmse(n))} (root mean square, at the worst data)",)
+            lines=(f"expected error: at most {at_most(self.rmse(n))} (root mean square, for the worst data)",)
         )

@@ -18,7 +18,7 @@ from shuffledp.protocols.counted_response import CountedResponse
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Ranked, Ranking
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.structure import Geometry
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.references import cite

@@ -15,21 +15,21 @@ from shuffledp.core.estimate import Estimate, Threshold
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population, users_at
 from shuffledp.core.randomness import RandomSource
-from shuffledp.domains.spelled import Spelled
+from shuffledp.domains.spellable_texts import Spelled
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.candidates import TakesCandidates, checked
 from shuffledp.protocols.counting import by_share, lines_by_share
 from shuffledp.protocols.description import Description
 from shuffledp.protocols.discovery import Tables, discover
+from shuffledp.protocols.discovery_forecast import SURELY, Reach
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.prefixes import TABLES, Points, Prefixes
-from shuffledp.protocols.reach import SURELY, Reach
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Ranking, Selected
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.structure import OnStructure
 from shuffledp.randomizers.structures import AffineSpace
@@ -113,8 +113,9 @@ class HeavyHitters(OneMessage, TakesCandidates):
 
     def sentence(self) -> str:
         return (
-            f"each user draws one of {self._levels} beginnings of the text, each {self.step} letter(s) longer than the last, "
-            f"and one of two tables, takes its point there, one of {self.part.symbols:,}, and {self.part.sentence()}"
+            f"each user draws one of {self._levels} prefixes of the text, each {self.step} letter(s) longer than the last, "
+            f"and one of two tables, hashes the prefix to one of the table's {self.part.symbols:,} points, and "
+            f"{self.part.sentence()}"
         )
 
     def about(self, candidates: Sequence[str] | None) -> Self:
@@ -183,7 +184,7 @@ class HeavyHitters(OneMessage, TakesCandidates):
             sure = f"a text that at least {users:,.0f} users hold ({100 * users / n:.3g} %) is found with probability {SURELY}"
         else:
             sure = "no text is sure to be found: use more users, a larger epsilon or shorter texts"
-        false = f"texts found that nobody holds: {self.false_positives:g} on average"
+        false = f"texts found although nobody holds them: {self.false_positives:g} on average"
         return Forecast(
             lines=(sure, false, *lines_by_share("text", errors)),
             by_share=errors,

@@ -1,5 +1,6 @@
 """What people read off a table: its margins, and the shares within each group. It costs no privacy: the counts are the same."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
@@ -10,14 +11,14 @@ from shuffledp.core.estimate import Estimate
 from shuffledp.core.ratio import Ratios
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.grouped_rows import VALUE, line
-from shuffledp.protocols.statistics import Statistics
+from shuffledp.protocols.statistics import BinStatistics
 
 Reals = NDArray[np.float64]
 _MOST_WAYS: Final = 3
 """Of a table with more only the margins of single columns are given."""
 
 
-def margins(table: CrossTable, statistics: Statistics) -> dict[str, Estimate]:
+def margins(table: CrossTable, statistics: BinStatistics) -> dict[str, Estimate]:
     """Users by each column, and by each two of three; then the shares of the values within each group."""
     found: dict[str, Estimate] = {}
     columns = [column.name for column in table.columns]
@@ -28,19 +29,16 @@ def margins(table: CrossTable, statistics: Statistics) -> dict[str, Estimate]:
     return found | {f"share of each {VALUE} within {groups}": shares(table, statistics)}
 
 
-def margin(table: CrossTable, statistics: Statistics, kept: tuple[int, ...]) -> Estimate:
+def margin(table: CrossTable, statistics: BinStatistics, kept: tuple[int, ...]) -> Estimate:
     """The number of users in each combination of some columns: each is one bin of a coarser histogram."""
     counts = statistics.counts
     others = tuple(j for j in range(len(table.shape)) if j not in kept)
     value = counts.value.reshape(table.shape).sum(axis=others)
     names = [table.columns[j].domain.names for j in kept]  # type: ignore[attr-defined]
-    return Estimate(
-        value=value.ravel(), standard_error=statistics.union_error(value.ravel(), table.size // value.size), n=counts.n,
-        guarantee=counts.guarantee, names=_combined(names),
-    )  # fmt: skip
+    return replace(statistics.of_bins(value.ravel(), table.size // value.size), names=_combined(names))
 
 
-def shares(table: CrossTable, statistics: Statistics) -> Ratios:
+def shares(table: CrossTable, statistics: BinStatistics) -> Ratios:
     """Of the users of each group, the share with each value; no number where a group has too few users. Runs may be rows."""
     counts, across = statistics.counts, table.value.size
     cells = counts.value.reshape(*counts.value.shape[:-1], -1, across)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from shuffledp.core.document import Document
 from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.domain import Domain
+from shuffledp.randomizers.geometric_noise import GeometricNoise
 
 
 class Mechanism(ABC):
@@ -31,6 +32,11 @@ class Mechanism(ABC):
     def messages_per_user(self) -> float:
         """How many messages a user sends, on average."""
         return 1
+
+    @property
+    def shuffler_noise(self) -> GeometricNoise | None:
+        """What the shuffler adds to the messages of a batch; None if nothing."""
+        return None
 
     @property
     @abstractmethod

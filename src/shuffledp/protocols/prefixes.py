@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.domains.spelled import Spelled, codes
+from shuffledp.domains.spellable_texts import Spelled, codes
 from shuffledp.domains.texts import text_hashes
 
 Points = NDArray[np.int64]

@@ -1,6 +1,7 @@
 """The only way from raw values to messages: clean, encode, randomize."""
 
 import contextlib
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -50,6 +51,11 @@ def fits(protocol: ShuffleProtocol, value: Any) -> bool:
         protocol.domain.clean([value])
         return True
     return False
+
+
+def without_value(protocol: ShuffleProtocol, raw: Any, policy: Policy) -> int:
+    """How many people would be left out if those without a value were."""
+    return protocol.domain.clean(raw, replace(policy, missing="skip")).rejected.total()
 
 
 def clean_samples(protocol: ShuffleProtocol) -> tuple[NDArray[Any], list[str]]:

@@ -12,6 +12,7 @@ from shuffledp.core.population import Population
 
 if TYPE_CHECKING:
     from shuffledp.protocols.protocol import ShuffleProtocol
+    from shuffledp.protocols.quantiles import Curve
     from shuffledp.protocols.statistics import Ranking
 
 Reals = NDArray[np.float64]
@@ -57,6 +58,15 @@ class Reading(Generic[Read]):
     def statistics(self, estimate: Estimate, counts: Counts | None = None) -> "Ranking | None":  # noqa: ARG002
         """What else can be read off an estimate, and the counts that it is of, if anything."""
         return None
+
+    @property
+    def curved(self) -> tuple[str, ...]:
+        """The questions inside this one that ask for a distribution, by name."""
+        return ()
+
+    def curves(self, estimate: Estimate) -> "dict[str, Curve]":  # noqa: ARG002
+        """What is read off those."""
+        return {}
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the answer should know."""

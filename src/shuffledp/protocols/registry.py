@@ -8,12 +8,15 @@ from typing import Final
 
 from shuffledp.core.plugins import Registry, class_by_kind
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.digit_sums import DigitSums
 from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.frequencies import Frequencies
 from shuffledp.protocols.grouped import GroupedSummation
+from shuffledp.protocols.grouped_digits import GroupedDigits
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.histogram import Histogram
+from shuffledp.protocols.noised import NoisedCounts
 from shuffledp.protocols.one_bit_mean import OneBitMean
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summation import Summation
@@ -21,6 +24,7 @@ from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.protocols.survey_one import OneOfAll
 from shuffledp.protocols.survey_table import JointTable
 from shuffledp.protocols.text_frequencies import TextFrequencies
+from shuffledp.protocols.vector_mean import VectorMean
 
 PROTOCOLS: Final = Registry[type[ShuffleProtocol]](
     "a class of protocols",
@@ -31,6 +35,7 @@ PROTOCOLS: Final = Registry[type[ShuffleProtocol]](
         GroupedSummation.kind: GroupedSummation,
         Frequencies.kind: Frequencies,
         DummyCounts.kind: DummyCounts,
+        NoisedCounts.kind: NoisedCounts,
         TextFrequencies.kind: TextFrequencies,
         HeavyHitters.kind: HeavyHitters,
         Distribution.kind: Distribution,
@@ -38,6 +43,9 @@ PROTOCOLS: Final = Registry[type[ShuffleProtocol]](
         AllOfThem.kind: AllOfThem,
         JointTable.kind: JointTable,
         OneBitMean.kind: OneBitMean,
+        VectorMean.kind: VectorMean,
+        DigitSums.kind: DigitSums,
+        GroupedDigits.kind: GroupedDigits,
     },
     class_by_kind("from_document", "document", "randomize", "estimate"),
 )

@@ -1,5 +1,6 @@
 """Stochastic rounding of reals to a grid."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -45,6 +46,13 @@ def to_grid(
         up[j] = blocks[j, 1] < np.uint64((rest[j] - np.floor(rest[j])) * 2.0**64)
     symbols[tied] += up
     return symbols
+
+
+def points_beside(share: float, steps: int) -> list[tuple[int, float]]:
+    """The grid points that this share of the range is rounded to, and how often each."""
+    floor = min(math.floor(share * steps), steps - 1)
+    both = ((floor, floor + 1 - share * steps), (floor + 1, share * steps - floor))
+    return [(point, often) for point, often in both if often]
 
 
 def _share(values: Reals, *, low: float, span: float) -> Reals:

@@ -38,7 +38,7 @@ class Ranking(ABC):
         """Of messages to values, if it is that simple."""
 
     @property
-    def ordered(self) -> "Statistics | None":
+    def ordered(self) -> "BinStatistics | None":
         """What else they say if the errors of several bins together are known."""
         return None
 
@@ -141,8 +141,62 @@ def like(counts: Estimate, value: Reals, error: Reals) -> Estimate:
     return Estimate(value=value, standard_error=error, n=counts.n, guarantee=counts.guarantee)
 
 
+class BinStatistics(Ranking):
+    """Counts of bins in an order, where the errors of several of them together are known."""
+
+    __slots__ = ()
+
+    @property
+    def ordered(self) -> "BinStatistics":
+        """Ranges, the distribution function, quantiles."""
+        return self
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many bins there are."""
+
+    def in_range(self, first: int, last: int) -> Estimate:
+        """The number of users in bins first ... last, both included."""
+        first, last = (checks.whole(end, "the end of a range", "Give the number of a bin.") for end in (first, last))
+        if not 0 <= first <= last < self.size:
+            raise InvalidInput(
+                f"a range goes from one of the bins 0 to {self.size - 1} to the same or a later one. Check its ends."
+            )
+        value = np.array([self.counts.value[first : last + 1].sum()])
+        return self.of_bins(value, np.array([last - first + 1]))
+
+    def cumulative(self) -> Estimate:
+        """The number of users in each bin or one before it."""
+        value = np.cumsum(self.counts.value)
+        value[-1] = self.counts.n  # every user is in some bin: no error there
+        return self.of_bins(value, np.arange(1, self.size + 1))
+
+    def quantile(self, share: float, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[int, int, int]:
+        """The bin where `share` of the users is reached, and the least and greatest that the confidence allows.
+
+        The limits are those of `reached`; simultaneous ones hold for all quantiles.
+        """
+        wanted = checks.probability(share, "the share of a quantile", "0.5") * self.counts.n
+        below = self.cumulative()
+        low, high = below.interval(confidence, simultaneous=simultaneous)
+        return reached(below.value[:-1], (low[:-1], high[:-1]), wanted)
+
+    def of_bins(self, value: Reals, bins: NDArray[np.integer] | int) -> Estimate:
+        """The counts of sets of so many bins, which are given, with their standard errors."""
+        return like(self.counts, value, self.union_error(value, bins))
+
+    @abstractmethod
+    def union_error(self, value: Reals, bins: NDArray[np.integer] | int) -> Reals:
+        """The standard error of the counts of sets of so many bins, from the counts themselves."""
+
+    @abstractmethod
+    def part_and_whole(self, part: Reals, part_bins: int, whole: Reals, whole_bins: int) -> tuple[Reals, Reals, Reals]:
+        """The variances of the counts of sets of bins and of larger sets that hold them, and in the middle their covariance."""
+
+
 @dataclass(frozen=True, slots=True)
-class Statistics(Ranking):
+class Statistics(BinStatistics):
     """Statistics of one estimated histogram.
 
     Formula: with s of K bins in a set S holding f of the n users, the set's count has variance
@@ -159,38 +213,10 @@ class Statistics(Ranking):
         return self.protocol.law
 
     @property
-    def ordered(self) -> "Statistics":
-        """Ranges, the distribution function, quantiles."""
-        return self
-
-    def in_range(self, first: int, last: int) -> Estimate:
-        """The number of users in bins first ... last, both included."""
-        first, last = (checks.whole(end, "the end of a range", "Give the number of a bin.") for end in (first, last))
-        if not 0 <= first <= last < self.protocol.size:
-            raise InvalidInput(
-                f"a range goes from one of the bins 0 to {self.protocol.size - 1} to the same or a later one. Check its ends."
-            )
-        value = np.array([self.counts.value[first : last + 1].sum()])
-        return like(self.counts, value, self.union_error(value, np.array([last - first + 1])))
-
-    def cumulative(self) -> Estimate:
-        """The number of users in each bin or one before it."""
-        value = np.cumsum(self.counts.value)
-        value[-1] = self.counts.n  # every user is in some bin: no error there
-        return like(self.counts, value, self.union_error(value, np.arange(1, self.protocol.size + 1)))
-
-    def quantile(self, share: float, confidence: float = 0.95, *, simultaneous: bool = False) -> tuple[int, int, int]:
-        """The bin where `share` of the users is reached, and the least and greatest that the confidence allows.
-
-        The limits are those of `reached`; simultaneous ones hold for all quantiles.
-        """
-        wanted = checks.probability(share, "the share of a quantile", "0.5") * self.counts.n
-        below = self.cumulative()
-        low, high = below.interval(confidence, simultaneous=simultaneous)
-        return reached(below.value[:-1], (low[:-1], high[:-1]), wanted)
+    def size(self) -> int:
+        return self.protocol.size
 
     def union_error(self, value: Reals, bins: NDArray[np.integer] | int) -> Reals:
-        """The standard error of the counts of sets of so many bins, from the counts themselves."""
         n, g = self.counts.n, self.protocol.gamma
         q0 = g * bins / self.protocol.size
         q1 = 1 - g + q0
@@ -199,7 +225,7 @@ class Statistics(Ranking):
         return np.sqrt(np.maximum(variance, 0.0))
 
     def part_and_whole(self, part: Reals, part_bins: int, whole: Reals, whole_bins: int) -> tuple[Reals, Reals, Reals]:
-        """The variances of the counts of sets of bins and of larger sets that hold them, and in the middle their covariance.
+        """With chances of a message instead of numbers of users.
 
         Formula: if a user's message is in the part with probability p and in the whole with probability q, the covariance is
         the sum over users of p (1 - q) / (1 - g)^2. Each is g s / K for s bins, and 1 - g more for users who hold one of them.

@@ -1,6 +1,5 @@
 """Sums and means of reals: stochastic rounding to a grid, then shuffled randomized response."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -16,9 +15,9 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
-from shuffledp.protocols.rounding import to_grid
+from shuffledp.protocols.rounding import points_beside, to_grid
 from shuffledp.protocols.sampling import Sampleable
-from shuffledp.protocols.summing import Summing, Total
+from shuffledp.protocols.summing import Summing, Total, document_of_sums
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
 
@@ -77,16 +76,7 @@ class Summation(Summing, OneMessage, Sampleable):
 
     def symbol_law(self, value: NDArray[Any]) -> list[tuple[Any, float]]:
         """The two grid points beside the value."""
-        scaled = float(self.domain.share(value)[0]) * self.precision
-        floor = min(math.floor(scaled), self.precision - 1)
-        return [
-            (symbol, often) for symbol, often in ((floor, floor + 1 - scaled), (floor + 1, scaled - floor)) if often
-        ]
-
-    def most_spread(self, value: Reals, n: int) -> Reals:
-        """(mean - low) (high - mean): people at both ends of the range (Bhatia and Davis 2000)."""
-        mean = np.clip(value if self.averages else value / n, self.low, self.high)
-        return np.asarray((mean - self.low) * (self.high - mean) * n / max(1, n - 1))
+        return points_beside(float(self.domain.share(value)[0]), self.precision)
 
     def worst_sampled(self, n: int, weight: float) -> Population:
         """Half the people at a value, half as far from the other end: all at the worst of error and distance from the middle.
@@ -148,11 +138,7 @@ class Summation(Summing, OneMessage, Sampleable):
         return Histogram(self.randomizer).simulated_counts(rounded.T, generator)
 
     def document(self) -> Document:
-        """Randomizer, range, and what is made of the sum."""
-        return {
-            "kind": self.kind, "total": self.total, "domain": self.domain.document(),
-            "randomizer": self.randomizer.document(),
-        }  # fmt: skip
+        return document_of_sums(self, self.total)
 
     @classmethod
     def from_document(cls, document: object) -> Self:

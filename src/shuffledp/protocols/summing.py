@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.exact import exact_sum
+from shuffledp.core.document import Document
 from shuffledp.core.population import Population
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.description import Description
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -22,6 +24,16 @@ MEASURES: dict[Total, str] = {
     "mean": "Mean of the users' values",
     "query": "Mean of the users' answers",
 }
+
+
+def document_of_sums(protocol: Deployable, total: Total) -> Document:
+    """Randomizer and values, and what is made of the sums."""
+    return {
+        "kind": protocol.kind,
+        "total": total,
+        "domain": protocol.domain.document(),
+        "randomizer": protocol.randomizer.document(),
+    }
 
 
 class Summing(ShuffleProtocol):
@@ -89,6 +101,12 @@ class Summing(ShuffleProtocol):
     def standard_error(self, value: Reals, n: int) -> Reals:
         """At the worst-case variance."""
         return np.full_like(value, math.sqrt(self.sum_error(self.worst(n))) / self.scale(n))
+
+    def most_spread(self, value: Reals, n: int) -> Reals:
+        """(mean - low) (high - mean): people at both ends of the range (Bhatia and Davis 2000)."""
+        low, high = self.domain.low, self.domain.high
+        mean = np.clip(value if self.averages else value / n, low, high)
+        return np.asarray((mean - low) * (high - mean) * n / max(1, n - 1))
 
     def worst(self, n: int) -> Population:
         """Everybody at the worst value."""

@@ -21,11 +21,13 @@ from shuffledp.protocols.candidates import TakesCandidates, no_candidates
 from shuffledp.protocols.counting import MANY, Counting
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.description import Description
+from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.one_message import OneMessage, encoded
 from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.protocols.quantiles import Curve
 from shuffledp.protocols.reading import Reading
 from shuffledp.references import cite
 
@@ -74,7 +76,7 @@ class Survey(Deployable, TakesCandidates):
     def check_questions(self) -> None:
         """Refuse what cannot be asked together."""
         if len(self.questions) < 2:
-            raise InvalidInput("a survey has at least two questions. Plan a single one by itself.")
+            raise InvalidInput("a survey has at least two questions. Plan a single one on its own.")
         for one in self.questions:
             if not isinstance(one.protocol, OneMessage) or isinstance(one.protocol, Survey):
                 raise InvalidInput(
@@ -82,7 +84,7 @@ class Survey(Deployable, TakesCandidates):
                 )
             if isinstance(one.protocol, HeavyHitters):
                 raise InvalidInput(
-                    f"question {one.name!r} finds its answers by itself, and has none to forecast. Plan it by itself."
+                    f"question {one.name!r} discovers its own answers, so there are none to forecast. Plan it on its own."
                 )
             if type(one.weight) is not int or not 1 <= one.weight <= LARGEST_WEIGHT:
                 raise InvalidInput(
@@ -92,7 +94,8 @@ class Survey(Deployable, TakesCandidates):
         for name in names:
             if not name.isprintable() or any(name.startswith(f"{other}: ") for other in names):
                 raise InvalidInput(
-                    f"question {name!r} could not be told from an entry of another, or not be shown. Give it a plain name."
+                    f"question {name!r} could be mistaken for an entry of another question, or cannot be shown. Give it a plain "
+                    "name."
                 )
 
     # What it answers
@@ -124,7 +127,7 @@ class Survey(Deployable, TakesCandidates):
         named = list(zip([one.name for one in self.questions], entries, errors, strict=True))
         lines = tuple(
             f"{name}: {'an entry' if several > 1 else 'the answer'} errs by about {about(error)} "
-            "(root mean square, at the worst data)"
+            "(root mean square, for the worst data)"
             for name, several, error in named
         )
         return Forecast(lines=lines, by_question={name: error for name, _, error in named})
@@ -299,6 +302,15 @@ class SurveyReading(Reading[Survey]):
             for name, beside in one.protocol.reading.beside(part).items()
         }
 
+    @property
+    def curved(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.protocol.questions if isinstance(one.protocol, Distribution))
+
+    def curves(self, estimate: Estimate) -> dict[str, Curve]:
+        """As alone: where a sample answers, errors are those of the sample, too."""
+        parts = zip(self.protocol.questions, self.protocol.estimates_of(estimate), strict=True)
+        return {one.name: Curve(one.protocol, part) for one, part in parts if isinstance(one.protocol, Distribution)}
+
     def notes(self) -> tuple[str, ...]:
         return tuple(f"{one.name}: {note}" for one in self.protocol.questions for note in one.protocol.reading.notes())
 
@@ -352,5 +364,5 @@ def _protocol(document: object) -> ShuffleProtocol:
     from shuffledp.protocols.registry import from_document
 
     if isinstance(document, dict) and str(document.get("kind")).startswith("survey-"):
-        raise InvalidInput("a survey asks questions, and no surveys. Name their questions.")
+        raise InvalidInput("a survey cannot contain surveys. List their questions.")
     return from_document(document)

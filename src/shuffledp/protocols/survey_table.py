@@ -43,7 +43,7 @@ class JointTable(Survey, OneMessage):
         for one in self.questions:
             asked = one.protocol.randomizer
             if not isinstance(asked, Thresholded) or asked.blanket().uniform_size is None:
-                raise InvalidInput(f"question {one.name!r} is not asked by randomized response. Ask it by itself.")
+                raise InvalidInput(f"question {one.name!r} is not asked by randomized response. Ask it on its own.")
             thresholds.add(asked.threshold)
         if len(thresholds) != 1 or math.prod(self.shape) > MOST_CELLS:
             raise InvalidInput("one table has one blanket and at most 2^20 cells. Make the plan with shuffledp plan.")
@@ -62,7 +62,7 @@ class JointTable(Survey, OneMessage):
     def sentence(self) -> str:
         """One of the cells."""
         cells = f"the table of all {len(self.questions)} questions, with {self.randomizer.size:,} cells"
-        return f"each user finds the cell of the own answers in {cells}, then {self.randomizer.sentence()}"
+        return f"each user finds the cell of their answers in {cells}, then {self.randomizer.sentence()}"
 
     def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:
         """Cells are numbered, the last question changing fastest."""

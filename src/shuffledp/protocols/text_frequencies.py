@@ -24,7 +24,7 @@ from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.sampling import Sampleable
 from shuffledp.protocols.statistics import Ranking, Selected
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.references import cite
 
@@ -80,7 +80,7 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
         return Membership.of(self.randomizer)
 
     def sentence(self) -> str:
-        return f"each user takes the text's point, one of {self.points:,}, and {self.randomizer.sentence()}"
+        return f"each user hashes the text to one of {self.points:,} points and {self.randomizer.sentence()}"
 
     def about(self, candidates: Sequence[str] | None) -> Self:
         """With these candidates instead; there must be some."""
@@ -88,7 +88,7 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
             return replace(self, candidates=Candidates.of(candidates, self.domain))
         if not self.names:
             raise InvalidInput(
-                "this plan takes any text, so it must be said which ones to ask about. Give candidates: a file with one text "
+                "this plan takes any text, so you must say which ones to ask about. Give candidates: a file with one text "
                 "per line, or a list."
             )
         return self

@@ -260,7 +260,7 @@ class Channel:
         if not np.isfinite(entries).all() or (entries < 0).any():
             raise InvalidInput("a channel's entries must be finite and at least 0. They are probabilities.")
         if ((entries > 0) & (entries < _SMALLEST)).any():
-            raise InvalidInput("a channel has an entry that is too small to reckon with. Use 0, or at least 1e-300.")
+            raise InvalidInput("a channel has an entry that is too small to compute with. Use 0, or at least 1e-300.")
         sums = [math.fsum(row) for row in entries]
         for index, total in enumerate(sums):
             if abs(total - 1) > _ROW_SUM_TOLERANCE:

@@ -21,12 +21,13 @@ from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFam
 from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.core.ragged import Ragged
-from shuffledp.core.randomness import DUMMY_DRAW, RandomSource, choose_below, rows_from, uniform_below
+from shuffledp.core.randomness import DUMMY_DRAW, RandomSource, choose_below, uniform_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.poisson import CappedPoisson, capped_poisson
 from shuffledp.randomizers.structure import Structure, ball
 from shuffledp.randomizers.structures import AffineSpace, structure_of
+from shuffledp.randomizers.truthful import Truthful
 
 FEWEST, MOST = 1e-9, 1000.0
 """Dummies per user, on average, that are within reason."""
@@ -112,7 +113,7 @@ class DummyBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dummies:
+class Dummies(Truthful):
     """A uniform message of those that belong to the value, and about `dummies` uniform messages of all.
 
     >>> Dummies(structure=Identity(size=10_000), dummies=0.43).most
@@ -155,15 +156,6 @@ class Dummies:
         )
 
     @property
-    def gamma(self) -> float:
-        """No user ignores the value."""
-        return 0.0
-
-    @property
-    def epsilon0(self) -> None:
-        """There is none: nothing is private about the messages of one user."""
-
-    @property
     def symbols(self) -> int:
         """Number of values."""
         return self.structure.values
@@ -172,6 +164,16 @@ class Dummies:
     def messages(self) -> int:
         """Number of messages."""
         return self.structure.messages
+
+    @property
+    def true_messages(self) -> int:
+        """How many messages a user sends besides dummies."""
+        return 1
+
+    @property
+    def dummies_per_user(self) -> float:
+        """How many dummies a user sends on average."""
+        return self.dummies
 
     @property
     def most(self) -> int:
@@ -194,22 +196,27 @@ class Dummies:
     def randomize(self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> Ragged:
         """The true message of each row, then its dummies; a pure function of the symbols and the words at rows first_row, ..."""
         values = checks.symbols(symbols, self.symbols)
-        extra = self._number.draw(first_row, len(values), randomness)
-        each = extra + 1
-        starts = np.cumsum(each) - each
-        found = np.empty(int(each.sum()), dtype=np.uint32)
-        found[starts] = self._true(values, randomness, first_row)
-        for j in range(int(extra.max(initial=0))):
-            where = np.flatnonzero(extra > j)
-            rows, draw = rows_from(first_row, len(values))[where], DUMMY_DRAW + (j + 1 << 20)
-            found[starts[where] + 1 + j] = uniform_below(
-                self.messages, rows, randomness, randomness.blocks(rows, draw), draw
+        true = self._true(values, randomness, first_row)
+        return Ragged.around(true, *self.beside(len(values), randomness, first_row=first_row))
+
+    def beside(
+        self, count: int, randomness: RandomSource, *, first_row: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.uint32]]:
+        """The dummies of so many rows: which row each belongs to, counted from 0, in order."""
+        rows, numbers = self._number.above_0(first_row, count, randomness)
+        starts = np.cumsum(numbers) - numbers
+        found = np.empty(int(numbers.sum()), dtype=np.uint32)
+        for j in range(int(numbers.max(initial=0))):
+            some = np.flatnonzero(numbers > j)
+            addresses, draw = rows[some].astype(np.uint64) + np.uint64(first_row), DUMMY_DRAW + (j + 1 << 20)
+            found[starts[some] + j] = uniform_below(
+                self.messages, addresses, randomness, randomness.blocks(addresses, draw), draw
             )
-        return Ragged(found, each)
+        return np.repeat(rows, numbers), found
 
     def attacker_view(self) -> AttackerView:
         """The law of the true message, and how many others there are on average."""
-        return AttackerView(messages=self.messages, law=self._true_law, dummies=self.dummies)
+        return AttackerView(messages=self.messages, law=self._true_law, dummies=(self.dummies,))
 
     def document(self) -> Document:
         """Structure and rate as JSON data."""

@@ -15,8 +15,8 @@ from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
-from shuffledp.randomizers.cells import Cells
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
+from shuffledp.randomizers.noise_cells import Cells
 
 _STEP = 0.02
 """Width of a cell of the log-likelihood ratio, relative to the smaller of 1 and its standard deviation 1 / sigma."""

@@ -106,7 +106,7 @@ class Generic:
         return [cls(epsilon0=epsilon0) for epsilon0 in (0.3, 1.0, 4.0)]
 
     def blanket(self) -> GenericBlanket:
-        """What holds for every such blanket."""
+        """A blanket that every such randomizer has at least."""
         return GenericBlanket(local=self.epsilon0)
 
     @property

@@ -15,8 +15,8 @@ from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
-from shuffledp.randomizers.cells import Cells, cell_masses
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
+from shuffledp.randomizers.noise_cells import Cells, cell_masses
 
 _STEP = 0.02
 """Finest cell of the log-likelihood ratio: the cells add about 1e-4 of its variance to l."""

@@ -89,7 +89,7 @@ class LatticeChannel:
         return len(self.outputs)
 
     def blanket(self) -> ChannelBlanket:
-        """The blanket of the very probabilities that are sampled."""
+        """The blanket of exactly the probabilities that are sampled."""
         rows = tuple(tuple(fmpq(count, WORD) for count in row) for row in self.counts)
         return ChannelBlanket(rows=rows, name=self.label)
 

@@ -6,9 +6,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arithmetic.primes import is_prime, prime_from
 from shuffledp.core.document import Document, fields, whole
 from shuffledp.errors import InvalidInput
-from shuffledp.randomizers.primes import is_prime, prime_from
 from shuffledp.randomizers.structure import Structure, Wholes
 
 LARGEST_PRIME = 2_147_483_647

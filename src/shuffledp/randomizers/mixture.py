@@ -22,7 +22,7 @@ from shuffledp.core.pair import Pair
 from shuffledp.core.randomizer import RunnableRandomizer, Tunable
 from shuffledp.core.randomness import PART, RandomSource, choose_below
 from shuffledp.errors import InvalidInput
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.structures import AffineSpace
 
@@ -142,8 +142,8 @@ def _mixed_pairs(blanket: MixtureBlanket) -> list[list[Pair]]:
     choices = [[options[0] for options in part.pairs()] + list(part.agreements()) for _, part in blanket.parts]
     if math.prod(len(found) for found in choices) > _MOST_PAIRS:
         raise InvalidInput(
-            f"a mixture of channels with more than {_MOST_PAIRS:,} combinations of pairs is not accounted for. Use fewer parts, "
-            "or randomized response."
+            f"a mixture of channels with more than {_MOST_PAIRS:,} combinations of pairs cannot be accounted for. Use fewer "
+            "parts, or randomized response."
         )
     return [[blanket._beside(chosen)] for chosen in product(*choices)]
 
@@ -246,7 +246,7 @@ class Mixture:
     def sentence(self) -> str:
         """What a user does with a symbol."""
         local = "" if self.epsilon0 is None else f" (local epsilon0 = {rounded_up(self.epsilon0)})"
-        return f"draws one of {len(self.parts)} questions at random and answers it by a randomizer of its own{local}"
+        return f"draws one of {len(self.parts)} questions at random and answers it by that question's randomizer{local}"
 
     def randomize(
         self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int
@@ -279,7 +279,7 @@ class Mixture:
         for part in self.parts:
             if not isinstance(part, Tunable):
                 raise InvalidInput(
-                    "a part of this mixture has no other blanket. Use parts that have, or plan it by itself."
+                    "a part of this mixture has no other blanket. Use parts that have, or plan it on its own."
                 )
             parts.append(part.with_gamma(part.gamma / own * gamma))
         return replace(self, parts=tuple(parts))
@@ -358,7 +358,7 @@ def part_of(document: object) -> RunnableRandomizer:
 
 
 def _no_part() -> InvalidInput:
-    return InvalidInput("the parts of a mixture are randomizers that run, and no mixtures. Name their parts.")
+    return InvalidInput("the parts of a mixture must be randomizers that run, not mixtures. List their parts.")
 
 
 def _shares(weights: Sequence[int]) -> list[Fraction]:

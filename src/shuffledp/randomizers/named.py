@@ -10,11 +10,11 @@ from shuffledp.core.parsing import parse_json
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput, unknown
 from shuffledp.randomizers.channel import Channel
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.generic import Generic
-from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.local_hashing import LocalHashing

@@ -10,10 +10,12 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.balls import round_up
-from shuffledp.core.randomness import DUMMIES, DUMMY_DRAW, RandomSource, rows_from
+from shuffledp.core.randomness import DUMMIES, DUMMY_DRAW, RandomSource, rows_from, where_few
 
 _UNIT: Final = 1 << 128
 _BITS: Final = 128
+_FEW: Final = 240
+"""If a byte is seldom as large as this, few rows have any dummies."""
 _TAIL: Final = 2.0**-120
 """The least number that a Poisson one exceeds with a smaller probability than this is the largest value."""
 
@@ -38,10 +40,19 @@ class CappedPoisson:
         return len(self.thresholds)
 
     def draw(self, first_row: int, count: int, randomness: RandomSource) -> NDArray[np.int64]:
-        """One number per row, from 128 bits of which the first eight settle most rows."""
+        """One number per row."""
         found = np.zeros(count, dtype=np.int64)
-        drawn = randomness.stream(first_row, count, DUMMIES)
-        where = np.flatnonzero(drawn >= self.thresholds[0] >> (_BITS - 8))
+        rows, numbers = self.above_0(first_row, count, randomness)
+        found[rows] = numbers
+        return found
+
+    def above_0(
+        self, first_row: int, count: int, randomness: RandomSource
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The rows whose numbers are not 0, and these: from 128 bits each, of which the first eight settle most rows."""
+        drawn, least = randomness.stream(first_row, count, DUMMIES), self.thresholds[0] >> (_BITS - 8)
+        mask = drawn >= least
+        where = where_few(mask) if least >= _FEW else np.flatnonzero(mask)
         blocks = randomness.blocks(rows_from(first_row, count)[where], DUMMY_DRAW)
         high = drawn[where].astype(np.uint64) << np.uint64(56) | blocks[:, 0] >> np.uint64(8)
         tops = np.array([threshold >> 64 for threshold in self.thresholds], dtype=np.uint64)
@@ -49,8 +60,8 @@ class CappedPoisson:
         tied = np.flatnonzero(tops[np.minimum(number, len(tops) - 1)] == high)
         for i in tied.tolist():  # the first 64 bits settle nothing: all 128 do
             number[i] = bisect_right(self.thresholds, int(high[i]) << 64 | int(blocks[i, 1]))
-        found[where] = number
-        return found
+        some = np.flatnonzero(number)
+        return where[some], number[some]
 
 
 @lru_cache(maxsize=256)

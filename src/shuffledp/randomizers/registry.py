@@ -6,7 +6,9 @@ from shuffledp.core.plugins import Registry, class_by_kind
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.codebook_response import CodebookResponse
+from shuffledp.randomizers.design_response import DesignResponse
+from shuffledp.randomizers.digit_by_digit import Digits
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.generic import Generic
@@ -14,6 +16,7 @@ from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.lattice import LatticeChannel
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.randomizers.shuffler_noise import ShufflerNoise
 from shuffledp.randomizers.together import Together
 
 RANDOMIZERS: Final = Registry[type[LocalRandomizer]](
@@ -27,9 +30,12 @@ RANDOMIZERS: Final = Registry[type[LocalRandomizer]](
         LatticeChannel.kind: LatticeChannel,
         Generic.kind: Generic,
         DesignResponse.kind: DesignResponse,
+        CodebookResponse.kind: CodebookResponse,
         Mixture.kind: Mixture,
         Dummies.kind: Dummies,
         Together.kind: Together,
+        ShufflerNoise.kind: ShufflerNoise,
+        Digits.kind: Digits,
     },
     class_by_kind("from_document", "document", "blanket"),
 )

@@ -8,12 +8,12 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arithmetic.primes import is_prime, prime_from
 from shuffledp.core.document import Document, fields, whole
 from shuffledp.errors import InvalidInput
-from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
-from shuffledp.randomizers.primes import is_prime, prime_from
 from shuffledp.randomizers.structure import Geometry, Structure, Wholes
 
 DIMENSIONS: Final = (2, 3)

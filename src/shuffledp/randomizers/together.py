@@ -150,7 +150,7 @@ class Together:
     def sentence(self) -> str:
         """What a user does with a symbol."""
         local = "" if self.epsilon0 is None else f" (local epsilon0 of all of them = {rounded_up(self.epsilon0)})"
-        return f"answers each of {len(self.parts)} questions by a message of its own, shuffled apart from the others{local}"
+        return f"answers each of {len(self.parts)} questions by its own message, shuffled separately from the others{local}"
 
     def randomize(self, symbols: NDArray[np.integer], randomness: RandomSource, *, first_row: int) -> Ragged:
         """As many messages per row as parts; each part has words of its own."""

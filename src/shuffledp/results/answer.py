@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.data_frame import data_frame
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.document import Document
@@ -19,7 +20,7 @@ from shuffledp.core.files import save_json
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.domains.raw_value import label_of
 from shuffledp.errors import InvalidInput, unknown
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 from shuffledp.results.text import in_words
 
 _WHOLE: Final = re.compile(r"-?\d+")
@@ -91,14 +92,14 @@ class Answer(ABC):
                 return entries[operator.index(name)]  # type: ignore[arg-type]
             except IndexError:
                 raise InvalidInput(
-                    f"there are {counted(len(entries), 'entry').replace('entrys', 'entries')}, counted from 0, and no such "
-                    "place. Ask for one of them, or for a name."
+                    f"there are {counted(len(entries), 'entry').replace('entrys', 'entries')}, counted from 0, and none at "
+                    "this position. Ask for one of them, or for a name."
                 ) from None
             except TypeError:
                 pass
         if None in labels:
             raise InvalidInput(
-                f"an entry has a name or a place, and this is a {type(name).__name__}. Ask for a name: names lists them."
+                f"an entry is found by its name or position, not by a {type(name).__name__}. Ask for a name: names lists them."
             )
         return self._of_question(texts[0])
 
@@ -114,7 +115,7 @@ class Answer(ABC):
         if _SHARE.fullmatch(name) and hasattr(getattr(self, "statistics", None), "quantile"):
             raise InvalidInput(
                 f"there is no entry {name!r}: entries are counts, e.g. answer[{self.names[0]!r}]. A quantile is "
-                "answer.statistics.quantile(0.5)."
+                "answer.quantile(0.5)."
             )
         raise unknown("entry", name, self.names)
 
@@ -131,22 +132,12 @@ class Answer(ABC):
 
     def columns(self, *, confidence: float | None = None, simultaneous: bool | None = None) -> dict[str, Any]:
         """The entries as columns, of which any library makes a data frame: name, estimate, standard error, interval, truth."""
-        low, high = self.estimate.interval(**_given(confidence, simultaneous))
-        columns = {
-            "name": list(self.names), "estimate": self.estimate.value,
-            "standard_error": self.estimate.standard_error, "low": low, "high": high,
-        }  # fmt: skip
+        columns = self.estimate.columns(**_given(confidence, simultaneous))
         return columns | ({} if self.truth is None else {"truth": self.truth})
 
     def to_frame(self, *, confidence: float | None = None, simultaneous: bool | None = None) -> Any:
         """The entries as a data frame of pandas."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise InvalidInput(
-                "a data frame needs pandas, which is not installed. Install it, or use columns()."
-            ) from None
-        return pd.DataFrame(self.columns(confidence=confidence, simultaneous=simultaneous))
+        return data_frame(self.columns(confidence=confidence, simultaneous=simultaneous))
 
     def save(self, path: Path | str) -> None:
         """Write the answer to a file, whole or not at all, as `shuffledp run -o` does; `Result.load` reads it."""

@@ -7,7 +7,7 @@ from typing import Final
 from shuffledp.core import checks
 from shuffledp.core.digits import counted, rounded_up
 from shuffledp.errors import InvalidInput, NoClaim
-from shuffledp.planning.spend import Spend, composed
+from shuffledp.planning.release_cost import Spend, composed
 
 LARGEST_DELTA: Final = 0.01
 

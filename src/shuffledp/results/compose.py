@@ -8,7 +8,7 @@ from shuffledp.accounting.composition import compose as compose_collections
 from shuffledp.core import checks
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.spend import Spend, merged
+from shuffledp.planning.release_cost import Spend, merged
 from shuffledp.results.answer import Answer
 
 Part = Plan | Answer | Spend | Collection

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.captions import spoken
@@ -11,7 +12,7 @@ from shuffledp.core.estimate import Estimate
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.reading import Reading
-from shuffledp.protocols.statistics import Statistics, like
+from shuffledp.protocols.statistics import BinStatistics, like
 from shuffledp.results.quantiles import axis, in_ranges, quantiles_of
 from shuffledp.results.result import Result, listed
 
@@ -21,11 +22,17 @@ def check_asked(plan: Plan, *, confidence: float, quantiles: Sequence[float], ot
     checks.probability(confidence, "confidence", "0.95")
     for share in quantiles:
         checks.probability(share, "the share of a quantile", "0.5")
-    if (quantiles or others) and type(plan.protocol.reading).statistics is Reading.statistics:
+    inside = plan.protocol.reading.curved and not others
+    if (quantiles or others) and type(plan.protocol.reading).statistics is Reading.statistics and not inside:
         raise _nothing_derived(plan)
 
 
 def _nothing_derived(plan: Plan) -> InvalidInput:
+    if plan.protocol.reading.curved:
+        return InvalidInput(
+            f"of {spoken(plan.question)} only the quantiles of its distributions are derived. Leave out the others, or plan that "
+            "question by itself."
+        )
     return InvalidInput(
         f"nothing is derived from {spoken(plan.question)}, whose answer is not one histogram. Plan a histogram, or a "
         "distribution for quantiles."
@@ -50,21 +57,29 @@ def derived(
     With `simultaneous`, the intervals of a list hold together, as those of the bins do. With `false_positives` the largest
     bins, `top` of them at most, are those that reach the threshold for so many.
     """
-    wanted = bool(
-        project or frequencies or cdf or quantiles or top is not None or ranges or false_positives is not None
-    )
     counts = None if false_positives is None else result.counts  # all of them are decoded for a threshold
     statistics = result.plan.protocol.reading.statistics(result.estimate, counts)
     if statistics is None:
-        if wanted:
+        curves = result.plan.protocol.reading.curves(result.estimate)
+        others = project or frequencies or cdf or top is not None or ranges or false_positives is not None
+        if others or (quantiles and not curves):
             raise _nothing_derived(result.plan)
-        return {}
+        inside = {
+            name: axis(curve, consistent=False)
+            | {
+                "quantiles": quantiles_of(
+                    curve, quantiles or curve.usual_quantiles, _truth_of(result, name), confidence, simultaneous
+                )
+            }
+            for name, curve in curves.items()
+        }
+        return {"by_question": inside} if inside else {}
     names = result.names
     ordered, curve = statistics.ordered, statistics.curve
     if ordered is None and curve is None and (cdf or quantiles or ranges):
         raise InvalidInput(
-            "cumulative counts, quantiles and ranges need a plan by randomized response: only there the errors of several bins "
-            "together are known. Plan with `objective='total'`."
+            "cumulative counts, quantiles and ranges need a plan by randomized response, because only there the errors of "
+            "several bins together are known. Plan with `objective='total'`."
         )
     read_off: dict[str, Any] = {} if curve is None else axis(curve, consistent=project)
     if project and curve is None:
@@ -100,7 +115,14 @@ def derived(
     return read_off
 
 
-def _in_ranges(statistics: Statistics, names: tuple[str, ...], ranges: Sequence[str]) -> Estimate:
+def _truth_of(result: Result, question: str) -> NDArray[np.float64] | None:
+    """The exact entries of one question of a survey."""
+    if result.truth is None:
+        return None
+    return result.truth[[name.startswith(f"{question}: ") for name in result.names]]
+
+
+def _in_ranges(statistics: BinStatistics, names: tuple[str, ...], ranges: Sequence[str]) -> Estimate:
     bins = {name: j for j, name in enumerate(names)}
     sums = []
     for text in ranges:

@@ -30,6 +30,14 @@ def promise(result: Document) -> str:
     return "simulation, no guarantee" if guarantee is None else claim(guarantee["epsilon"], guarantee["delta"])
 
 
+def with_reports_received(result: Document) -> list[str]:
+    """What the rows of a file give, where they are more than the promise was proved for."""
+    certificate, reports = result["certificate"], counted(result["n"], "report")
+    if certificate is None or result["n"] <= int(certificate["claim"]["reports"]):
+        return []
+    return [f"with the {reports} received, epsilon is {rounded_up(result['guarantee']['realised_epsilon'])}"]
+
+
 def stated(result: Document) -> list[Stated]:
     """Everything that is claimed: what was promised, what the reports received give, and what is left without a shuffler."""
     guarantee = result["guarantee"]
@@ -70,4 +78,5 @@ def selection(result: Document) -> str | None:
     if threshold is None:
         return None
     least, false = rounded_up(threshold["estimate"]), rounded_up(threshold["false_positives"], 3)
-    return f"found: estimates of at least {least}; on average {false} of what is found is held by nobody"
+    found = counted(len(result["estimate"]["names"]), "text")
+    return f"found: {found} with estimates of at least {least}; on average {false} texts among them are held by nobody"

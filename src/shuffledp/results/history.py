@@ -12,11 +12,12 @@ from typing import Final, Self
 
 from shuffledp.arithmetic.balls import sum_up
 from shuffledp.core import checks
+from shuffledp.core.files import place_of
 from shuffledp.core.guarantee import Guarantee, claim
 from shuffledp.core.parsing import parse_json
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.spend import Spend, composed
+from shuffledp.planning.release_cost import Spend, composed
 from shuffledp.results.result import Result
 
 NOT_REMEMBERED: Final = (
@@ -69,8 +70,8 @@ class Release:
 class History:
     """A file with a line per answer."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path | str) -> None:
+        self._path = place_of(path)
 
     def book(self, result: Result, files: Sequence[Path]) -> list[str]:
         """Write an answer down, before it is shown; notes if these people were asked before, or if writing failed."""
@@ -87,6 +88,13 @@ class History:
         earlier = [self._of(digest) for digest in digests]
         before, unreadable = max(earlier, key=lambda releases: len(releases[0]))  # the people who were asked most often
         notes = [_warning(release, before)] if before else []
+        if plan.over_time is not None:
+            done, planned = 1 + self._rounds(plan.sha256), plan.over_time.rounds
+            if done > planned:
+                notes.append(
+                    f"The plan is one of {planned:,} rounds, and this is answer {done:,} by it: what is promised of all rounds "
+                    "together does not hold beyond them."
+                )
         if unreadable:
             notes.append(
                 f"{unreadable} line(s) of {self._path} cannot be read, so earlier releases may be missing here."
@@ -98,19 +106,32 @@ class History:
 
     def _of(self, data: str) -> tuple[list[Release], int]:
         """Answers about the same data, and how many lines cannot be read."""
-        releases, unreadable = [], 0
+        releases, unreadable = self._all()
+        return [release for release in releases if release.data == data], unreadable
+
+    def _rounds(self, plan: str) -> int:
+        """How many answers were given by this plan, about any data; one about several files has a line for each."""
+        rounds, together = 0, ("", set[str]())
+        for release in self._all()[0]:
+            if release.plan != plan:
+                continue
+            if release.when != together[0] or release.data in together[1]:
+                rounds, together = rounds + 1, (release.when, set())
+            together[1].add(release.data)
+        return rounds
+
+    def _all(self) -> tuple[list[Release], int]:
+        """All answers, and how many lines cannot be read."""
+        releases, unreadable = list[Release](), 0
         try:
             lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             return [], 0
         for line in lines:
             try:
-                release = Release.read(line)
+                releases.append(Release.read(line))
             except (AttributeError, TypeError, ValueError):
                 unreadable += 1
-                continue
-            if release.data == data:
-                releases.append(release)
         return releases, unreadable
 
     def _append(self, release: Release) -> bool:
@@ -134,7 +155,7 @@ def _warning(release: Release, before: list[Release]) -> str:
     same = sum(earlier.plan == release.plan for earlier in before)
     times = "once" if len(before) == 1 else f"{len(before)} times"
     return (
-        f"The budget is spent again: this file was answered {times} before ({same} with this plan). "
+        f"The budget is spent again, because this file was already used {times} ({same or 'not'} with this plan). "
         f"{_together([*before, release])}"
     )
 

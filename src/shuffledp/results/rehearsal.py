@@ -40,7 +40,7 @@ class Rehearsal:
         share = "" if self.found is None else f", {100 * self.found:.2f} % of them found"
         return (
             f"{counted(self.runs, 'whole run')}: {self.frequent:,} frequent enough to be found almost surely{share}\n"
-            f"found that nobody holds: {self.false_positives:.2f} a run (stated: {self.stated_false_positives:.2f})"
+            f"found although nobody holds them: {self.false_positives:.2f} per run (stated: {self.stated_false_positives:.2f})"
         )
 
     def document(self) -> Document:

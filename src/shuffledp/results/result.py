@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,20 @@ from shuffledp.arithmetic.balls import product_up
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
+from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document
-from shuffledp.core.estimate import Estimate
+from shuffledp.core.estimate import Entry, Estimate
 from shuffledp.core.guarantee import Guarantee
+from shuffledp.domains.domain import ALIKE
+from shuffledp.errors import InvalidInput, unknown
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 from shuffledp.protocols.statistics import Ranking
 from shuffledp.results.answer import Answer
 from shuffledp.results.balance import Balance
 
 if TYPE_CHECKING:
-    from shuffledp.results.saved import SavedResult
+    from shuffledp.results.saved_result import SavedResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,14 @@ class Provenance:
     batch: str
     trust: str
     ledger: Balance | None
+
+
+class Reached(NamedTuple):
+    """What a share of the users reach: a number, or a label of bins that are in their order, and its confidence limits."""
+
+    value: float | str
+    low: float | str
+    high: float | str
 
 
 def listed(estimate: Estimate, *, confidence: float, simultaneous: bool) -> dict[str, list[Any]]:
@@ -66,7 +77,7 @@ class Result(Answer):
         plan: what was run.
         counts: of the shuffled messages: all that is known of the data.
         estimate: with named entries.
-        also: what else the same counts say, by name.
+        also: what else is derived from the same counts, by name.
         guarantee: what is promised; None if the randomness was not secret.
         realised_epsilon: epsilon at the plan's delta with the reports received; None likewise.
         realised_honest: how many honest ones among them that relies on.
@@ -77,7 +88,7 @@ class Result(Answer):
         adjusted: values that were changed to fit the plan, by reason.
         truth: the exact answer, if it was asked for. Not private.
         notes: what a reader should know.
-        provenance: of a result of the service.
+        provenance: where it came from, if from the service.
     """
 
     plan: Plan
@@ -129,6 +140,57 @@ class Result(Answer):
         """What else can be read off the estimate at no cost in privacy: shares, quantiles, ranges; None if nothing."""
         return self.plan.protocol.reading.statistics(self.estimate)
 
+    def quantile(self, share: float, question: str | None = None, *, confidence: float = 0.95) -> Reached:
+        """The value that this share of the users reach, with its limits; `question` names one of a survey.
+
+        >>> from shuffledp import plan, run
+        >>> minutes = plan.distribution(low=0, high=60, resolution=60, n=1000, epsilon=4.0, delta=1e-6)
+        >>> median = run(minutes, [10, 20, 30, 40] * 250).quantile(0.5)
+        >>> median.low <= median.value <= median.high
+        True
+        """
+        curves = self.plan.protocol.reading.curves(self.estimate)
+        statistics = self.statistics
+        if curves and question is None and len(curves) > 1:
+            raise InvalidInput(
+                f"several questions have quantiles. Say which, e.g. answer.quantile(0.5, {next(iter(curves))!r})."
+            )
+        if question is not None and question not in curves:
+            raise unknown("distribution", question, tuple(curves))
+        curve = next(iter(curves.values()), None) if question is None else curves[question]
+        curve = curve if statistics is None else statistics.curve
+        if curve is not None:
+            at = curve.quantile(share, confidence)
+            return Reached(at.value, at.low, at.high)
+        if statistics is None or statistics.ordered is None:
+            raise InvalidInput(
+                "this answer has no quantiles. Plan a distribution, or a histogram with `objective='total'`."
+            )
+        value, low, high = (self.names[place] for place in statistics.ordered.quantile(share, confidence))
+        return Reached(value, low, high)
+
+    def top(self, count: int) -> list[Entry]:
+        """The entries with the largest estimates, the largest first.
+
+        >>> from shuffledp import plan, run
+        >>> poll = plan.histogram(labels=["no", "yes"], n=1000, epsilon=4.0, delta=1e-6)
+        >>> [entry.name for entry in run(poll, ["no"] * 900 + ["yes"] * 100).top(1)]
+        ['no']
+        """
+        entries = self.estimate.entries()
+        return [entries[place] for place in self._ranking().top(count)]
+
+    def frequencies(self) -> Estimate:
+        """The share of the users with each value: `to_frame()` shows them."""
+        return replace(self._ranking().frequencies(), names=self.names)
+
+    def _ranking(self) -> Ranking:
+        if self.statistics is None:
+            raise InvalidInput(
+                "this answer is not one histogram, so it has no shares and no largest values. See to_frame()."
+            )
+        return self.statistics
+
     @property
     def max_shift(self) -> float:
         """By how much one false report moves an entry at most."""
@@ -136,14 +198,29 @@ class Result(Answer):
 
     @property
     def misfits(self) -> str | None:
-        """A sentence about rows that were left out or changed, if that is more than a tenth of all."""
-        strange = sum(self.rejected.values()) + sum(self.adjusted.values())
+        """A sentence about rows that were left out or changed, if that is more than a tenth of all.
+
+        Labels that were to be matched loosely, and were, did fit.
+        """
+        adjusted = {reason: count for reason, count in self.adjusted.items() if reason != ALIKE}
+        strange = sum(self.rejected.values()) + sum(adjusted.values())
         if 10 * strange <= self.received:
             return None
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in (*self.rejected.items(), *self.adjusted.items()))
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in (*self.rejected.items(), *adjusted.items()))
         return (
             f"{strange:,} of {self.received:,} rows did not fit the plan and were left out or changed: {reasons}. If that is "
             "more than you expect, check the column and the plan's labels or range."
+        )
+
+    @property
+    def cost_of_rows(self) -> str | None:
+        """A sentence about people with several rows, if these make the guarantee weaker than planned."""
+        planned = self.plan.guarantee.epsilon
+        if self.rows_per_person <= 1 or self.guarantee is None or self.guarantee.epsilon <= planned:
+            return None
+        return (
+            f"With up to {self.rows_per_person:,} rows per person, epsilon is {rounded_up(self.guarantee.epsilon)} for a person, "
+            f"instead of the plan's {rounded_up(planned)}. Keep one row per person, or plan with a smaller epsilon."
         )
 
     @property
@@ -169,7 +246,7 @@ class Result(Answer):
         ...     Result.load(f"{folder}/answer.json")["query"] == answer["query"]
         True
         """
-        from shuffledp.results.saved import SavedResult
+        from shuffledp.results.saved_result import SavedResult
 
         return SavedResult.load(path)
 

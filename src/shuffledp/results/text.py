@@ -13,8 +13,18 @@ from shuffledp.core.text_tables import aligned
 from shuffledp.core.visible import visible
 from shuffledp.protocols.counting import MANY
 from shuffledp.results.balance import Balance
-from shuffledp.results.entries import USERS, entries, largest, listed, parts, places_of, quantiles, written
-from shuffledp.results.guarantee_text import selection, shift, stated
+from shuffledp.results.estimate_entries import (
+    USERS,
+    entries,
+    is_curve,
+    largest,
+    listed,
+    parts,
+    places_of,
+    quantiles,
+    written,
+)
+from shuffledp.results.guarantee_text import selection, shift, stated, with_reports_received
 
 _LINES: Final = 50
 """Of many entries, unless --top says how many."""
@@ -33,12 +43,10 @@ def _of_rows(result: Document, unit: str | None, guarantee: Guarantee | None) ->
         lines += [f"{what}: {count:,} {reason}" for reason, count in result[what].items()]
     if guarantee is not None:
         lines.append(f"guarantee: {guarantee}")
-        certificate, promised = result["certificate"], result["guarantee"]
-        if certificate is not None and result["n"] > int(certificate["claim"]["reports"]):
-            lines.append(f"with the {reports} received, epsilon is {rounded_up(promised['realised_epsilon'])}")
-        if promised["epsilon_if_shuffler_and_analyzer_collude"] is None:
+        lines += with_reports_received(result)
+        if result["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None:
             lines.append(NOTHING_LOCAL)
-    return [*lines, *(f"note: {note}" for note in result["notes"])]
+    return [*lines, shift(result), *(f"note: {note}" for note in result["notes"])]
 
 
 def _of_service(result: Document) -> list[str]:
@@ -54,10 +62,13 @@ def _estimates(result: Document) -> str:
     """The answer as tables: the quantiles of a distribution and what is below its edges, if wanted; or else all entries."""
     read_off, wording = result.get("derived", {}), result["wording"]
     above = [visible(text) for text in (wording["title"], wording["question"]) if text]
-    if "curve" in read_off:
-        tables = [_quantiles(result), *(_answer(result) if "cumulative" in read_off else [])]
-    else:
-        tables = [table for part in parts(result) for table in _answer(part)]
+    tables = []
+    for part in parts(result):
+        if is_curve(part):
+            what = "quantile" if part is result else f"quantile of {visible(part['question'])}"
+            tables += [_quantiles(part, what), *(_answer(part) if "cumulative" in read_off else [])]
+        else:
+            tables += _answer(part)
     why = selection(result)
     if why:
         tables[0] += f"\n{why}"
@@ -165,15 +176,16 @@ def _reached(result: Document, threshold: Document) -> str:
         fixed(threshold["estimate"], places_of(entries(result, _places(result)))),
         rounded_up(threshold["false_positives"], 3),
     )
-    return f"estimates of at least {least}; if nobody held any of all {threshold['values']:,}, {chance} would be there on average"
+    nobody = f"if nobody held any of the {threshold['values']:,}"
+    return f"estimates of at least {least}; {nobody}, {chance} would be listed on average"
 
 
-def _quantiles(result: Document) -> str:
+def _quantiles(result: Document, what: str) -> str:
     """A line per quantile: where it is, and its limits."""
     estimate, rows, unit = result["estimate"], result["derived"]["quantiles"], result["wording"]["unit"]
     together = " (all at once)" if estimate["simultaneous"] else ""
-    what = f"estimate ({visible(unit)})" if unit else "estimate"
-    header = ["quantile", what, f"{100 * estimate['confidence']:g} % from", f"to{together}"]
+    estimated = f"estimate ({visible(unit)})" if unit else "estimate"
+    header = [what, estimated, f"{100 * estimate['confidence']:g} % from", f"to{together}"]
     lines = [list(cells) for cells in quantiles(rows)]
     if result["truth"] is not None:
         header.append("truth (not private)")

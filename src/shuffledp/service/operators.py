@@ -39,7 +39,7 @@ def checked_operator(role: str, name: object) -> str:
         raise InvalidInput(f"{role} must be the name of who runs it. Use up to {LONGEST} characters.")
     if any(_is_hidden(letter) for letter in name):
         raise InvalidInput(
-            f"the name of who runs the {role} has characters that end a line, steer a terminal or are not seen. Use letters, "
+            f"the name of who runs the {role} has line breaks, control characters or invisible characters. Use letters, "
             "digits, punctuation and spaces."
         )
     return name
@@ -55,7 +55,7 @@ def cautions(names: Sequence[str]) -> list[str]:
     """A sentence about each name that may be made to be taken for another, and each two that look alike but are not the same."""
     different = list({comparable(name): name for name in names}.values())
     found = [
-        f"The name {name} has letters of several alphabets in one word: it is written {_spelled(name)}."
+        f"The name {name} mixes alphabets within a word: it is written {_spelled(name)}."
         for name in different
         if any(len(_alphabets(word)) > 1 for word in re.split(r"[\s\W_]+", name))
     ]

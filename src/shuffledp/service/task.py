@@ -6,11 +6,13 @@ Keys are not part of a task: they rotate, and a key of one's own would be a way 
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from shuffledp.core.canonical import LARGEST, canonical, digest
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import mistaken_for
+from shuffledp.core.files import read_json, save_json
 from shuffledp.core.parsing import plain
 from shuffledp.core.turnout import honest_reports
 from shuffledp.errors import InvalidInput
@@ -39,7 +41,7 @@ class Task:
         on_expiry: roll-over moves the reports of a batch that is too small to the next one (nothing was exposed), destroy
             erases them.
         release_margin: reports above min_batch that a batch needs before it is released, so that reports that turn out to
-            be garbage do not spoil it.
+            be garbage do not spoil it; none here, while `shuffledp task new` asks for 1 % of min_batch unless told otherwise.
         allow_same_operator: accept that one party runs two of these: against it the guarantee is then epsilon0, if there is one.
     """
 
@@ -151,6 +153,15 @@ class Task:
             )
         return cls(plan=plan, **fields)
 
+    def save(self, path: Path | str) -> None:
+        """Write the task to a file, whole or not at all; `Task.load` reads it."""
+        save_json(path, self.document())
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read a task from a file; its plan is proved again."""
+        return cls.from_document(read_json(path, "a task", "Make one with shuffledp task new."))
+
     @property
     def trust(self) -> str:
         """Who must be trusted for what, in words, and what to look at in their names."""
@@ -168,10 +179,26 @@ class Task:
             f"It assumes that at least {self.plan.guarantee.n:,} of any {self.plan.min_batch:,} reports ({share}) are "
             "from users who follow the protocol."
         )
+        if self.same_operator and not self.plan.needs_crowd:
+            return (
+                f"One operator runs more than one part ({_listed((*self.shufflers[::-1], self.analyzer))}): against it "
+                f"{local.against}. The guarantee holds against everybody else who sees the result, if {self.shufflers[0]} adds "
+                "dummies of every value as it should; otherwise the result is exact. It assumes nothing about other users, "
+                "however many there are."
+            )
         if self.same_operator:
             return (
                 f"One operator runs more than one part ({_listed((*self.shufflers[::-1], self.analyzer))}): against it "
                 f"{local.against}. The central guarantee holds against everybody else who sees the result. {crowd}"
+            )
+        if not self.plan.needs_crowd:
+            runs = "runs the shuffler" if self.hops == 1 else "run the shufflers"
+            last = self.shufflers[0]
+            return (
+                f"{_listed(self.shufflers[::-1])} {runs} and {self.analyzer} the analyzer. The guarantee holds if {last}, "
+                "who adds dummies of every value, follows the protocol, does not collude with the analyzer and does not see the "
+                f"answer. With the answer {last} knows the exact counts, not whose they are; with the analyzer, what everybody "
+                "reported. It assumes nothing about other users, however many there are."
             )
         if self.hops > 1 and self.plan.protocol.most_messages > 1:
             return (

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+from shuffledp.core.files import place_of
 from shuffledp.errors import InvalidInput
 
 
-def read_candidates(path: Path) -> list[str]:
+def read_candidates(path: Path | str) -> list[str]:
     """One text per line in UTF-8, each once; spaces count."""
+    path = place_of(path)
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -37,7 +37,7 @@ class Dialect:
         if self.separator in "\"'":
             raise InvalidInput("quotation marks are around cells, not between them. Use another separator, e.g. ';'.")
         if self.separator in "+-":
-            raise InvalidInput("signs belong to numbers. Use another separator, e.g. ';'.")
+            raise InvalidInput("a sign is part of a number. Use another separator, e.g. ';'.")
         if not (isinstance(self.decimal, str) and self.decimal in _DECIMALS):
             raise InvalidInput("decimals come after a point or a comma. Use decimal '.' or ','.")
         if self.separator == self.decimal:
@@ -83,6 +83,6 @@ DEFAULT: Final = Dialect()
 
 def _has_point(what: str) -> InvalidInput:
     return InvalidInput(
-        f"{what} has a decimal point, and decimals of this file come after a comma. Write all numbers alike, without marks "
-        "between thousands."
+        f"{what} has a decimal point, and decimals of this file come after a comma. Write all numbers alike, without "
+        "thousands separators."
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from shuffledp.errors import InvalidInput
 from shuffledp.sources.csv_dialect import Dialect
+from shuffledp.sources.missing_markers import missing_markers
 from shuffledp.sources.table import arrow
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _BLOCK: Final = 1 << 22
 _LONGEST_HEADER: Final = 1 << 20
-_MISSING: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 _ROW: Final = re.compile(r"Row #(\d+): (?:Expected (\d+) columns, got (\d+)|CSV conversion)")
 
 
@@ -112,7 +112,7 @@ class CsvFile:
                 column_types={name: pa.string() for name in columns or ()},
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
-                null_values=[text for text in _MISSING if text not in self.labels],
+                null_values=missing_markers(self.labels),
             ),
         )
 

@@ -10,6 +10,7 @@ from shuffledp.core.files import place_of
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
 from shuffledp.sources.csv_dialect import Dialect
+from shuffledp.sources.source import rows_at_once
 from shuffledp.sources.table import Table
 from shuffledp.sources.table_file import TableFile
 from shuffledp.sources.table_files import TableFiles
@@ -44,19 +45,26 @@ class FileSource(TableSource):
         self._paths = [place_of(path) for path in listed]
         if len({path.resolve() for path in self._paths}) < max(1, len(self._paths)):
             raise InvalidInput(
-                "there is no file, or one is named twice, so that people would count twice. Name each once."
+                "no file is named, or one is named twice and its people would count twice. Name each once."
             )
         self._multiline, self._dialect = multiline, Dialect(separator=separator, decimal=decimal)
 
     def _table(self, domain: Domain) -> Table:
         coded = self._column if self._query is None and not domain.beside else None
         tables = [
-            TableFile(path=path, multiline=self._multiline, labels=domain.labels, dialect=self._dialect, coded=coded)
+            TableFile(
+                path=path,
+                multiline=self._multiline,
+                labels=domain.labels,
+                dialect=self._dialect,
+                coded=coded,
+                together=rows_at_once(domain),
+            )
             for path in self._paths
         ]
         return tables[0] if len(tables) == 1 else TableFiles(tables)
 
-    def identity(self) -> object:
+    def identity(self) -> list[tuple[int, ...]]:
         """Which files they are, how long, and when they were written last."""
         states = list[tuple[int, ...]]()
         for path in self._paths:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp.core.files import place_of
 from shuffledp.core.population import Population
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.grouped_rows import VALUE, line
@@ -16,9 +17,9 @@ from shuffledp.sources.csv_dialect import DEFAULT, Dialect
 _MOST = 10**15
 
 
-def read_population(path: Path, domain: Domain, dialect: Dialect = DEFAULT) -> Population:
+def read_population(path: Path | str, domain: Domain, dialect: Dialect = DEFAULT) -> Population:
     """A CSV file with lines of a value and a number of users, after a header if there is one."""
-    lines, texts, users = [], [], []
+    path, lines, texts, users = place_of(path), [], [], []
     rows = _read(path, dialect)
     for number, row in enumerate(rows, start=1):
         if not row or (number == 1 and not _is_count(row[-1])):

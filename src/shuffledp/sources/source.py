@@ -11,10 +11,17 @@ from numpy.typing import NDArray
 from shuffledp.core.randomness import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
-from shuffledp.sources.addresses import Rising, check_distinct
+from shuffledp.sources.row_addresses import Rising, check_distinct
 
 CHUNK: Final = 1 << 21
 """Rows read, randomized and counted at once: so many that threads rarely wait for Python or for a million counters."""
+
+
+def rows_at_once(domain: Domain) -> int:
+    """How many rows of these values are read, randomized and counted at once: fewer, if each has many numbers."""
+    return max(1, CHUNK // domain.row_length)
+
+
 NOBODY: Final = np.empty(0, dtype=np.int64)
 
 

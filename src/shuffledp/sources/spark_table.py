@@ -11,11 +11,11 @@ from shuffledp.cluster.spark_session import quiet, setting
 from shuffledp.core.randomness import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
-from shuffledp.sources.addresses import addresses_of
 from shuffledp.sources.expression import Expression
+from shuffledp.sources.row_addresses import addresses_of
 from shuffledp.sources.source import NOBODY, Chunk, Split
 from shuffledp.sources.table import Table, arrow
-from shuffledp.sources.table_source import TableSource, ValueColumns
+from shuffledp.sources.table_source import ONE_ROW, TableSource, ValueColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,7 +179,7 @@ class Reader:
             )
         beyond = np.flatnonzero(turns > (self.limit or 1))
         if self.limit is None and len(beyond):
-            raise InvalidInput("a user appears again. Keep one row per person, or use `max_rows_per_user`.")
+            raise InvalidInput(f"a user appears more than once. {ONE_ROW}")
         return beyond
 
 

@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+from shuffledp.core.files import place_of
 from shuffledp.core.parsing import Unreadable, parse_toml
 from shuffledp.errors import InvalidInput
 
 
-def read_survey(path: Path) -> list[dict[str, Any]]:
+def read_survey(path: Path | str) -> list[dict[str, Any]]:
     """The [[question]] tables of a TOML file, in their order."""
+    path = place_of(path)
     try:
         text = path.read_bytes().decode()
     except OSError as error:

@@ -48,6 +48,7 @@ class TableFile(Table):
         labels: CSV cells that are values even if they look like "missing".
         coded: a column of texts that may come as codes and the texts they stand for, if the file has it so.
         dialect: how a CSV file is written.
+        together: rows that are read at once.
     """
 
     path: Path
@@ -55,6 +56,7 @@ class TableFile(Table):
     labels: Collection[str] = ()
     dialect: Dialect = DEFAULT
     coded: str | None = None
+    together: int = CHUNK
 
     @property
     def name(self) -> str:
@@ -147,7 +149,7 @@ class TableFile(Table):
         for j, _ in enumerate(sizes):
             groups.append(j)
             rows = sum(sizes[i] for i in groups)
-            if rows >= CHUNK or j == len(sizes) - 1:
+            if rows >= self.together or j == len(sizes) - 1:
                 splits.append(TableSplit(rows, partial(table._split, names, groups, metadata, mapped)))
                 groups = []
         return splits
@@ -163,7 +165,9 @@ class TableFile(Table):
         pa = arrow()
         source = mapped.file()  # for as long as this reads
         with self._parquet_file(columns, metadata, source) as file:
-            for batch in file.iter_batches(batch_size=CHUNK, row_groups=groups, columns=columns, use_threads=False):
+            for batch in file.iter_batches(
+                batch_size=self.together, row_groups=groups, columns=columns, use_threads=False
+            ):
                 yield pa.RecordBatch.from_arrays(batch.columns, batch.schema.names)
 
     def _open(self, columns: list[str] | None, *, lonely: bool = False) -> "Iterator[tuple[pa.RecordBatch, float]]":
@@ -202,7 +206,7 @@ class TableFile(Table):
     def _parquet(self, pa: Any, columns: list[str] | None) -> "Iterator[tuple[pa.RecordBatch, float]]":
         with self._parquet_file(columns) as file:
             done, total = 0, max(1, file.metadata.num_rows)
-            for batch in file.iter_batches(batch_size=CHUNK, columns=columns, use_threads=False):
+            for batch in file.iter_batches(batch_size=self.together, columns=columns, use_threads=False):
                 done += batch.num_rows
                 yield pa.RecordBatch.from_arrays(batch.columns, batch.schema.names), done / total
 
@@ -246,8 +250,8 @@ class TableFile(Table):
             done = 0
             for batch in batches:
                 done += batch.nbytes
-                for start in range(0, batch.num_rows, CHUNK):
-                    chunk = batch.slice(start, CHUNK)
+                for start in range(0, batch.num_rows, self.together):
+                    chunk = batch.slice(start, self.together)
                     yield chunk if columns is None else chunk.select(columns), min(1.0, done / size)
 
 

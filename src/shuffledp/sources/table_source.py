@@ -4,16 +4,16 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from shuffledp.core import argument, checks
 from shuffledp.core.randomness import Words
 from shuffledp.domains.domain import Domain
 from shuffledp.domains.grouped_rows import VALUE
 from shuffledp.errors import InvalidInput
-from shuffledp.sources.addresses import addresses_of
 from shuffledp.sources.expression import Expression
 from shuffledp.sources.person_rows import surplus
+from shuffledp.sources.row_addresses import addresses_of
 from shuffledp.sources.source import NOBODY, Chunk, Source, Split
 from shuffledp.sources.table import Table, TableSplit, records
 
@@ -46,7 +46,7 @@ class TableSource(Source):
             raise _one_of_two()
         if max_rows_per_user is not None and user is None:
             raise InvalidInput(
-                "rows per person can only be limited if it is known whose they are. Give the user column."
+                "rows per person can only be limited if each row says whose it is. Give the user column."
             )
         if max_rows_per_user is not None:
             max_rows_per_user = checks.whole(max_rows_per_user, "max_rows_per_user", "Use e.g. 1.")
@@ -101,12 +101,18 @@ class TableSource(Source):
                 leave_out = NOBODY if extra is None else extra.before(row + len(raw)) - row
                 if self._limit is None and len(leave_out):
                     raise InvalidInput(
-                        f"in data row {row + int(leave_out[0]) + 1:,} a user appears again. Keep one row per person, or use "
-                        "`max_rows_per_user`."
+                        f"in data row {row + int(leave_out[0]) + 1:,} a user appears more than once. {ONE_ROW}"
                     )
                 addresses = addresses_of(batch.column(row_id[0]), row_id[0]) if row_id else None
                 yield Chunk(raw, row, leave_out, share, addresses)
                 row += len(raw)
+
+
+ONE_ROW: Final = (
+    "Keep one row per person, or use `max_rows_per_user`, with which epsilon is at least as many times as large as with one "
+    "row."
+)
+"""The remedy where somebody has several."""
 
 
 class ValueColumns:

@@ -9,7 +9,7 @@ import numpy as np
 from shuffledp.domains.columns import is_arrow
 from shuffledp.domains.domain import Domain
 from shuffledp.errors import InvalidInput
-from shuffledp.sources.source import CHUNK, Chunk, Source, Split
+from shuffledp.sources.source import Chunk, Source, Split, rows_at_once
 from shuffledp.sources.table import arrow
 
 
@@ -31,11 +31,11 @@ class ValuesSource(Source):
     def chunks(self, domain: Domain) -> Iterator[Chunk]:  # noqa: ARG002
         yield Chunk(self._values, 0)
 
-    def splits(self, domain: Domain) -> Iterator[Split]:  # noqa: ARG002
-        """Two million at a time."""
-        total = len(self._values)
-        for first in range(0, max(1, total), CHUNK):
-            some = self._values[first : first + CHUNK]
+    def splits(self, domain: Domain) -> Iterator[Split]:
+        """Two million numbers at a time."""
+        total, together = len(self._values), rows_at_once(domain)
+        for first in range(0, max(1, total), together):
+            some = self._values[first : first + together]
             share = (first + len(some)) / max(1, total)
             yield Split(first, len(some), partial(iter, (Chunk(some, first),)), share)
 

@@ -16,7 +16,7 @@ _WORDS: Final = "what its title, question and unit say"
 _PARTIES: Final = (
     "who runs the shufflers and the analyzer, that they do not collude, and how many of their users are honest"
 )
-_ONE_PARTY: Final = "anything against whoever runs more than one part, but what holds before messages are shuffled"
+_ONE_PARTY: Final = "anything against whoever runs more than one part, except what holds before messages are shuffled"
 
 
 def promise_of_plan(document: dict[str, Any]) -> Promise:

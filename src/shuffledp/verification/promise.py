@@ -55,7 +55,7 @@ class Promise:
 
     Attributes:
         claims: every one must be proved.
-        unproved: what the document says besides, which no proof here is about.
+        unproved: what else the document says, which no proof here covers.
     """
 
     claims: Sequence[Claim]

@@ -12,9 +12,9 @@ from shuffledp.core.canonical import digest
 from shuffledp.core.document import Document, members, number, several, text, whole
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 from shuffledp.results.privacy_unit import CLIENT, REPORT, rows_of_unit
-from shuffledp.verification.beside import Beside
+from shuffledp.verification.companion_documents import Beside
 from shuffledp.verification.promise import EDITED, Claim, Promise
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _crowd(result: Document, promised: Document, certificate: Certificate) -> in
     served, valid, received = result["task"] is not None, result["n"], result["received"]
     alike = {name: result[name] is not None for name in ("task", "batch", "trust")}
     if len(set(alike.values())) > 1 or served != (promised["unit"] in (CLIENT, REPORT)):
-        raise InvalidInput(f"the result says of itself that it is of the service, and that it is not. {EDITED}")
+        raise InvalidInput(f"the result states both that it is from the service and that it is not. {EDITED}")
     if valid + sum(result["rejected"].values()) != received:
         raise InvalidInput(f"the valid and the rejected reports of the result are not those received. {EDITED}")
     shuffled, relied = (received, certificate.honest) if served else (valid, certificate.reports)
@@ -169,8 +169,8 @@ def _unproved(result: Document, promised: Document, plan: Plan | None, task: "Ta
     said = [
         (True, "the estimates, their errors, what a false report changes, and the notes"),
         (result["derived"] is not None, "what is derived from the estimates"),
-        (not served, f"that whose row is whose is as it says ({unit})"),
-        (served, f"that who reports how often is as it says ({unit})"),
+        (not served, f"that each row belongs to the person it should ({unit})"),
+        (served, f"that people report as often as it says ({unit})"),
         (plan is None, "that it is an answer to the question and the plan it names: give the plan as well"),
         (rounds, "what all rounds of its plan guarantee together: verify the plan"),
         (served and task is None, "that it is of the task it names, and whom to trust: give the task as well"),

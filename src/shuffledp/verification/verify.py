@@ -9,8 +9,8 @@ from types import MethodType
 from typing import Any, Final, Literal
 
 from shuffledp.certificates.certificate import KIND, Certificate
-from shuffledp.certificates.proof import METHODS
-from shuffledp.certificates.prove import prove_certificate
+from shuffledp.certificates.proof_methods import METHODS
+from shuffledp.certificates.prove_certificate import prove_certificate
 from shuffledp.certificates.unverifiable import Unverifiable
 from shuffledp.core.canonical import digest
 from shuffledp.core.digits import counted, rounded_up
@@ -33,14 +33,14 @@ _ONLY_NAMED: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What became of a document.
+    """What could be confirmed of a document.
 
     Attributes:
         verdict: in a few words.
         reason: by which methods it was confirmed, or why not.
         claims: what was claimed, in words; empty if it cannot be read.
         proved: those of them that were proved, though another one may not be.
-        unproved: what the document says besides, which no proof here is about.
+        unproved: what else the document says, which no proof here covers.
         certificate: of the first claim, or of the first that is not proved; None if there is none.
         reached: if it was refused, a delta that is proved at the claimed epsilon, rounded up; None if there is none.
     """
@@ -131,12 +131,12 @@ def _promise(document: object, beside: object) -> Promise:
 
         return promise_of_task(document)
     if isinstance(document, dict) and "estimate" in document:
-        from shuffledp.verification.beside import Beside
+        from shuffledp.verification.companion_documents import Beside
         from shuffledp.verification.results import promise_of_result
 
         return promise_of_result(document, Beside(tuple(map(_documented, _several(beside)))))
     if not isinstance(document, dict) or document.get("kind") != KIND:
-        raise InvalidInput("this is no certificate, plan, task or result. Give one that shuffledp wrote.")
+        raise InvalidInput("this is not a certificate, plan, task or result. Give one that shuffledp wrote.")
     return Promise([Claim.of(Certificate.from_document(document))], _ONLY_NAMED)
 
 

@@ -137,13 +137,13 @@ def app(*, names: Sequence[str] = (), tabs: Mapping[str, Tab] = TABS) -> ASGIApp
 
     async def answer(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            return PlainTextResponse("ask with JSON.\n", 415)
+            return PlainTextResponse("send JSON.\n", 415)
         try:
             given = await _body(request)
         except ClientDisconnect:
             return Response(status_code=400)
         if given is None:
-            return PlainTextResponse("what was asked is not a JSON object of texts, or too long.\n", 400)
+            return PlainTextResponse("the request is not a JSON object of strings, or it is too long.\n", 400)
         return _Lines(answers.lines(request, request.path_params["tab"], given))
 
     async def page(request: Request) -> Response:

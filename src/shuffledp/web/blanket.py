@@ -101,7 +101,7 @@ def _noise(typed: Typed) -> Iterator[Block]:
     yield plot(
         "laws",
         Plot(
-            title="Laws of the messages over the blanket",
+            title="Distributions of the messages over the blanket",
             x=y.tolist(),
             across=Axis(label="message"),
             up=Axis(label="density"),
@@ -112,13 +112,13 @@ def _noise(typed: Typed) -> Iterator[Block]:
                     for x, colour in laws.items()
                 ),
             ],
-            note="The grey area is the largest that lies below all laws, whatever the value. Its mass is gamma.",
+            note="The grey area is the largest that lies below all the curves, whatever the value. Its mass is gamma.",
         ),
     )
     yield plot(
         "rest",
         Plot(
-            title="The blanket by itself, and what is left over",
+            title="The blanket alone, and what is left over",
             x=y.tolist(),
             across=Axis(label="message"),
             up=Axis(label="density"),
@@ -151,7 +151,7 @@ def _response(typed: Typed) -> Iterator[Block]:
     yield plot(
         "laws",
         Plot(
-            title="Laws of the messages over the blanket",
+            title="Distributions of the messages over the blanket",
             x=[*map(float, messages)],
             across=Axis(label="message"),
             up=Axis(label="probability"),
@@ -159,7 +159,7 @@ def _response(typed: Typed) -> Iterator[Block]:
                 Line(name=f"value {symbol}", y=law.tolist(), colour="vermilion", kind="bars"),
                 Line(name="blanket: gamma omega", y=blanket.tolist(), colour="grey", kind="bars"),
             ],
-            note="With probability gamma a message is uniformly random. The rest of the law is the truth.",
+            note="With probability gamma a message is uniformly random. Otherwise it is the true value.",
         ),
     )
     yield _story()
@@ -175,7 +175,7 @@ def _numbers(gamma: float, local: float | None) -> list[Number]:
         Number(
             label="local epsilon0",
             value="none" if local is None else [up(local)],
-            note="what one message guarantees by itself",
+            note="what one message guarantees on its own",
         ),
     ]
 
@@ -185,10 +185,11 @@ def _story() -> Block:
         "story",
         "Why it hides people",
         [
-            "Every law contains the same part, the blanket. So each person may as well toss a coin first: with probability gamma "
-            "send something from the blanket, which has nothing to do with their value, and otherwise send what is left over.",
+            "Every distribution contains the same part, the blanket. So each person may as well toss a coin first: with "
+            "probability gamma send something from the blanket, which has nothing to do with their value, and otherwise send "
+            "what is left over.",
             "Once the messages are shuffled, those from the blanket hide the others. With n people there are about gamma n of "
-            "them, so a crowd hides well what each message by itself hides little. Account says how well.",
+            "them, so a crowd hides well what a single message barely hides. Account says how well.",
         ],
     )
 

@@ -32,7 +32,12 @@ _SIZES: Final = tuple(10**j for j in range(3, 10))
 _SLOW: Final = 0.4
 """Seconds: a protocol that takes longer is drawn after the others."""
 _BY_PROOF: Final[dict[str, Colour]] = {"best": "blue", "histogram-theorem": "orange", "proof": "purple"}
-_BY_TRUST: Final[dict[str, Colour]] = {"nobody": "vermilion", "the curator": "ink", "the shuffler": "sky"}
+_BY_TRUST: Final[dict[str, Colour]] = {
+    "nobody": "vermilion",
+    "the curator": "ink",
+    "the shuffler": "sky",
+    "the shuffler's noise": "grey",
+}
 _DASHES: Final = ("", "7 4", "2 3", "9 3 2 3", "5 2", "1 4", "12 4")
 _STARTS: Final[dict[str, Given]] = {
     **{name: {one: text for one, text in start.items() if one != "margin"} for name, start in STARTS.items()},
@@ -138,7 +143,7 @@ def _table(rows: dict[str, Candidate], more: str = "") -> Block:
 
 def _cells(row: Candidate) -> list[Text]:
     """As the command shows them, with more digits."""
-    local = "-" if row.epsilon0 is None else [up(row.epsilon0)]
+    local: Text = row.local if row.epsilon0 is None else [up(row.epsilon0)]
     return [*row.cells()[:-2], local, _error(row)]
 
 
@@ -149,7 +154,7 @@ def _error(row: Candidate) -> Text:
 def _best(rows: dict[str, Candidate]) -> list[Number]:
     """The least error for each kind of trust, that of shuffledp first."""
     best = []
-    for trust in ("the shuffler", "the curator", "nobody"):
+    for trust in ("the shuffler", "the shuffler's noise", "the curator", "nobody"):
         row = next(
             (r for r in _sorted(rows) if r.trust == trust and r.rmse is not None and r.accounted_by != "proof"), None
         )

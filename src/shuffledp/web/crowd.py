@@ -91,7 +91,7 @@ def _answer(typed: Typed) -> Iterator[Block]:
             Number(
                 label="sent something random",
                 value=f"{int(noise.sum()):,} of {n:,}",
-                note=f"{lied:,} of them something else than they hold",
+                note=f"{lied:,} of them something other than what they hold",
             ),
         ],
     )
@@ -114,7 +114,7 @@ def _answer(typed: Typed) -> Iterator[Block]:
         ["", "hold it", "messages", "estimate"],
         rows,
         [
-            "The estimate takes off what random messages add on average. In a crowd this small it is rough; this is a simulation."
+            "The estimate subtracts what random messages add on average. In a crowd this small it is rough; this is a simulation."
         ],
     )
 

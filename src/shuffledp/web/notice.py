@@ -41,10 +41,10 @@ def notice(made: Plan, right: float, *, people: int) -> str:
     often = "once" if total is None else f"up to {total.per_person:,} times"
     epsilon = guarantee.epsilon if total is None else total.epsilon
     alone = (
-        "Your report by itself is not protected: whoever sees it before it is mixed may learn your answer."
+        "Your report is not protected on its own: anyone who sees it before it is mixed may learn your answer."
         if math.isinf(made.epsilon0)
-        else "Even your report by itself is blurred, but less: whoever sees it before it is mixed learns more than is said above "
-        f"(local epsilon0 = {rounded_up(made.epsilon0)} for each report)."
+        else "Even on its own your report is blurred, but less: anyone who sees it before it is mixed learns more than is said "
+        f"above (local epsilon0 = {rounded_up(made.epsilon0)} for each report)."
     )
     parts = {
         "What is asked": [

@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
-from shuffledp.accounting.releases import composition
 from shuffledp.arithmetic.balls import product_up
-from shuffledp.core.digits import at_most, counted, rounded_down
+from shuffledp.core.digits import rounded_down
 from shuffledp.core.guarantee import NOTHING_LOCAL, SETTING
-from shuffledp.core.turnout import people_to_ask
+from shuffledp.core.turnout import asking, people_to_ask
 from shuffledp.errors import NoClaim
 from shuffledp.planning import registry
 from shuffledp.planning.ask import ask
 from shuffledp.planning.concerns import concerns
 from shuffledp.planning.from_targets import plan_from_targets
+from shuffledp.planning.over_time import rounds_together
 from shuffledp.planning.plan import Plan
 from shuffledp.planning.rounds import fewer, spent
 from shuffledp.web.answer_blocks import (
@@ -95,7 +95,7 @@ def _fields() -> list[Field]:
         Field(name="dropout", label="May not answer", start="30", unit="%", slider=Slider(0, 95, 1)),
         Field(
             name="lie", label="May lie or collude", start="5", unit="%", slider=Slider(0, 95, 1), about=["honest_fraction"],
-            help="Of those who answer: they hide nobody.",
+            help="Share of those who answer. Such people hide nobody.",
         ),
         Field(
             name="rounds", label="Rounds", kind="whole", start="52", slider=Slider(1, 365, logarithmic=True),
@@ -151,7 +151,7 @@ def _answer(typed: Typed) -> Iterator[Block]:
     else:
         yield risk("risk", right, about="from the certified curve")
     people = people_to_ask(made.min_batch, given.get("dropout", 0.0))
-    lines = [*made.explain().splitlines(), *_also(made, people, given)]
+    lines = [*made.explain().splitlines(), *_also(made, given)]
     yield words("words", "In words", [said(line) for line in lines])
     yield from _fewer_reports(made)
     if made.over_time is not None:
@@ -161,7 +161,7 @@ def _answer(typed: Typed) -> Iterator[Block]:
     python = python_lines(asked.name, asked.options | given, wording)
     yield code("lines", "The same without this page", [("Shell", f"{line} -o plan.json"), ("Python", python)])
     yield files(
-        "files", "To take along",
+        "files", "Downloads",
         [
             ("plan.json", "Plan (JSON)", json.dumps(made.document(), indent=2, allow_nan=False) + "\n"),
             ("notice.html", "Notice for participants (one page)", notice(made, right, people=people)),
@@ -246,27 +246,21 @@ def _local_risk(made: Plan) -> float:
 
 def _risk(made: Plan) -> float:
     """How often an informed guess is right at most, after all rounds."""
-    blanket = made.protocol.randomizer.blanket()
     if made.over_time is None or made.over_time.per_person == 1:
-        return chance(blanket, made.guarantee.n, made.guarantee)
+        return chance(made.protocol.randomizer.blanket(), made.guarantee.n, made.guarantee)
     total = made.over_time
     chances = [success(total.epsilon, total.delta)]
     with contextlib.suppress(NoClaim):
-        chances.append(success(0.0, composition(blanket, made.guarantee.n, total.per_person).delta(0.0)))
+        chances.append(
+            success(0.0, rounds_together(made.protocol.randomizer, made.guarantee, total.per_person).delta(0.0))
+        )
     return min(chances)
 
 
-def _also(made: Plan, people: int, given: dict[str, Any]) -> list[str]:
+def _also(made: Plan, given: dict[str, Any]) -> list[str]:
     notes = []
     if "dropout" in given:
-        notes.append(f"for this, ask {people:,} people: {100 * given['dropout']:g} % of them may not answer")
-    lies = made.min_batch - made.guarantee.n
-    if lies:
-        most = lies * made.protocol.max_shift(made.min_batch)
-        false = f"{counted(lies, 'report')} {'is' if lies == 1 else 'are'} false"
-        means_of_groups = made.protocol.reading.averages and not made.protocol.averages
-        entry = "the number of people in a group" if means_of_groups else "one entry of the answer"
-        notes.append(f"if {false}, {entry} shifts by at most {at_most(most)}")
+        notes.append(asking(made.min_batch, given["dropout"]))
     if math.isinf(made.epsilon0) and NOTHING_LOCAL not in made.explain():
         notes.append(NOTHING_LOCAL)
     return notes

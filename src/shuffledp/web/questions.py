@@ -16,8 +16,9 @@ _LABELS: Final = {
     "by": "Groups, one column per line",
     "questions": "Questions (TOML)",
     "share": "Largest share of the people in one bin or group, from 0 to 1",
-    "objective": "What to make small",
+    "objective": "What to minimize",
     "way": "What each person answers",
+    "noise": "Who adds the noise",
     "low": "Least value",
     "high": "Greatest value",
     "resolution": "Intervals",
@@ -64,6 +65,7 @@ STARTS: Final[dict[str, Given]] = {
     "distribution": {"low": "0", "high": "100", "resolution": "100"},
     "texts": {"candidates": "apple\nbanana\ncherry", "margin": "5"},
     "heavy-hitters": {"alphabet": "a-z", "max_length": "5", "margin": "5"},
+    "vector": {"dimension": "10"},
     "survey": {"questions": _SURVEY},
 }
 """What the fields of a question hold at first, so that there is something to change."""

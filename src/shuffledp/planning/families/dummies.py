@@ -6,6 +6,7 @@ from typing import Final
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.first_guess import gaussian_mu
+from shuffledp.arithmetic.primes import is_prime
 from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.families.histogram import HistogramQuestion
@@ -13,7 +14,6 @@ from shuffledp.planning.family import PlannedFamily, too_small
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.randomizers.dummies import FEWEST, MOST, Dummies
 from shuffledp.randomizers.identity import Identity
-from shuffledp.randomizers.primes import is_prime
 from shuffledp.randomizers.structure import Geometry, Structure
 from shuffledp.randomizers.structures import AffineSpace
 
@@ -42,7 +42,7 @@ class DummiesFamily(PlannedFamily[HistogramQuestion]):
         """The structure that errs least, with the fewest dummies that the accountant grants."""
         allowed = _allowed(question)
         if question.bound != "best":
-            raise NoClaim(f"the bound {question.bound} is not for dummies. Use the best one.")
+            raise NoClaim(f"the bound {question.bound} does not cover dummies. Use the best one.")
         size = question.domain.size
         for structure in _structures(question, allowed):
             for _ in range(_TRIES):

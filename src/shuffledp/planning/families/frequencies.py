@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.families.design import DesignFamily, orders
+from shuffledp.planning.families.design_response import DesignFamily, orders
 from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.protocols.frequencies import Frequencies
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 
 

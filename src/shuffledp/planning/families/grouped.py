@@ -5,11 +5,22 @@ from typing import Any, ClassVar, Self, cast
 
 from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.families.blanket import BlanketFamily
 from shuffledp.planning.families.histogram import checked_share
-from shuffledp.planning.families.summation import precision_of, range_of
-from shuffledp.planning.options import BY, HIGH, LOW, PRECISION, SHARE, Option, groups
+from shuffledp.planning.families.randomized_response import BlanketFamily
+from shuffledp.planning.families.summation import ONE_MORE, precision_of, range_of, true_messages
+from shuffledp.planning.options import (
+    BY,
+    HIGH,
+    LOW,
+    MESSAGES_PER_USER,
+    PRECISION,
+    SHARE,
+    Option,
+    groups,
+    messages_of,
+)
 from shuffledp.planning.question import Given, Question
+from shuffledp.protocols.by_group import BySum
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.summing import Total
@@ -24,13 +35,15 @@ class GroupedSumQuestion(Question):
         domain: the groups and the range of the number.
         share: of the users: the grid is the best for groups that hold so many.
         precision: steps of the grid; None for the best.
+        messages_per_user: how many messages a user may send on average; None if nothing was said, which means one.
     """
 
     domain: GroupedReals
     share: float
     precision: int | None = None
+    messages_per_user: float | None = None
     called: ClassVar[tuple[str, ...]] = ("mean", "sum", "query")
-    options: ClassVar[tuple[Option, ...]] = (BY, LOW, HIGH, PRECISION, SHARE)
+    options: ClassVar[tuple[Option, ...]] = (BY, LOW, HIGH, PRECISION, SHARE, MESSAGES_PER_USER)
 
     def __post_init__(self) -> None:
         Question.__post_init__(self)
@@ -47,7 +60,12 @@ class GroupedSumQuestion(Question):
         range_ = range_of(terms["name"], given)
         domain = GroupedReals(groups(given["by"]), range_)
         share = checked_share(0.5 / domain.groups if given.get("share") is None else given["share"])
-        return cls(domain=domain, share=share, precision=precision_of(given), **terms)
+        return cls(
+            domain=domain, share=share, precision=precision_of(given), messages_per_user=messages_of(given), **terms
+        )
+
+    def with_one_more(self, protocol: Deployable) -> Self:
+        return self.at(messages_per_user=true_messages(protocol) + ONE_MORE)
 
     @property
     def total(self) -> Total:
@@ -59,9 +77,13 @@ class GroupedSumQuestion(Question):
         """A mean and a query do."""
         return name != "sum"
 
+    @property
+    def objective(self) -> str:
+        return f"standard error of the {self.name} of a group with {100 * self.share:g} % of the users"
+
     def cost(self, protocol: Deployable) -> float:
         """The largest variance of the answer for a group of the named share."""
-        if not isinstance(protocol, GroupedSummation):
+        if not isinstance(protocol, BySum):
             return protocol.mean_squared_error(self.n)
         return protocol.group_variance(self.share, self.n)
 

@@ -10,7 +10,7 @@ from shuffledp.accounting.account import calibrate
 from shuffledp.accounting.first_guess import gaussian_gamma, gaussian_mu
 from shuffledp.arithmetic.inversion import first_integer
 from shuffledp.core.randomness import WORD
-from shuffledp.domains.spelled import Spelled, letters_of
+from shuffledp.domains.spellable_texts import Spelled, letters_of
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import PlannedFamily, says_nothing, too_small
 from shuffledp.planning.options import ALPHABET, FALSE_POSITIVES, MAX_LENGTH, Option
@@ -18,7 +18,7 @@ from shuffledp.planning.question import Given, Question
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.prefixes import TABLES
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.structures import AffineSpace
 
@@ -78,7 +78,7 @@ class HeavyHittersQuestion(Question):
     @property
     def objective(self) -> str:
         """Users, not an error."""
-        return "users from whom on a text is found"
+        return "users needed for a text to be found"
 
 
 class HeavyHittersFamily(PlannedFamily[HeavyHittersQuestion]):
@@ -89,7 +89,7 @@ class HeavyHittersFamily(PlannedFamily[HeavyHittersQuestion]):
     def propose(self, question: HeavyHittersQuestion) -> HeavyHitters:
         """The best shape by a Gaussian guess of its blanket; then the least blanket that the accountant grants."""
         if question.bound != "best":
-            raise NoClaim(f"the bound {question.bound} is not for design response. Use the best one.")
+            raise NoClaim(f"the bound {question.bound} does not cover design response. Use the best one.")
         mu = gaussian_mu(question.epsilon, question.delta)
 
         def guessed(shape: Shape) -> float:

@@ -13,18 +13,21 @@ from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.families.blanket import BlanketFamily
+from shuffledp.planning.families.randomized_response import BlanketFamily
 from shuffledp.planning.options import (
     BY,
     HIGH,
     LABELS,
     LOW,
     MESSAGES_PER_USER,
+    NOISE,
     OBJECTIVE,
     SHARE,
     SIZE,
     Option,
     groups,
+    messages_of,
+    noise,
     texts,
 )
 from shuffledp.planning.question import Given, Question
@@ -34,8 +37,6 @@ from shuffledp.protocols.histogram import Histogram
 from shuffledp.randomizers.response import RandomizedResponse
 
 USUAL_SHARE: Final = 0.01
-MOST_MESSAGES: Final = 1001
-"""Per user, on average: one and a thousand dummies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +53,21 @@ class HistogramQuestion(Question):
     share: float | None = None
     messages_per_user: float | None = None
     called: ClassVar[tuple[str, ...]] = ("histogram",)
-    options: ClassVar[tuple[Option, ...]] = (SIZE, LABELS, BY, LOW, HIGH, OBJECTIVE, SHARE, MESSAGES_PER_USER)
+    options: ClassVar[tuple[Option, ...]] = (SIZE, LABELS, BY, LOW, HIGH, OBJECTIVE, SHARE, MESSAGES_PER_USER, NOISE)
 
     @classmethod
     def read(cls, given: Given, **terms: Any) -> Self:
         """A histogram needs values, and one objective."""
         domain = _values(given)
         share = _wanted_share(given.get("objective"), given.get("share"), domain.size)
-        messages = given.get("messages_per_user")
+        messages, added = messages_of(given), noise(given)
+        if messages is not None and added is not None:
+            raise InvalidInput(
+                "dummies come from users or from the shuffler. Give `messages_per_user` or `noise`, not both."
+            )
         return cls(
-            domain=domain, share=share, messages_per_user=None if messages is None else _messages(messages), **terms
-        )
+            domain=domain, share=share, messages_per_user=messages, noise=added, **terms,
+        )  # fmt: skip
 
     @property
     def dummies_allowed(self) -> float:
@@ -121,12 +126,12 @@ def checked_share(share: float) -> float:
 def _values(given: Given) -> Listed:
     size, labels, low, high = (given.get(name) for name in ("size", "labels", "low", "high"))
     if size is None and labels is None:
-        raise InvalidInput("a histogram needs the values to count. Give `labels`, or `size` for so many of them.")
+        raise InvalidInput("a histogram needs the values to count. Give `labels`, or `size` for their number.")
     if size is not None and labels is not None:
         raise InvalidInput("the number of bins is the number of labels. Give `size` or `labels`, not both.")
     if (low is None) != (high is None) or (labels is not None and low is not None):
         if labels is not None:
-            raise InvalidInput("labels are no range of numbers. Give `labels`, or `size`, `low` and `high`.")
+            raise InvalidInput("labels are not a range of numbers. Give `labels`, or `size`, `low` and `high`.")
         raise InvalidInput("a range of numbers has two ends. Give both `low` and `high`, or neither.")
     values = _one_column(size, labels, low, high)
     by = groups(given.get("by"))
@@ -151,12 +156,3 @@ def _wanted_share(objective: Any, share: Any, size: int) -> float | None:
     if objective == "share" or (objective is None and size > MANY):
         return USUAL_SHARE
     return None
-
-
-def _messages(given: Any) -> float:
-    messages = checks.real(given, "`messages_per_user`")
-    if not 1 <= messages <= MOST_MESSAGES:
-        raise InvalidInput(
-            f"`messages_per_user` must be from 1 to {MOST_MESSAGES}; got {messages}. Use e.g. 1.25, or leave it out for one."
-        )
-    return messages

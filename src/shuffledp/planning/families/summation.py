@@ -2,21 +2,26 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Final, Self, cast
 
-from shuffledp.accounting.accuracy import summation_error_floor
+from shuffledp.accounting.error_floor import summation_error_floor
 from shuffledp.accounting.histogram_theorem import PAPER_BOUND
 from shuffledp.core import checks
 from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.families.blanket import BlanketFamily
+from shuffledp.planning.families.randomized_response import BlanketFamily
 from shuffledp.planning.family import too_small
-from shuffledp.planning.options import HIGH, LOW, PRECISION, Option
+from shuffledp.planning.options import HIGH, LOW, MESSAGES_PER_USER, PRECISION, Option, messages_of
 from shuffledp.planning.question import ErrorFloor, Given, Question
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.summing import Total
+from shuffledp.protocols.with_dummies import WithDummies
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
+
+ONE_MORE: Final = 1.25
+"""Messages of a user, on average: another digit, and a few dummies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,17 +31,27 @@ class SumQuestion(Question):
     Attributes:
         domain: the range of the number.
         precision: steps of the grid; None for the best.
+        messages_per_user: how many messages a user may send on average; None if nothing was said, which means one.
     """
 
     domain: RealRange
     precision: int | None = None
+    messages_per_user: float | None = None
     called: ClassVar[tuple[str, ...]] = ("sum", "mean", "query")
-    options: ClassVar[tuple[Option, ...]] = (LOW, HIGH, PRECISION)
+    options: ClassVar[tuple[Option, ...]] = (LOW, HIGH, PRECISION, MESSAGES_PER_USER)
 
     @classmethod
     def read(cls, given: Given, **terms: Any) -> Self:
         """A query has its range already."""
-        return cls(domain=range_of(terms["name"], given), precision=precision_of(given), **terms)
+        return cls(
+            domain=range_of(terms["name"], given),
+            precision=precision_of(given),
+            messages_per_user=messages_of(given),
+            **terms,
+        )
+
+    def with_one_more(self, protocol: Deployable) -> Self:
+        return self.at(messages_per_user=true_messages(protocol) + ONE_MORE)
 
     @property
     def total(self) -> Total:
@@ -87,6 +102,11 @@ class SummationFamily(BlanketFamily[SumQuestion]):
         if coarsest > 1e6:
             raise too_small()
         return range(coarsest + 1, 30 * coarsest + 31)
+
+
+def true_messages(protocol: Deployable) -> int:
+    """How many messages of a user are no dummies."""
+    return protocol.randomizer.true_messages if isinstance(protocol, WithDummies) else 1
 
 
 def range_of(name: str, given: Given) -> RealRange:

@@ -56,7 +56,7 @@ class Part:
                 raise InvalidInput(f"question {self.name!r}: {refused}") from None
             if not isinstance(protocol, OneMessage) or isinstance(protocol, HeavyHitters):
                 raise InvalidInput(
-                    f"question {self.name!r}, {spoken(question.name)}, cannot be one of several. Plan it by itself."
+                    f"question {self.name!r}, {spoken(question.name)}, cannot be one of several. Plan it on its own."
                 )
             return protocol, question.cost(protocol)
 
@@ -114,7 +114,7 @@ class SurveyFamily(PlannedFamily[SurveyQuestion]):
 
     def propose(self, question: SurveyQuestion) -> Survey:
         if question.bound != "best":
-            raise NoClaim(f"the bound {question.bound} is not for several questions. Use the best one.")
+            raise NoClaim(f"the bound {question.bound} does not cover several questions. Use the best one.")
         return self.private(question)
 
     @abstractmethod
@@ -153,7 +153,7 @@ def _parts(given: Any, terms: Mapping[str, Any]) -> tuple[Part, ...]:
         if names.count(name) > 1:
             raise InvalidInput(f"two questions are called {name!r}. Give each a name of its own.")
     if len(parts) < 2:
-        raise InvalidInput("a survey has at least two questions. Plan a single one by itself.")
+        raise InvalidInput("a survey has at least two questions. Plan a single one on its own.")
     return parts
 
 
@@ -164,13 +164,13 @@ def _part(given: Any, number: int, terms: Mapping[str, Any]) -> Part:
 
     if not isinstance(given, Mapping):
         raise InvalidInput(
-            f"question {number} is not a table of fields. Say its name, what to ask and what that takes, e.g. "
+            f"question {number} is not a table of fields. Give its name, what to ask and the options of that question, e.g. "
             '{"name": "smokes", "ask": "histogram", "labels": ["no", "yes"]}.'
         )
     rest = dict(given)
     name = rest.pop("name", None)
     if not isinstance(name, str) or not name or name != name.strip():
-        raise InvalidInput(f"question {number} has no name that is a text. Name it after its column of answers.")
+        raise InvalidInput(f"question {number} needs a name. Name it after its column of answers.")
     asked = rest.pop("ask", None)
     possible = [one for one in registry.questions() if one not in SurveyQuestion.called]
     if not isinstance(asked, str):
@@ -178,7 +178,7 @@ def _part(given: Any, number: int, terms: Mapping[str, Any]) -> Part:
     if asked not in possible:
         raise InvalidInput(f"question {name!r}: {no_question(asked, possible)}")
     if BY.name in rest:
-        raise InvalidInput(f"question {name!r} by group cannot be one of several yet. Plan it by itself.")
+        raise InvalidInput(f"question {name!r} by group cannot be one of several yet. Plan it on its own.")
     weight = checks.whole(rest.pop("weight", 1), f"question {name!r}: weight", "Use e.g. 1.")
     if not 1 <= weight <= LARGEST_WEIGHT:
         raise InvalidInput(f"question {name!r}: weight must be a whole number from 1 to 1e6. Use e.g. 1.")
@@ -253,5 +253,5 @@ def _randomizer(asked: Asked, gamma: float) -> RunnableRandomizer:
     """With another blanket."""
     given = asked.protocol.randomizer
     if not isinstance(given, Tunable):
-        raise InvalidInput(f"question {asked.name!r} cannot be one of several yet. Plan it by itself.")
+        raise InvalidInput(f"question {asked.name!r} cannot be one of several yet. Plan it on its own.")
     return given.with_gamma(gamma)

@@ -1,12 +1,12 @@
 """Surveys of which everybody answers all questions, by messages that nobody can connect: composition."""
 
-import math
 from collections.abc import Callable
+from typing import Final
 
+from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.first_guess import share_of_budget
-from shuffledp.accounting.releases import composition
+from shuffledp.accounting.releases import composition, excess
 from shuffledp.arithmetic.inversion import Search, search
-from shuffledp.errors import NoClaim
 from shuffledp.planning.families.survey import (
     SurveyFamily,
     SurveyQuestion,
@@ -20,6 +20,9 @@ from shuffledp.planning.family import says_nothing
 from shuffledp.protocols.survey import Asked
 from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.randomizers.together import Together
+
+_CLOSE: Final = 1.5e-5
+"""By which share of it the composed epsilon may stay below the one that is allowed, about."""
 
 
 class AllQuestions(SurveyFamily):
@@ -36,17 +39,16 @@ class AllQuestions(SurveyFamily):
         """The least scale that composes to the epsilon allowed."""
         shares = _balanced(question)
 
-        def excess(gamma: float) -> float:
-            """How far the composed epsilon is above the one allowed, in logarithms."""
-            blanket = Together(parts=scaled_randomizers(shares, gamma)).blanket()
-            try:
-                composed = composition(blanket, question.honest).epsilon(question.delta)
-            except NoClaim:
-                return math.inf
-            return math.log(composed / question.epsilon) + 1e-6 if composed > 0 else -math.inf
+        bound, axis = bound_named(question.bound), Search(low=1e-15, high=1.0, towards="larger")
 
-        start = max(gamma_of(one) for one in shares)
-        least = search(excess, Search(low=1e-15, high=1.0, towards="larger"), start=start, precision=3e-5)
+        def too_much(gamma: float) -> float:
+            blanket = Together(parts=scaled_randomizers(shares, gamma)).blanket()
+            return excess(composition(blanket, question.honest, bound), question.delta, question.epsilon)
+
+        gammas = [gamma_of(one) for one in shares]
+        # an epsilon is about in the proportion of (1 - g) / sqrt(g)
+        steepness = 0.5 + sum(g / (1 - g) for g in gammas) / len(gammas)
+        least = search(too_much, axis, max(gammas), precision=_CLOSE / 2, steepness=steepness, close=_CLOSE)
         if least is None or not least < 1:
             raise says_nothing()
         return AllOfThem(questions=scaled(shares, least))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from shuffledp.accounting.account import calibrate
 from shuffledp.core.captions import spoken
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.families.blanket import BlanketFamily
+from shuffledp.planning.families.randomized_response import BlanketFamily
 from shuffledp.planning.families.survey import Part, SurveyFamily, SurveyQuestion
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.survey import Asked
@@ -61,7 +61,7 @@ def _table(question: SurveyQuestion, grid: int, gamma: float) -> JointTable:
         randomizer = RandomizedResponse(size=_size(part, grid), gamma=gamma).as_run()
         protocol = _family(part).build(part.question, randomizer)
         if not isinstance(protocol, OneMessage):
-            raise InvalidInput(f"question {part.name!r} is not answered by one message. Ask it by itself.")
+            raise InvalidInput(f"question {part.name!r} is not answered by one message. Ask it on its own.")
         questions.append(Asked(name=part.name, weight=part.weight, protocol=protocol))
     return JointTable(questions=tuple(questions))
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Self
 
 from shuffledp.domains.texts import Texts
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.families.design import DesignFamily, orders
+from shuffledp.planning.families.design_response import DesignFamily, orders
 from shuffledp.planning.families.histogram import USUAL_SHARE, checked_share
 from shuffledp.planning.options import CANDIDATES, SHARE, Option
 from shuffledp.planning.question import Given, Question
@@ -15,7 +15,7 @@ from shuffledp.protocols.candidates import checked
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.text_frequencies import TextFrequencies
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 
 _ROOM: Final = 16

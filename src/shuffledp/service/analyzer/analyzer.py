@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import counted, rounded_up
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
+from shuffledp.protocols.deployable import Deployable
 from shuffledp.results.assembly import assembled, check_enough
 from shuffledp.results.balance import Balance
 from shuffledp.results.privacy_unit import CLIENT, REPORT
@@ -31,13 +32,15 @@ from shuffledp.service.sealing.unsealing import Tallier, Unsealers
 from shuffledp.service.task import Task
 from shuffledp.service.wire.released_batch import Records, ReleasedBatch, Reports, key_ids, pieces, report_ids
 
-NO_BUDGET: Final = "No budget is kept: no ledger was given, so what else these people were asked is not counted."
+NO_BUDGET: Final = "No ledger was given, so no budget is kept, and what else these people were asked is not counted."
 _WORTH_A_POOL: Final = 1 << 14
 """Records that take longer to open than processes to start."""
 _AT_ONCE: Final = 1 << 17
 """Records handed to the processes together: enough that they seldom wait for each other, and few enough to hold."""
 _ON_A_CLUSTER: Final = 1 << 19
 """The same for a cluster, where there are more to share them."""
+_COUNTED_TOGETHER: Final = 1 << 18
+"""Different messages that wait to be counted: they take more room than their counts."""
 Watch = Callable[[float], None]
 
 
@@ -47,10 +50,11 @@ class OpenedBatch:
 
     Attributes:
         received: reports.
-        counts: how often each message occurs among the valid ones.
+        counts: what the valid messages add up to: how often each occurs, unless there are too many different ones for that.
         rejected: messages that are not valid, by reason.
         extra: messages received, valid or not, beyond one for each report.
         before: messages that were opened in another batch before. They may be of honest users, so fewer of the others are.
+        messages: how many valid ones there are; None if `counts` adds up to that.
     """
 
     received: int
@@ -58,11 +62,12 @@ class OpenedBatch:
     rejected: dict[str, int]
     extra: int = 0
     before: int = 0
+    messages: int | None = None
 
     @property
     def valid(self) -> int:
         """Reports that are certainly whole: whose a rejected message is cannot be told, so each spoils another report."""
-        return max(0, self.counts.total - self.extra)
+        return max(0, (self.counts.total if self.messages is None else self.messages) - self.extra)
 
 
 def analyze(
@@ -122,12 +127,12 @@ def result_of(opened: OpenedBatch, task: Task, *, digest: str, balance: Balance 
 def check_role(ring: KeyRing) -> None:
     """Refuse keys of a shuffler."""
     if ring.role != "analyzer":
-        raise InvalidInput(f"these are keys of the {ring.role}. Give the analyzer's.")
+        raise InvalidInput(f"these keys belong to the {ring.role}. Give the analyzer's.")
 
 
 def _reports(batch: ReleasedBatch, task: Task, ring: KeyRing) -> Reports:
     check_role(ring)
-    return batch.reports(task.plan.protocol.most_messages)
+    return batch.reports(task.plan.protocol.most_messages, noise=not task.plan.needs_crowd)
 
 
 def _check_size(reports: Reports, plan: Plan) -> None:
@@ -137,8 +142,15 @@ def _check_size(reports: Reports, plan: Plan) -> None:
             f"this batch has {counted(reports.number, 'report')}, and no shuffler may release fewer than {plan.min_batch:,}. "
             "Nothing was opened or booked; ask the shuffler's operator how this came about."
         )
-    beside = plan.protocol.fewest_messages(plan.guarantee.n) - plan.guarantee.n
-    if reports.extra < beside:
+    fewest = plan.protocol.fewest_records(reports.number, plan.guarantee.n)
+    if len(reports.messages) < fewest and not plan.needs_crowd:
+        raise InvalidInput(
+            f"this batch of {counted(reports.number, 'report')} has {len(reports.messages):,} records, and with the dummies that "
+            f"a shuffler adds there are at least {fewest:,}: what should hide these people is missing. Nothing was opened or "
+            "booked; ask the shuffler's operator how this came about."
+        )
+    beside = fewest - reports.number
+    if reports.extra < beside and plan.needs_crowd:
         raise InvalidInput(
             f"this batch has {reports.extra:,} messages beside one for each report, and {plan.guarantee.n:,} users who follow "
             f"the protocol send at least {beside:,}: what should hide these people is missing. Nothing was opened or booked; "
@@ -163,7 +175,7 @@ def _check_keys(records: Records, plan: Plan) -> None:
         )
         raise InvalidInput(
             f"this batch mixes keys: {', '.join(groups[:-1])} and {groups[-1]}. "
-            f"Everybody can see which key a record names, so whoever is alone with a key {alone}. "
+            f"Everybody can see which key a record names, so a person who is alone with a key {alone}. "
             "Nothing was opened or booked; do not open it with other software either, and tell the shuffler's operator."
         )
 
@@ -218,35 +230,52 @@ def _open(
     """Open records, each by itself: a bad one is counted and harms no other."""
     records = reports.messages
     wanted = len(records) if only is None else int(only.sum())
-    found: Counter[int | Outcome] = Counter()
-    done = 0
+    protocol, rejected = task.plan.protocol, Counter[str]()
+    totals, waiting = np.zeros(protocol.batch_counters, dtype=np.int64), Counter[int]()
+    valid = done = 0
     with Unsealers(processes if wanted >= _WORTH_A_POOL else 1) as unsealers:
         for some in pieces(records, only, _AT_ONCE if tallier is None else _ON_A_CLUSTER):
-            for tally in (tallier or unsealers).tallies(some, ring, task.id, task.plan.protocol.alphabet):
-                found.update(tally)
+            for tally in (tallier or unsealers).tallies(some, ring, task.id, protocol.alphabet):
+                for what, often in tally.items():
+                    if isinstance(what, int):
+                        waiting[what] += often
+                        valid += often
+                    else:
+                        rejected[what] += often
                 done += tally.total()
+                if len(waiting) >= _COUNTED_TOGETHER:
+                    _count(protocol, totals, waiting)
                 if watch is not None:
                     watch(done / wanted)
-    counts = np.zeros(task.plan.protocol.alphabet, dtype=np.int64)
-    rejected: dict[str, int] = {}
-    for what, often in found.items():
-        if isinstance(what, int):
-            counts[what] = often
-        else:
-            rejected[what] = often
+    _count(protocol, totals, waiting)
     if wanted < len(records):
         rejected[Outcome.REPORT_REPLAYED] = len(records) - wanted
-    return OpenedBatch(received=reports.number, counts=Counts(counts), rejected=rejected, extra=reports.extra)
+    return OpenedBatch(
+        received=reports.number, counts=Counts(totals), rejected=dict(rejected), extra=reports.extra, messages=valid
+    )
+
+
+def _count(protocol: Deployable, totals: NDArray[np.int64], waiting: Counter[int]) -> None:
+    """Add the messages that wait to those of before."""
+    messages = np.fromiter(waiting.keys(), dtype=np.uint64, count=len(waiting))
+    protocol.add_batch(totals, messages, np.fromiter(waiting.values(), dtype=np.int64, count=len(waiting)))
+    waiting.clear()
 
 
 def _messages(opened: OpenedBatch, plan: Plan) -> tuple[str, ...]:
     """What is relied on if users send several messages."""
+    if not plan.needs_crowd:
+        return (
+            f"Of the {opened.received:,} reports, as the shuffler counted them, it made {opened.received + opened.extra:,} "
+            "records, dummies among them. Which these are cannot be told, so each record that is rejected counts as a report "
+            "that is not valid.",
+        )
     if plan.protocol.most_messages == 1:
         return ()
     return (
         f"The {opened.received:,} reports, as the shuffler counted them, have {opened.received + opened.extra:,} messages "
-        f"together, at most {plan.protocol.most_messages} each. Whose a message is cannot be told, so each one that is "
-        "rejected counts as a report that is not valid.",
+        f"together, at most {plan.protocol.most_messages} each. Nobody can tell who sent a message, so each rejected "
+        "message counts as an invalid report.",
     )
 
 

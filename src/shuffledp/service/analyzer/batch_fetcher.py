@@ -105,10 +105,10 @@ class BatchFetcher:
 
     def download(self, task: Task, announced: AnnouncedBatch) -> ReleasedBatch:
         """A batch that was announced, as the analyzer opens it."""
-        several = task.plan.protocol.most_messages
-        most = announced.reports * several * SEALED + (COUNT if several > 1 else 0)
+        protocol, noise = task.plan.protocol, not task.plan.needs_crowd
+        most = protocol.most_records(announced.reports) * SEALED + (COUNT if protocol.states_reports else 0)
         released = self._download(announced, SEALED, most=most)
-        if released.reports(several).number != announced.reports:
+        if released.reports(protocol.most_messages, noise=noise).number != announced.reports:
             raise _other_number(announced)
         return released
 

@@ -17,10 +17,10 @@ from typing import Final, Self
 
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, members, number, whole
-from shuffledp.core.files import alone, sync_folder
+from shuffledp.core.files import alone, place_of, sync_folder
 from shuffledp.core.parsing import Unreadable, parse_exactly, parse_json
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 from shuffledp.results.balance import Balance
 from shuffledp.results.budget import Budget
 
@@ -98,11 +98,16 @@ class Ledger:
     """
 
     def __init__(
-        self, path: Path, *, epsilon: float | None = None, delta: float | None = None, expect_head: str | None = None
+        self,
+        path: Path | str,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        expect_head: str | None = None,
     ) -> None:
         if expect_head is not None and not re.fullmatch("[0-9a-f]{64}", expect_head):
             raise InvalidInput("a ledger's head is 64 hexadecimal digits. Copy it from an earlier result.")
-        self._path, self._epsilon, self._delta, self._expected = path, epsilon, delta, expect_head
+        self._path, self._epsilon, self._delta, self._expected = place_of(path), epsilon, delta, expect_head
         if epsilon is not None and delta is not None:
             Budget(epsilon=epsilon, delta=delta)
 
@@ -175,7 +180,7 @@ class Ledger:
         if self._expected is not None and (chain is None or self._expected not in chain.heads):
             raise InvalidInput(
                 f"the ledger {self._path} does not hold the expected head: it was rolled back, cut short or replaced. "
-                "Restore it: without it what was spent is not known."
+                "Restore it, because without it nobody knows what was spent."
             )
         if chain is None:
             budget = self._given()
@@ -207,8 +212,8 @@ class Ledger:
             raise self._altered()
         if entry.get("previous") == _FORMER_START:
             raise InvalidInput(
-                f"the ledger {self._path} is of the former format, which does not say its budget. Keep it, and start a new one "
-                "with what is left of the population's budget: epsilons add up, and so do deltas."
+                f"the ledger {self._path} is in the previous format, which does not state its budget. Keep it, and start a new "
+                "one with what is left of the population's budget. Epsilons add up, and so do deltas."
             )
         if entry.get("version", _READ[0]) not in _READ:
             raise InvalidInput(f"the ledger {self._path} is of another version. Use the software that wrote it.")
@@ -233,7 +238,9 @@ class Ledger:
         return Budget(epsilon=self._epsilon, delta=self._delta)
 
     def _altered(self) -> InvalidInput:
-        return InvalidInput(f"the ledger {self._path} was altered. Restore it: without it no budget can be kept.")
+        return InvalidInput(
+            f"the ledger {self._path} was altered. Restore it, because without it no budget can be kept."
+        )
 
 
 def first_line(budget: Budget, version: int = VERSION) -> str:

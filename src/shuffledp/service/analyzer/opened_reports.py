@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.files import alone, sync_folder, write_private
+from shuffledp.core.files import alone, place_of, sync_folder, write_private
 from shuffledp.errors import InvalidInput
 from shuffledp.service.wire.released_batch import Ids
 
@@ -29,8 +29,8 @@ def first_of_each(ids: Ids) -> NDArray[np.int64]:
 class OpenedReports:
     """A folder of what was opened, for any number of tasks; only its owner can read it."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = place_of(folder)
 
     @contextlib.contextmanager
     def of(self, task_id: str) -> Iterator["OpenedOfTask"]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shuffledp.core.files import alone, write_private
+from shuffledp.core.files import alone, place_of, write_private
 from shuffledp.core.parsing import parse_json
 from shuffledp.core.randomness import RandomSource, SystemRandomness
 from shuffledp.errors import InvalidInput
@@ -81,7 +81,7 @@ class Client:
 
     task: Task
     analyzer: KeyList
-    folder: Path
+    folder: Path | str
     inner_shufflers: Sequence[KeyList] = ()
     randomness: RandomSource | None = None
     clock: Callable[[], float] = time.time
@@ -181,15 +181,16 @@ class Client:
         limit = self.task.plan.over_time
         if limit is not None and kept["fresh"] >= limit.per_person:
             raise InvalidInput(
-                f"this task takes at most {limit.per_person:,} reports of one person, and yours are made. Do not report again."
+                f"this task takes at most {limit.per_person:,} reports of one person, and you have made yours. Do not report "
+                "again."
             )
         now = self.clock()
         first = now if kept["first"] is None else kept["first"]
         period = int((now - first) // self.task.window)
         if kept["period"] is not None and period <= kept["period"]:
             raise InvalidInput(
-                f"this task takes one report every {self.task.window:,} seconds, and yours for this period exists. Report again "
-                "later; do not trust a shuffler that asks more often."
+                f"this task takes one report every {self.task.window:,} seconds, and you have already made the one for this "
+                "period. Report again later; do not trust a shuffler that asks more often."
             )
         return {"first": first, "period": period, "fresh": kept["fresh"] + 1}
 
@@ -206,14 +207,14 @@ class Client:
 
     @property
     def _file(self) -> Path:
-        return self.folder / f"{self.task.id}.json"
+        return place_of(self.folder) / f"{self.task.id}.json"
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """One thread or process of the user at a time: two that both found no report would randomize twice."""
         with contextlib.ExitStack() as turn:
             try:
-                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                place_of(self.folder).mkdir(parents=True, exist_ok=True, mode=0o700)
                 turn.enter_context(alone(self._file.with_suffix(".lock")))
             except OSError as error:
                 raise InvalidInput(f"cannot write in {self.folder}: {error.strerror}. Nothing was reported.") from None

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from shuffledp.core.canonical import digest
 from shuffledp.core.document import whole
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import InvalidInput, ShuffledpError
 from shuffledp.service.client.client import Announcement, Client
 from shuffledp.service.sealing.keys import KeyList
@@ -229,7 +229,7 @@ def _announcement(document: Mapping[str, Any], task: Task) -> Announcement:
     except ValueError:
         window, key_id = -1, -1
     if window < 0:
-        raise InvalidInput("the shuffler announces no window that takes reports. Try again later.")
+        raise InvalidInput("the shuffler announces no window that is open for reports. Try again later.")
     return Announcement(window=window, keys=keys, key_id=key_id, next_keys=next_keys)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, Literal, Self, TypeVar, get_args
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from shuffledp.core.canonical import digest
-from shuffledp.core.files import others_can_read, read_json, write_private
+from shuffledp.core.files import others_can_read, place_of, read_json, write_private
 from shuffledp.core.parsing import plain
 from shuffledp.errors import InvalidInput
 
@@ -110,7 +110,7 @@ class KeyRing:
         """The public part, which may be shown to anybody."""
         return KeyList(role=self.role, keys=tuple(key.public() for key in self.keys))
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the ring so that only its owner can read it, whole or not at all."""
         document = {
             "role": self.role,
@@ -118,15 +118,16 @@ class KeyRing:
                 {"key_id": key.key_id, "state": key.state, "private": _text(key.private.private_bytes_raw())} for key in self.keys
             ],
         }  # fmt: skip
+        place = place_of(path)
         try:
-            write_private(path, json.dumps(document, indent=2))
+            write_private(place, json.dumps(document, indent=2))
         except OSError as error:
-            raise InvalidInput(f"cannot write {path}: {error.strerror}. Choose another place.") from None
+            raise InvalidInput(f"cannot write {place}: {error.strerror}. Choose another place.") from None
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, path: Path | str) -> Self:
         """Read a ring; one that others can read is refused."""
-        if others_can_read(path):
+        if others_can_read(place_of(path)):
             raise InvalidInput(f"others can read the keys {path}. Set its permissions to 600, and rotate the keys.")
         document = read_json(path, "a key file", "Make one with shuffledp keygen.")
         keys = None
@@ -155,8 +156,8 @@ class KeyFile(Generic[K]):
     shuffledp.errors.InvalidInput: cannot read shuffler.key: No such file or directory. Make one with shuffledp keygen.
     """
 
-    def __init__(self, path: Path, role: Role, load: Callable[[Path], K]) -> None:
-        self._path, self._role = path, role
+    def __init__(self, path: Path | str, role: Role, load: Callable[[Path], K]) -> None:
+        self._path, self._role = place_of(path), role
         self._load: Callable[[Path], K] = load
         self._kept: K | None = None
         self._seen: tuple[int, ...] = ()
@@ -171,7 +172,7 @@ class KeyFile(Generic[K]):
             self._seen = seen
             kept = self._load(self._path)
             if kept.role != self._role:
-                raise InvalidInput(f"these are keys of the {kept.role}. Give the {self._role}'s.")
+                raise InvalidInput(f"these keys belong to the {kept.role}. Give the {self._role}'s.")
             self._kept = kept
         return self._kept
 
@@ -207,7 +208,7 @@ class KeyList:
         }
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, path: Path | str) -> Self:
         """Read a published list from its file."""
         return cls.from_document(read_json(path, "a list of keys", "Ask its owner for one."))
 

@@ -19,7 +19,7 @@ from shuffledp.cluster.pieces import answers, sums_of
 from shuffledp.cluster.spark_session import check_carries_secrets
 from shuffledp.cluster.sums import Found, Noted
 from shuffledp.core.core_dumps import forbid_core_dumps
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.service.sealing.keys import KeyRing, PrivateKey, Role, State
 from shuffledp.service.sealing.unsealing import LOG, Unsealer, Unsealers, tally_here, unseal_here
@@ -33,6 +33,8 @@ _TOGETHER: Final = 1 << 10
 """Records in one piece of work."""
 _FEW: Final = 1 << 16
 """Counters that one task adds up."""
+_MOST_COUNTED: Final = 1 << 32
+"""Different messages that there may be for Spark to count them."""
 WORTH_A_JOB: Final = 1 << 12
 """Records that take longer to open than a job of Spark to start."""
 _PAUSE: Final = 60.0
@@ -63,6 +65,8 @@ class SparkUnsealers:
         self, records: Sequence[bytes], ring: KeyRing, task_id: str, size: int
     ) -> Iterator[Counter[int | Outcome]]:
         """How often each message and refusal occurs, part by part."""
+        if size > _MOST_COUNTED:
+            raise InvalidInput("so many different messages are not counted on Spark. Leave out the cluster.")
         for some in _sent_at_once(records):
             work = partial(_tallied, _secrets(some, ring), task_id, size)
             found = sums_of(self._session, _pieces(some), work, size, partitions=1 + size // _FEW)

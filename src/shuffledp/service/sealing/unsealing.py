@@ -21,7 +21,7 @@ from typing import Final, Protocol, Self, TypeVar
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from shuffledp.core.core_dumps import forbid_core_dumps
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.sealing.hpke import unseal
 from shuffledp.service.sealing.keys import KeyRing, PrivateKey, Role, State
 from shuffledp.service.wire.record import decode_message

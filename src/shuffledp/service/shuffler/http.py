@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.service.sealing.keys import KeyList, KeyRing
 from shuffledp.service.sealing.unsealing import Unsealers
@@ -36,7 +36,7 @@ from shuffledp.service.shuffler.readiness import Readiness
 from shuffledp.service.shuffler.shared_rate import SharedRate
 from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.shuffler.upload_memory import ArrivingUpload, UploadMemory
-from shuffledp.service.shuffler.upload_queue import TooManyWaiting
+from shuffledp.service.shuffler.waiting_uploads import TooManyWaiting
 from shuffledp.service.shuffler.write_queue import NotWritten, WriteQueue, loggable
 from shuffledp.service.stores.batch import Batch
 from shuffledp.service.stores.store import StoreUnavailable

@@ -28,7 +28,7 @@ class Limits:
     )
     rate_per_address: float | None = _limit(None, "Reports per second, good or bad, from one address; above that, 429.")
     rate_window: float = _limit(
-        10.0, "Seconds for which reports may come at once within either rate; an upload with more gets 413."
+        10.0, "Size of a burst within either rate, as seconds of that rate; an upload with more gets 413."
     )
     turn_timeout: float = _limit(10.0, "Seconds that an upload may wait for its turn within --rate; then 429.")
     head_timeout: float = _limit(30.0, "Seconds in which the head of a request must arrive.")
@@ -42,5 +42,5 @@ class Limits:
     ready_free_bytes: int = _limit(100_000_000, "Free bytes on the store's disk below which /readyz says no.")
     ready_wait: float = _limit(10.0, "Seconds that the oldest upload may wait before /readyz says no.")
     log_lines: int = _limit(
-        10, "Warnings and errors of one kind in the log within a minute; how many more there were is said."
+        10, "Warnings and errors of one kind logged per minute; of any others only the number is logged."
     )

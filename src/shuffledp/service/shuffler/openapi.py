@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.shuffler.schemas import DOCUMENTS, TEXT, record, ref, whole
 
 ProblemKind = tuple[int, str]

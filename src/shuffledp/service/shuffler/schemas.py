@@ -37,6 +37,9 @@ _LABELS: Final[Schema] = {"type": "array", "items": TEXT, "uniqueItems": True, "
 _RANGE: Final[dict[str, Schema]] = {"low": NUMBER, "high": NUMBER}
 _THRESHOLD: Final[Schema] = {"type": "string", "pattern": "^[1-9][0-9]{0,19}$", "description": "An integer of 64 bits."}
 _KEY: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_RATE: Final = {"type": "number", "minimum": 1e-9, "maximum": 1000}
+_POSITIVE: Final[Schema] = {"type": "number", "exclusiveMinimum": 0}
+_COLUMNS: Final[Schema] = {"type": "array", "items": TEXT, "uniqueItems": True}
 _AFFINE: Final = _kind("affine", prime=whole(2, 65521), dimension={"enum": [2, 3]})
 DOCUMENTS: Final[dict[str, Schema]] = {
     "Domain": {
@@ -56,8 +59,28 @@ DOCUMENTS: Final[dict[str, Schema]] = {
     "Dummies": _kind(
         "dummies",
         structure={"oneOf": [_AFFINE, _kind("identity", size=whole(2, 2**32))]},
-        dummies={"type": "number", "minimum": 1e-9, "maximum": 1000},
+        dummies=_RATE,
     ),
+    "ShufflerNoise": _kind(
+        "shuffler-noise",
+        size=whole(2, 2**32),
+        noise={
+            "oneOf": [
+                _kind("two-sided-geometric", ratio=_THRESHOLD, peak=whole(0)),
+                _kind("thinned-geometric", kept=_THRESHOLD, ratio=_THRESHOLD),
+            ]
+        },
+    ),
+    "Vectors": {
+        "oneOf": [
+            _kind("ball", dimension=whole(1, 2**20), norm=_POSITIVE, columns=_COLUMNS),
+            _kind("box", lows=_some(NUMBER), highs=_some(NUMBER), columns=_COLUMNS),
+        ]
+    },
+    "Codebook": _kind(
+        "codebook", dimension=whole(1, 2**20), size=whole(2, 2**14), repeats=whole(1, 2**10), threshold=_THRESHOLD
+    ),
+    "Digits": _kind("digits", base=whole(2, 2**30), groups=whole(1, 2**31), dummies=_some(_RATE)),
     "Levels": _kind(
         "mixture",
         weights=_some(whole(1)),
@@ -77,8 +100,14 @@ DOCUMENTS: Final[dict[str, Schema]] = {
                 )
                 for name in ("summation", "grouped-summation", "one-bit-mean")
             ),
+            *(
+                _kind(name, total={"enum": ["sum", "mean", "query"]}, domain=ref("Domain"), randomizer=ref("Digits"))
+                for name in ("digit-sums", "grouped-digit-sums")
+            ),
+            _kind("vector-mean", domain=ref("Vectors"), randomizer=ref("Codebook")),
             _kind("frequencies", domain=ref("Domain"), randomizer=ref("Design")),
             _kind("text-frequencies", domain=ref("Texts"), randomizer=ref("Design")),
+            _kind("counts-with-shuffler-noise", domain=ref("Domain"), randomizer=ref("ShufflerNoise")),
             _kind("counts-with-dummies", domain=ref("Domain"), randomizer=ref("Dummies")),
             _kind(
                 "heavy-hitters",
@@ -86,7 +115,7 @@ DOCUMENTS: Final[dict[str, Schema]] = {
                 randomizer=ref("Mixture"),
                 key=_KEY,
                 step=whole(1),
-                false_positives={"type": "number", "exclusiveMinimum": 0},
+                false_positives=_POSITIVE,
             ),
             _kind(
                 "distribution",

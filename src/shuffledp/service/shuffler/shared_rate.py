@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from shuffledp.service.shuffler.fair_shares import FairShares
 from shuffledp.service.shuffler.rate_limit import RateLimit
-from shuffledp.service.shuffler.upload_queue import TooManyWaiting
+from shuffledp.service.shuffler.waiting_uploads import TooManyWaiting
 
 
 class Turn:

@@ -18,16 +18,17 @@ from types import MappingProxyType
 from typing import Final, Self
 
 from shuffledp.core.canonical import digest
-from shuffledp.core.outcome import Outcome
 from shuffledp.core.parsing import parse_json
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import InvalidInput
+from shuffledp.service.sealing.dummies import Dummies
 from shuffledp.service.sealing.keys import KeyList, KeyRing, Role
 from shuffledp.service.sealing.unsealing import Unsealer, Unsealers, unseal_here
 from shuffledp.service.shuffler.admission import Admission
+from shuffledp.service.shuffler.batch_decision import Refusal, how_to_end, why_not_release
 from shuffledp.service.shuffler.release import release
-from shuffledp.service.shuffler.release_decision import Refusal, why_not_release
 from shuffledp.service.stores.batch import Batch, NextKey
-from shuffledp.service.stores.checkpoints import Reached, pass_by
+from shuffledp.service.stores.crash_points import Reached, pass_by
 from shuffledp.service.stores.store import Store, StoreUnavailable
 from shuffledp.service.stores.witness_file import SetBack, Witness
 from shuffledp.service.task import Task
@@ -84,7 +85,7 @@ class Shuffler:
 
     def __post_init__(self) -> None:
         if self.ring.role != "shuffler":
-            raise InvalidInput(f"these are keys of the {self.ring.role}. Give the shuffler's.")
+            raise InvalidInput(f"these keys belong to the {self.ring.role}. Give the shuffler's.")
         self._ask_witness()
         self.resume()
 
@@ -113,7 +114,7 @@ class Shuffler:
         role: Role = "analyzer" if self._hops[task_id] == 1 else "shuffler"
         if next_keys.role != role:
             raise InvalidInput(
-                f"what hop {self._hops[task_id]} releases is opened by the {role}; these are keys of the {next_keys.role}. "
+                f"what hop {self._hops[task_id]} releases is opened by the {role}; these keys belong to the {next_keys.role}. "
                 f"Give the {role}'s published list."
             )
         next_keys.active  # noqa: B018 - refused without one
@@ -225,7 +226,23 @@ class Shuffler:
     def _finish(self, batch_id: int) -> Batch:
         """Release a closing batch, or finish what follows a release."""
         self._ask_witness()
-        return release(self.store, batch_id, self.reached)
+        return release(self.store, batch_id, self.reached, self._dummies(batch_id))
+
+    def _dummies(self, batch_id: int) -> Dummies | None:
+        """What is added to a batch: nothing to those of most tasks, and nothing yet if the task or its key is not known here."""
+        batch = self.store.batch(batch_id)
+        task = None if batch is None else self._tasks.get(batch.task)
+        noise = None if task is None else task.plan.protocol.shuffler_noise
+        if batch is None or task is None or noise is None:
+            return None
+        key = next((key for key in self._next_keys[task.id].keys if key.key_id == batch.key.id), None)
+        if key is None or self._next_keys[task.id].fingerprint(key) != batch.key.fingerprint:
+            return None
+        return Dummies(noise=noise, alphabet=task.plan.protocol.alphabet, task=task.id, key=key)
+
+    def _adds_noise(self, task: Task) -> bool:
+        """Whether this shuffler does: the one next to the analyzer, where reports are the analyzer's records."""
+        return self._hops[task.id] == 1 and task.plan.protocol.shuffler_noise is not None
 
     def keep(self, unsealed: Unsealed) -> list[Outcome]:
         """The second half: one transaction."""
@@ -233,10 +250,11 @@ class Shuffler:
         outcome, good = unsealed.outcome, unsealed.good
         if good:
             inner = self.is_inner(unsealed.task)  # what another shuffler forwards was sealed under the keys of its time
-            bundles = self._hops[unsealed.task] == 1 and self._slots[unsealed.task] > 1
+            noise = self._adds_noise(self._tasks[unsealed.task])
+            bundles = noise or (self._hops[unsealed.task] == 1 and self._slots[unsealed.task] > 1)
             kept = self.store.add_reports(
                 unsealed.task,
-                [(report_id(record), compact(record) if bundles else record) for _, _, record in good],
+                [(report_id(record), compact(record, noise=noise) if bundles else record) for _, _, record in good],
                 [name for _, name, _ in good] if self.admission is not None else None,
                 keys=self._listed(unsealed.task),
                 window=unsealed.window,
@@ -265,6 +283,10 @@ class Shuffler:
         refusal = why_not_release(task, batch, now=now, ignore_window=ignore_window)
         if refusal is not None:
             return refusal
+        if (
+            self._adds_noise(task) and self._dummies(batch.id) is None
+        ):  # nobody could open it, and no dummy can be sealed
+            return "batch_too_small"
         self._ask_witness()
         closing = self.store.start_closing(
             batch.id, at_least=task.release_size, secret=self.secrets(), key=self._active(task.id),
@@ -304,10 +326,9 @@ class Shuffler:
             self.store.restart_window(batch.id, now=now, empty=False)
         if not batch.count and now >= batch.opened + task.window:  # so that its first report is not old
             self.store.restart_window(batch.id, now=now)
-        old = batch.count > 0 and now >= batch.opened + task.max_age
-        # reports sealed to a key that nobody has any more could never be opened
-        roll_over = task.on_expiry == "roll-over" and self.announced(batch) is not None
-        if old if roll_over else self._lasting("old", batch, old):
+        ending = how_to_end(task, batch, now=now, key_is_announced=self.announced(batch) is not None)
+        roll_over = ending == "roll-over"
+        if roll_over or self._lasting("old", batch, ending == "destroy"):
             return self.store.end(
                 batch.id, below=task.release_size, roll_over=roll_over, key=self._active(task.id), now=now
             )

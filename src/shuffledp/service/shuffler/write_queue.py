@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.sealing.unsealing import WORTH_ASKING
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler, Unsealed
-from shuffledp.service.shuffler.upload_queue import TooManyWaiting, Upload, UploadQueue
+from shuffledp.service.shuffler.waiting_uploads import TooManyWaiting, Upload, WaitingUploads
 from shuffledp.service.stores.store import StoreUnavailable
 
 LOG: Final = logging.getLogger("shuffledp.shuffler")
@@ -32,7 +32,7 @@ class WriteQueue:
         self._shuffler, self._limits = shuffler, limits
         self._writing = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writing")
         self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
-        self.waiting = UploadQueue(limits)
+        self.waiting = WaitingUploads(limits)
         self._arrived = asyncio.Event()
         self._stopping = False
 

@@ -4,8 +4,9 @@ A change of state is one transaction; copying and erasing are many short ones or
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.batch import Batch, Contents, NextKey
 from shuffledp.service.stores.rows import Rows
 from shuffledp.service.stores.store import StoreUnavailable
+
+_TOGETHER: Final = 1 << 10
+"""Ids that are written in one transaction."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,6 +128,9 @@ class BatchLifecycle(Rows):
             if batch.state == "OPEN":
                 self.end(batch.id, below=1 << 62, roll_over=False, key=batch.key, now=now)
 
+    def let_go(self, batch_id: int) -> None:
+        """Leave an unfinished batch to whoever asks for it next."""
+
     def start_closing(self, batch_id: int, *, at_least: int, secret: bytes, key: NextKey, now: float) -> Batch | None:
         """Close a batch and open the next for `key`, if it is still open and has that many reports; None if not."""
 
@@ -159,6 +166,25 @@ class BatchLifecycle(Rows):
             lengths=np.array(found.lengths, np.int64),
             secret=found.secret,
         )
+
+    def remember(self, batch_id: int, ids: Sequence[bytes]) -> None:
+        """Know these as ids of reports of a closing batch's task; doing it again changes nothing.
+
+        Records that a shuffler added are then refused as repeated if somebody sends them in, as reports are. They are given
+        together with the reports of the batch, all in the order of their ids, so that no row of the store tells them apart.
+        """
+        for start in range(0, len(ids), _TOGETHER):
+            some = ids[start : start + _TOGETHER]
+
+            def add(some: Sequence[bytes] = some) -> None:
+                for name in some:
+                    self._run(
+                        "INSERT INTO report (task, id) SELECT task.number, ? FROM batch JOIN task ON task.id = batch.task "
+                        "WHERE batch.id = ? AND batch.state = 'CLOSING' ON CONFLICT DO NOTHING",
+                        name, batch_id,
+                    )  # fmt: skip
+
+            self._write(add)
 
     def mark_released(self, batch_id: int, digest: str) -> None:
         """Turn a closing batch whose pieces are all written into a released one, and forget its secret."""

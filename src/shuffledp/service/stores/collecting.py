@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.batch import Batch, NextKey
 from shuffledp.service.stores.intake import announced, one_for_each_key, sort_reports

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.stores.batch import Batch, NextKey
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from shuffledp.core.files import place_of
 from shuffledp.core.installed import not_installed
 from shuffledp.core.plugins import Registry
 from shuffledp.errors import InvalidInput
-from shuffledp.service.stores.checkpoints import Reached, pass_by
+from shuffledp.service.stores.crash_points import Reached, pass_by
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.sqlite.store import restore as restore_sqlite
 from shuffledp.service.stores.store import Store
@@ -105,7 +106,7 @@ def unregister(backend: Backend) -> None:
     BACKENDS.remove(backend)
 
 
-def open_store(url: str, *, read_only: bool = False, create: bool = True, reached: Reached = pass_by) -> Store:
+def open_store(url: Path | str, *, read_only: bool = False, create: bool = True, reached: Reached = pass_by) -> Store:
     """The store at a URL.
 
     Args:
@@ -119,12 +120,15 @@ def open_store(url: str, *, read_only: bool = False, create: bool = True, reache
     return backend.open(place, read_only=read_only, create=create, reached=reached)
 
 
-def restore_store(copy: Path, url: str, *, nothing_released_since: bool, witness: Witness | None = None) -> None:
+def restore_store(
+    copy: Path | str, url: Path | str, *, nothing_released_since: bool, witness: Witness | None = None
+) -> None:
     """Make the store at a URL, which must not exist yet, from a backup of any kind of store.
 
     A witness that knows of batches which ended since refuses to believe that nothing was released, and does not let the store
     that was backed up be served again beside a new one that has its open batches.
     """
+    copy = place_of(copy)
     backend, place = _found(url)
     with ExitStack() as moving:
         if witness is not None and nothing_released_since:
@@ -133,12 +137,13 @@ def restore_store(copy: Path, url: str, *, nothing_released_since: bool, witness
         backend.restore(copy, place, nothing_released_since=nothing_released_since)
 
 
-def shown(url: str) -> str:
+def shown(url: Path | str) -> str:
     """A store's URL as it may be printed: without a password."""
-    return _found(url)[0].shown(url)
+    return _found(url)[0].shown(str(url))
 
 
-def _found(url: str) -> tuple[Backend, str]:
+def _found(url: Path | str) -> tuple[Backend, str]:
+    url = str(url)
     scheme, separator, rest = url.partition("://")
     if not separator:
         scheme, rest = "sqlite", f"/{url}"

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.batch import Batch, BatchState, NextKey
-from shuffledp.service.stores.checkpoints import Reached
+from shuffledp.service.stores.crash_points import Reached
 
 T = TypeVar("T")
 _COLUMNS: Final = 'id, "window", task, opened, state, count, key, fingerprint, digest, purged'

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol, Self
 from uuid import UUID
 
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import ShuffledpError
 from shuffledp.service.stores.batch import Batch, BatchState, Contents, NextKey
 
@@ -57,7 +57,7 @@ class Store(Protocol):
         """Leave nothing that was erased anywhere, as far as concurrent readers allow. Called now and then."""
         ...
 
-    def backup(self, copy: Path) -> None:
+    def backup(self, copy: Path | str) -> None:
         """Write a consistent copy while others write; it reveals nothing about the order of arrival.
 
         It is marked as a copy: nothing is ever collected in it or released from it.
@@ -145,6 +145,10 @@ class Store(Protocol):
         """
         ...
 
+    def let_go(self, batch_id: int) -> None:
+        """Leave an unfinished batch to whoever asks for it next."""
+        ...
+
     def start_closing(self, batch_id: int, *, at_least: int, secret: bytes, key: NextKey, now: float) -> Batch | None:
         """Close a batch and open the next for `key`, if it is still open and has that many reports; None if not."""
         ...
@@ -155,6 +159,10 @@ class Store(Protocol):
 
     def add_piece(self, batch_id: int, number: int, piece: bytes) -> None:
         """Write one piece of the permuted bytes of a closing batch; a piece that is there stays as it is."""
+        ...
+
+    def remember(self, batch_id: int, ids: Sequence[bytes]) -> None:
+        """Know these as ids of reports of a closing batch's task: whoever sends one is told that it was sent before."""
         ...
 
     def mark_released(self, batch_id: int, digest: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from shuffledp.core.files import alone, read_json, sync_folder, write_private
+from shuffledp.core.files import alone, place_of, read_json, sync_folder, write_private
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.store import Instance, Store, StoreUnavailable
 
@@ -47,21 +47,21 @@ class Seen:
         if not os.path.exists(path):  # noqa: PTH110 - nor if nobody may look, and then nothing can be written
             return cls()
         remedy = "Restore it from a copy, or make a new store of a backup."
-        found = read_json(path, "what a witness of a store wrote", remedy)
+        found = read_json(path, "the record of a store's witness", remedy)
         try:
             version, generation, moved_to = found["version"], found["generation"], found["moved_to"]
         except (TypeError, KeyError):
             version = generation = moved_to = None
         if version != VERSION or type(generation) is not int or not isinstance(moved_to, str | None):
-            raise InvalidInput(f"{path} is not what a witness of a store wrote. {remedy}")
+            raise InvalidInput(f"{path} is not the record of a store's witness. {remedy}")
         return cls(generation=generation, moved_to=moved_to)
 
 
 class Witness:
     """A folder with a file for each store, better on another disk than these."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = place_of(folder)
 
     def knows(self, instance: Instance) -> bool:
         """Whether it has seen this store before."""

@@ -14,6 +14,8 @@ from typing import Final
 from shuffledp.errors import InvalidInput
 from shuffledp.service.wire.record import SEALED, key_id_of, split
 
+WAITING: Final = 1
+"""The last byte of a report in a store if its batch must get noise before it is released."""
 COUNT: Final = 8
 """Bytes in which a batch of bundles states, before its records, the number of reports."""
 
@@ -32,9 +34,12 @@ def is_bundle(data: bytes) -> bool:
     return len(keys) == 1 and None not in keys and len(set(records)) == len(records)
 
 
-def compact(bundle: bytes) -> bytes:
-    """As a store keeps it: the records, and one zero, so that its length tells it from a record that is released as it is."""
-    return bundle[: _in_use(bundle) * SEALED] + b"\0"
+def compact(bundle: bytes, *, noise: bool = False) -> bytes:
+    """As a store keeps it: the records, and one byte, so that its length tells it from a record that is released as it is.
+
+    The byte is 1 if the batch must not leave without noise: whoever releases it learns that from the batch itself.
+    """
+    return bundle[: _in_use(bundle) * SEALED] + bytes([WAITING if noise else 0])
 
 
 def is_compact(length: int) -> bool:

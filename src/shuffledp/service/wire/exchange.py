@@ -61,7 +61,7 @@ class Compressed(InvalidInput):
 
     def __init__(self) -> None:
         super().__init__(
-            "the shuffler compressed its answer, which it was asked not to do. Check what is between here and there."
+            "the shuffler compressed its answer, which it was asked not to do. Check the proxies on the way."
         )
 
 
@@ -111,7 +111,7 @@ class Peer:
             )  # fmt: skip
         except OSError:
             raise InvalidInput(
-                "the certificates to check the shuffler by cannot be read. Check SSL_CERT_FILE."
+                "the certificates for checking the shuffler cannot be read. Check SSL_CERT_FILE."
             ) from None
         except (ImportError, ValueError):
             raise InvalidInput(

@@ -42,12 +42,17 @@ class ReleasedBatch:
         """The records, which all have this length."""
         return _cut(self.content, length)
 
-    def reports(self, most_messages: int) -> "Reports":
-        """The sealed messages of reports that have at most so many each."""
-        if most_messages == 1:
+    def reports(self, most_messages: int, *, noise: bool = False) -> "Reports":
+        """The sealed messages of reports that have at most so many each, or that are among dummies."""
+        if most_messages == 1 and not noise:
             messages = self.records(SEALED)
             return Reports(len(messages), messages)
-        stated, messages = int.from_bytes(self.content[:COUNT].tobytes(), "big"), _cut(self.content[COUNT:], SEALED)
+        stated, rest = int.from_bytes(self.content[:COUNT].tobytes(), "big"), self.content[COUNT:]
+        if noise and len(self.content) == COUNT:  # all reports were dropped, and no dummy was drawn
+            return Reports(stated, np.zeros((0, SEALED), np.uint8))
+        messages = _cut(rest, SEALED)
+        if noise:
+            return Reports(stated, messages)
         if not stated <= len(messages) <= stated * most_messages:
             raise InvalidInput(
                 f"this batch says that {stated:,} reports have {len(messages):,} messages, and each must have 1 to "

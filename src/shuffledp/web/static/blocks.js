@@ -34,7 +34,7 @@ function grid(title, header, rows) {
 function numbers({ items, certain }) {
   const made = card("", html("dl", { class: "numbers" }, items.map(({ label, value, note }) => html("div", {},
     html("dt", {}, figures(label)), html("dd", {}, figures(value)), note.length ? html("dd", { class: "note" }, figures(note)) : null))));
-  if (!certain) made.append(html("p", { class: "tentative" }, "holds already; a tighter number follows"));
+  if (!certain) made.append(html("p", { class: "tentative" }, "already holds; a tighter number follows"));
   made.setAttribute("aria-live", "polite");
   made.dataset.certain = String(certain);
   return made;

@@ -38,7 +38,7 @@ export class Progress {
 
   stops() {
     const former = this.answer.querySelector(".stale") !== null;
-    this.#rests(former ? "Stopped. What is marked is the answer from before." : "Stopped.");
+    this.#rests(former ? "Stopped. The marked answer is the previous one." : "Stopped.");
     this.answer.classList.toggle("halted", former);
     this.#button.textContent = "Ask again";
     this.#button.hidden = false;

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
+from shuffledp.core.files import place_of
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.postgres.records import Records
 from shuffledp.service.stores.postgres.schema import tables_closing, tables_of
@@ -26,8 +27,9 @@ _WITH_PIECES: Final = "SELECT id FROM batch WHERE state IN ('CLOSING', 'RELEASED
 class Backups(Records):
     """Reads and writes the file."""
 
-    def backup(self, copy: Path) -> None:
+    def backup(self, copy: Path | str) -> None:
         """Write a consistent copy while others write, with rows in the order of their keys, which is not that of arrival."""
+        copy = place_of(copy)
         with copying_to(copy), closing(sqlite3.connect(copy, isolation_level=None)) as target:
             self._write(lambda: self._save(target), snapshot=True)
 

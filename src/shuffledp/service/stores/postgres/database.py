@@ -10,9 +10,18 @@ import psycopg
 from psycopg import errors
 
 from shuffledp.errors import InvalidInput
-from shuffledp.service.stores.checkpoints import Reached, pass_by
+from shuffledp.service.stores.crash_points import Reached, pass_by
 from shuffledp.service.stores.postgres.address import check_privacy, parameters, shown
-from shuffledp.service.stores.postgres.schema import FORMER, HISTORY, LEFT, MIGRATION, PLACE, SCHEMA, TABLES, why
+from shuffledp.service.stores.postgres.schema import (
+    HISTORY,
+    LEFT,
+    MIGRATIONS,
+    PLACE,
+    SCHEMA,
+    TABLES,
+    WITHOUT_GENERATION,
+    why,
+)
 from shuffledp.service.stores.store import Instance, StoreUnavailable
 
 T = TypeVar("T")
@@ -123,11 +132,11 @@ class Database:
             if filled is not None:
                 filled(self)
         version, identity = self._run("SELECT schema, identity FROM shuffledp")[0]
-        if version not in (FORMER, SCHEMA):
+        if version not in (*MIGRATIONS, SCHEMA):
             raise InvalidInput(f"{self._name} is of another version (schema {version}). Use that version.")
         if not self._read_only:
-            if version == FORMER:
-                self._run(MIGRATION)  # undone with the transaction, if it turns out to be on another server
+            if version in MIGRATIONS:
+                self._run(MIGRATIONS[version])  # undone with the transaction, if it turns out to be on another server
             if self._went_back():
                 raise InvalidInput(f"{self._name} {_WENT_BACK}")
         found: UUID = identity
@@ -165,7 +174,7 @@ class Database:
 
     def instance(self) -> Instance:
         """Which store this is, and how far it has come."""
-        former = self._read("SELECT schema FROM shuffledp") == [(FORMER,)]  # and only looked at
+        former = self._read("SELECT schema FROM shuffledp") == [(WITHOUT_GENERATION,)]  # and only looked at
         generation = "(SELECT count(*) FROM batch WHERE state <> 'OPEN')" if former else "generation"
         own, come = self._read(f"SELECT identity, {generation} FROM shuffledp")[0]  # noqa: S608
         return Instance(id=own, generation=come)
@@ -230,7 +239,7 @@ class Database:
             found = self._run("SELECT identity FROM shuffledp")
             if [row[0] for row in found] != [self._identity]:
                 raise StoreUnavailable(
-                    f"the store {self._name} was replaced while in use. Start again with the one that is there."
+                    f"the store {self._name} was replaced while in use. Start again with the present one."
                 )
             if self._went_back():
                 raise StoreUnavailable(f"the store {self._name} {_WENT_BACK}")

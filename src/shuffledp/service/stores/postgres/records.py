@@ -31,6 +31,12 @@ class Records(Database, Collecting, BatchLifecycle):
             self._releasing.add(batch_id)
         return batch_id in self._releasing
 
+    def let_go(self, batch_id: int) -> None:
+        """Leave an unfinished batch to whoever asks for it next."""
+        if batch_id in self._releasing:
+            self._releasing.discard(batch_id)
+            self._read("SELECT pg_advisory_unlock('batch'::regclass::oid::integer, ?::integer)", batch_id % 2**31)
+
     def _insert_batch(self, task_id: str, key: NextKey, now: float) -> int:
         ((number,),) = self._run(
             'INSERT INTO batch (id, "window", task, opened, state, key, fingerprint) '
@@ -121,7 +127,7 @@ class Records(Database, Collecting, BatchLifecycle):
             for source, target in ((f"sealed_{batch.id}", "report"), (f"spending_{batch.id}", "spent")):
                 self._run(
                     f"INSERT INTO {target} SELECT number, source.id FROM {source} AS source, task WHERE task.id = ? "  # noqa: S608
-                    "ORDER BY source.id",
+                    "ORDER BY source.id ON CONFLICT DO NOTHING",  # ids among dummies are there already
                     batch.task,
                 )
             self._lock(batch.task)  # only now, so that uploads do not wait for the copying
@@ -130,9 +136,7 @@ class Records(Database, Collecting, BatchLifecycle):
         self._write(keep)
 
     def _drop_records(self, batch: Batch) -> None:
-        if batch.id in self._releasing:
-            self._releasing.discard(batch.id)
-            self._read("SELECT pg_advisory_unlock('batch'::regclass::oid::integer, ?::integer)", batch.id % 2**31)
+        self.let_go(batch.id)
         self._drop(f"sealed_{batch.id}", f"spending_{batch.id}", f"secret_{batch.id}")
 
     def _piece(self, batch_id: int, number: int) -> bytes | None:

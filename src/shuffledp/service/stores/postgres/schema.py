@@ -11,9 +11,9 @@ import psycopg
 
 from shuffledp.service.stores.batch import BatchState
 
-SCHEMA: Final = 3
-"""Since 3 a store knows how far it has come, and which tables of its server it is."""
-FORMER: Final = 2
+SCHEMA: Final = 4
+"""Since 3 a store knows how far it has come, and which tables of its server it is; since 4 a batch may wait for noise, which
+earlier versions would leave out."""
 PLACE: Final = """(
     SELECT oid || '/' || 'shuffledp'::regclass::oid FROM pg_database WHERE datname = current_database()
 )"""
@@ -45,12 +45,17 @@ CREATE TABLE shuffledp (
 );
 INSERT INTO shuffledp VALUES ({SCHEMA}, gen_random_uuid(), {HISTORY}, 0, {PLACE});
 """  # noqa: S608
-MIGRATION: Final = f"""
-ALTER TABLE shuffledp ADD COLUMN generation bigint, ADD COLUMN place text;
-UPDATE shuffledp SET schema = {SCHEMA}, place = {PLACE}, generation = (SELECT count(*) FROM batch WHERE state <> 'OPEN');
-ALTER TABLE shuffledp ALTER generation SET NOT NULL, ALTER place SET NOT NULL;
-"""  # noqa: S608
-"""From the schema before."""
+MIGRATIONS: Final = {
+    2: (
+        "ALTER TABLE shuffledp ADD COLUMN generation bigint, ADD COLUMN place text;"  # noqa: S608
+        f"UPDATE shuffledp SET schema = {SCHEMA}, place = {PLACE}, "
+        "generation = (SELECT count(*) FROM batch WHERE state <> 'OPEN');"
+        "ALTER TABLE shuffledp ALTER generation SET NOT NULL, ALTER place SET NOT NULL"
+    ),
+    3: f"UPDATE shuffledp SET schema = {SCHEMA}",  # noqa: S608
+}
+"""From earlier schemas."""
+WITHOUT_GENERATION: Final = 2
 _BRIEF: Final = "WITH (autovacuum_enabled = false)"
 """Of tables that are only added to and then dropped: no sample of their rows is kept as a statistic."""
 _REASONS: Final = {

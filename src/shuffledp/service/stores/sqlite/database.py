@@ -11,11 +11,19 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 from uuid import UUID
 
-from shuffledp.core.files import alone_in, may_grow
+from shuffledp.core.files import alone_in, may_grow, place_of
 from shuffledp.errors import InvalidInput
-from shuffledp.service.stores.checkpoints import Reached, pass_by
+from shuffledp.service.stores.crash_points import Reached, pass_by
 from shuffledp.service.stores.sqlite.file_identity import FileIdentity, check_file, check_identity
-from shuffledp.service.stores.sqlite.schema import SCHEMA, add_instance, former_instance, kept_instance, version_of, why
+from shuffledp.service.stores.sqlite.schema import (
+    SCHEMA,
+    add_instance,
+    former_instance,
+    kept_instance,
+    mark_version,
+    version_of,
+    why,
+)
 from shuffledp.service.stores.sqlite.store_files import becoming, begin, copying_to, make_tables, mark_as_backup
 from shuffledp.service.stores.store import Instance, StoreUnavailable
 
@@ -72,6 +80,8 @@ class Database:
                     with self._transaction() as connection:  # another process may have done it meanwhile
                         if kept_instance(connection) is None:
                             add_instance(connection, str(FileIdentity.of(self._path)))
+                if version_of(self._connection, self._name) != SCHEMA:
+                    mark_version(self._connection)
         except (sqlite3.Error, OSError) as error:
             raise InvalidInput(f"cannot use the store {path}: {why(error)}") from None
 
@@ -164,8 +174,9 @@ class Database:
             self._tidy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
         self._connection.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
 
-    def backup(self, copy: Path) -> None:
+    def backup(self, copy: Path | str) -> None:
         """Write a consistent copy while others write, with rows in the order of their keys, which is not that of arrival."""
+        copy = place_of(copy)
         with copying_to(copy):
             self._connection.execute("VACUUM INTO ?", (str(copy),))
             mark_as_backup(copy)

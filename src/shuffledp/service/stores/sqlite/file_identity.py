@@ -72,7 +72,8 @@ def check_file(path: Path, name: str) -> None:
         raise InvalidInput(f"others can read the store {name}. Set its permissions to 600.")
     if not found.st_size:
         raise InvalidInput(
-            f"{name} is empty, which no store is. Remove it: shuffledp shuffler serve makes a new store where there is no file."
+            f"{name} is empty, so it is not a store. Remove it: shuffledp shuffler serve makes a new store where there is no "
+            "file."
         )
     if found.st_nlink > 1:
         raise InvalidInput(
@@ -81,8 +82,8 @@ def check_file(path: Path, name: str) -> None:
         )
     if is_mounted_alone(path):
         raise InvalidInput(
-            f"{name} is mounted by itself, so that its log would be elsewhere, and reports would be lost. Mount the folder that "
-            "it is in."
+            f"{name} is mounted as a single file, so its log would be elsewhere and reports would be lost. Mount the folder "
+            "that contains it."
         )
 
 

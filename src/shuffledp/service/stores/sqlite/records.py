@@ -114,7 +114,7 @@ class Records(Database, Collecting, BatchLifecycle):
                         break
                     some = (task, last, last := rows[-1][0])
                     chosen = f"FROM {source} WHERE task = ? AND id > ? AND id <= ? {where}"
-                    connection.execute(f"INSERT INTO {target} SELECT task, id {chosen} ORDER BY id", some)
+                    connection.execute(f"INSERT OR IGNORE INTO {target} SELECT task, id {chosen} ORDER BY id", some)
                     connection.execute(f"DELETE {chosen}", some)
         self._write(lambda: self._run("UPDATE batch SET erased = true WHERE id = ?", batch.id))
 

@@ -9,9 +9,9 @@ from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.batch import BatchState
 from shuffledp.service.stores.store import Instance
 
-SCHEMA: Final = 4
-"""Since 4 a store knows which one it is, and where."""
-_READ: Final = (3, 4)
+SCHEMA: Final = 5
+"""Since 4 a store knows which one it is, and where; since 5 a batch may wait for noise, which earlier versions leave out."""
+_READ: Final = (3, 4, 5)
 _INSTANCE: Final = "CREATE TABLE instance (id TEXT NOT NULL, generation INTEGER NOT NULL, place TEXT) STRICT"
 """One row; its place is null if it is a backup, which has none."""
 TABLES: Final = f"""
@@ -90,6 +90,11 @@ def add_instance(connection: sqlite3.Connection, place: str | None) -> None:
     found = former_instance(connection)
     connection.execute(_INSTANCE)
     connection.execute("INSERT INTO instance VALUES (?, ?, ?)", (str(found.id), found.generation, place))
+    mark_version(connection)
+
+
+def mark_version(connection: sqlite3.Connection) -> None:
+    """Say that earlier versions must not use it any more."""
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
 

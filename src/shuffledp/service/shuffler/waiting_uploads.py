@@ -34,7 +34,7 @@ class Upload:
             self.done.set_exception(error)
 
 
-class UploadQueue:
+class WaitingUploads:
     """The queue of a shuffler: one upload of each sender in turn, and room for a number of reports, bytes and uploads."""
 
     def __init__(self, limits: Limits) -> None:

@@ -8,7 +8,7 @@ from shuffledp.certificates.certificate import Certificate
 from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.law import Law
 from shuffledp.certificates.positive_part import BITS
-from shuffledp.certificates.proof import Proof, prove, prove_composed
+from shuffledp.certificates.proof_methods import Proof, prove, prove_composed
 from shuffledp.certificates.randomizers import law_of
 from shuffledp.certificates.unverifiable import Unverifiable
 from shuffledp.errors import InvalidInput
@@ -19,7 +19,7 @@ def prove_certificate(certificate: Certificate, tick: Callable[[], None] = lambd
     with ctx.workprec(BITS):
         law = law_of(certificate.randomizer)
         if list(certificate.assumes) != ([] if law.caveat is None else [law.caveat]):
-            raise InvalidInput("the certificate does not say what its proof assumes, or says more. It was edited.")
+            raise InvalidInput("the certificate states other assumptions than its proof makes. It was edited.")
         try:
             return _proof(law, certificate, Effort(tick))
         except (ArithmeticError, ValueError):

@@ -20,7 +20,7 @@ from shuffledp.core.document import Document, fields, word
 from shuffledp.core.pair import Pair, held_by_either, pair_of
 from shuffledp.core.randomness import WORD, RandomSource, choose_below
 from shuffledp.errors import InvalidInput
-from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import threshold_of, with_blanket
 from shuffledp.randomizers.structure import Design, Structure, ball

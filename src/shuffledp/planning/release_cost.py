@@ -44,10 +44,7 @@ class Spend:
 
     def collections(self, rounds: int = 1) -> list[Collection]:
         """For the accountant: so many such releases. Messages that are shuffled apart are releases of their own."""
-        blanket, bound = registry.from_document(self.randomizer).blanket(), bound_named(self.bound)
-        if not blanket.releases():
-            return [Collection(blanket=blanket, n=self.n, rounds=rounds, bound=bound)]
-        return releases(blanket, self.n, rounds)
+        return releases(registry.from_document(self.randomizer).blanket(), self.n, bound_named(self.bound), rounds)
 
 
 def composed(spends: Iterable[Spend], delta: float) -> float:

@@ -17,7 +17,7 @@ from shuffledp.core.files import read_json
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.parsing import plain
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 from shuffledp.results.answer import Answer
 
 _EDITED = "It was edited: use the file as it was written."
@@ -48,7 +48,7 @@ class SavedEstimate(Estimate):
         if confidence not in (None, self.confidence) or simultaneous not in (None, self.simultaneous):
             how = "that hold together" if self.simultaneous else "that hold each by itself"
             raise InvalidInput(
-                f"this answer was saved with {100 * self.confidence:g} % intervals {how}, and others cannot be made of them. "
+                f"this answer was saved with {100 * self.confidence:g} % intervals {how}, and others cannot be computed from it. "
                 "Ask the answer that run gave."
             )
         return self.low, self.high
@@ -67,7 +67,7 @@ class SavedEstimate(Estimate):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedResult(Answer):
-    """An answer as a file has it. `verify` proves what it promises.
+    """An answer read from a file. `verify` proves what it promises.
 
     Attributes:
         estimate: with named entries.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.account import calibrate
 from shuffledp.arithmetic.balls import evaluate
-from shuffledp.baselines.fields import Fields
+from shuffledp.baselines.document_fields import Fields
 from shuffledp.core import checks
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import WORD
@@ -20,7 +20,7 @@ from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.planning.family import Family, Trust
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.membership import Membership
-from shuffledp.randomizers.design import DesignBlanket, DesignResponse, design_blanket, design_threshold
+from shuffledp.randomizers.design_response import DesignBlanket, DesignResponse, design_blanket, design_threshold
 from shuffledp.randomizers.generic import Generic
 from shuffledp.randomizers.structure import Design
 

@@ -16,6 +16,7 @@ Point = Literal[
     "close: asked",
     "close: marked",
     "close: committed",
+    "release: gathered",
     "release: permuted",
     "release: a piece written",
     "release: all pieces written",

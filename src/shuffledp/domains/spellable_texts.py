@@ -37,12 +37,12 @@ class Spelled(Domain):
             raise InvalidInput("an alphabet is a text in which every letter occurs once. Name each letter once.")
         if len(self.alphabet) > _MOST_LETTERS or "\0" in self.alphabet:
             raise InvalidInput(
-                f"an alphabet has at most {_MOST_LETTERS} letters, and 0 is none. Leave it out for texts of any letters."
+                f"an alphabet has at most {_MOST_LETTERS} letters, and at least one. Leave it out for texts of any letters."
             )
         try:
             self.alphabet.encode()
         except UnicodeEncodeError:
-            raise InvalidInput("an alphabet is made of characters that UTF-8 has. Leave the others out.") from None
+            raise InvalidInput("the characters of an alphabet must be valid UTF-8. Leave the others out.") from None
         if type(self.max_length) is not int or not 1 <= self.max_length <= _LONGEST:
             raise InvalidInput(
                 f"`max_length` must be from 1 to {_LONGEST} letters; got {self.max_length!r}. Use e.g. 12."
@@ -61,11 +61,13 @@ class Spelled(Domain):
     def check(self, policy: Policy) -> None:
         """What stands in for something else must itself be a value."""
         if policy.outside == "clamp" and policy.other is not None:
-            raise InvalidInput("texts that do not fit are cut or counted as one. Give one of `outside`, `other`.")
+            raise InvalidInput(
+                "texts that do not fit are either cut or counted as a given text. Give one of `outside`, `other`."
+            )
         for stand_in in (policy.other, policy.missing_as):
             if stand_in is not None and self.spell(stand_in.encode()) is None:
                 raise InvalidInput(
-                    "a text that stands in for others must be one that the plan takes. Use its letters, and not too many."
+                    "a text that stands in for others must fit the plan. Use its letters, and not too many of them."
                 )
 
     def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:

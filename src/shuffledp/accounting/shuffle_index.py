@@ -27,7 +27,7 @@ _BITS: Final = 2500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffleIndex:
-    """Where chi is, and what the blanket says in its place.
+    """Between which numbers chi lies, and what the blanket gives instead.
 
     Attributes:
         lower: chi is at least this.
@@ -55,7 +55,7 @@ def indices_table(what: str, indices: Iterable[tuple[str, ShuffleIndex]]) -> str
 
 
 def shuffle_index(randomizer: HasBlanket) -> ShuffleIndex:
-    """The shuffle index of a randomizer that sends one message.
+    """The shuffle index of a randomizer that sends one message; the term is Takagi and Liew's (arXiv 2601.19154).
 
     >>> from shuffledp import Laplace
     >>> found = shuffle_index(Laplace(epsilon0=2.0))
@@ -75,9 +75,10 @@ def index_of(blanket: Blanket) -> ShuffleIndex:
     Reference: docs/maths/cushion.md.
     Rounding: lower down, upper and blanket up.
     """
-    if blanket.releases() or isinstance(blanket.summands(1), Poisson):
+    if blanket.releases() or isinstance(blanket.summands(1), Poisson) or not blanket.needs_crowd:
         raise NotDefined(
-            "the shuffle index is about one message per person without dummies. Account for a number of users instead."
+            "the shuffle index is defined for one message per person without dummies. Account for a given number of users "
+            "instead."
         )
     loose = _root_up(_of_blanket(blanket))
     exact = blanket.chi_squared()

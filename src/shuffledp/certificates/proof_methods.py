@@ -7,7 +7,7 @@ from typing import Final
 
 from flint import arb
 
-from shuffledp.certificates.coins import covered
+from shuffledp.certificates.binary import covered
 from shuffledp.certificates.composition import composed_delta, releases
 from shuffledp.certificates.cushion import cushioned_delta
 from shuffledp.certificates.effort import Effort
@@ -17,11 +17,12 @@ from shuffledp.certificates.positive_part import Crowd, chernoff, contour_bound,
 _FINENESS: Final = (0.02, 0.005, 0.00125, 0.0003)
 """Of the contour: coarse ones are quick and often enough."""
 METHODS: Final = {
-    "alone": "what one user sends is that private by itself",
+    "alone": "what one user sends is that private on its own",
+    "outcomes": "all that can be seen of one user, summed up",
     "coins": "a cover of all datasets of two messages",
     "blanket": "the privacy blanket, summed up on a contour",
     "cushion": "mixed crowds with a cushion, block by block, summed up on contours",
-    "releases": "the privacy blanket of each release, composed on a contour",
+    "releases": "the curve of each release, composed on a contour",
 }
 _UNCOVERED: Final = 1e-5
 """The part of delta that messages outside a measure may cost, where there is a choice."""
@@ -52,6 +53,9 @@ def prove(law: Law, n: int, epsilon: float, delta: float, effort: Effort | None 
     target = arb(delta) - shortfall
     if law.epsilon0 is not None and arb(epsilon) >= law.epsilon0:
         return Proof("alone")
+    if law.crowd_free:
+        reached = max((_alone(options, growth) for options in law.pairs), key=float)
+        return Proof("outcomes") if reached <= target else Proof(None, _up(reached))
     if law.dummies is None and all(_alone(options, growth) <= target for options in law.pairs):
         return Proof("alone")
     if law.coins is not None and covered(law.coins, n - 1, growth, target, effort):

@@ -81,7 +81,9 @@ def _part(result: Document, name: str, measure: str) -> Document:
             entry.removeprefix(start): why for entry, why in estimate["refused"].items() if entry.startswith(start)
         },
     }
+    read_off = result.get("derived", {}).get("by_question", {}).get(name)
     return result | {
+        **({} if read_off is None else {"derived": read_off}),
         "question": name,
         "measure": measure,
         "measures": {},

@@ -12,7 +12,7 @@ from shuffledp.core.randomness import WORD
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import Asked, PlannedFamily, says_nothing, too_small
 from shuffledp.protocols.one_message import OneMessage
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 
 
@@ -34,7 +34,7 @@ class DesignFamily(PlannedFamily[Asked]):
     def propose(self, question: Asked) -> OneMessage:
         """The best order by a guess; then the least blanket that the accountant grants."""
         if question.bound != "best":
-            raise NoClaim(f"the bound {question.bound} is not for design response. Use the best one.")
+            raise NoClaim(f"the bound {question.bound} does not cover design response. Use the best one.")
         _, structure = self._best(question)
         if structure is None:
             raise self.too_many(question)

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.display import page_of
+from shuffledp.engines.answered_before import counted_elsewhere
 from shuffledp.engines.run import check_arguments, run, run_file
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 from shuffledp.results.budget import Budget
 from shuffledp.results.result import Result
 
@@ -70,10 +71,11 @@ class Session:
         check_arguments(plan, data, **options)
         self._book(plan, options)
         try:
-            yield
+            with counted_elsewhere():
+                yield
         except InvalidInput as error:
             raise InvalidInput(
-                f"{error} The session counts this try, because values may have been read: {self}."
+                f"{error} The session counts this attempt, because values may have been read: {self}."
             ) from None
 
     def _book(self, plan: Plan, options: dict[str, Any]) -> None:

@@ -1,0 +1,26 @@
+"""What becomes of an open batch: the only place that decides it. The store counts again before it is done (`release`, `end`)."""
+
+from typing import Literal
+
+from shuffledp.service.stores.batch import Batch
+from shuffledp.service.task import Task
+
+Refusal = Literal["task_unknown", "batch_too_small", "batch_too_young"]
+Ending = Literal["roll-over", "destroy"]
+
+
+def why_not_release(task: Task, batch: Batch, *, now: float, ignore_window: bool) -> Refusal | None:
+    """Why an open batch stays open; None if it may be released."""
+    if now < batch.opened + task.window and not ignore_window:
+        return "batch_too_young"
+    if batch.count < task.release_size:
+        return "batch_too_small"
+    return None
+
+
+def how_to_end(task: Task, batch: Batch, *, now: float, key_is_announced: bool) -> Ending | None:
+    """What becomes of reports that are too old to be released; None if there are none."""
+    if not batch.count or now < batch.opened + task.max_age:
+        return None
+    # reports sealed to a key that nobody has any more could never be opened
+    return "roll-over" if task.on_expiry == "roll-over" and key_is_announced else "destroy"
