@@ -18,7 +18,7 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.randomness import choose_below, rows_from, uniform_below
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.texts import Texts
-from shuffledp.planning.spend import Spend, composed
+from shuffledp.planning.release_cost import Spend, composed
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.survey import Asked
@@ -54,9 +54,9 @@ def test_dummies_that_could_not_be_drawn_are_no_plan() -> None:
 @pytest.mark.parametrize("bound", [0, (1 << 32) + 1, 1 << 40])
 def test_no_number_is_drawn_below_what_32_bits_do_not_reach(bound: int) -> None:
     rows = rows_from(0, 4)
-    with pytest.raises(InvalidInput, match="drawn below"):
+    with pytest.raises(InvalidInput, match="limit of a random number"):
         uniform_below(bound, rows, WORDS, WORDS.blocks(rows, 0), 0)
-    with pytest.raises(InvalidInput, match="drawn below"):
+    with pytest.raises(InvalidInput, match="limit of a random number"):
         choose_below(bound, 4, WORDS, first_row=0)
 
 

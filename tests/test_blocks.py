@@ -28,6 +28,7 @@ from test_docs import BLOCK, PAGES, ROOT
 
 ELSEWHERE = {
     ("README.md", "text"): "tests/test_readme.py",
+    ("CONTRIBUTING.md", "text"): "tests/test_map.py",
     ("docs/architecture.md", "text"): "tests/test_map.py",
     ("docs/wire.md", "text"): "tests/service/test_wire_document.py",
     ("docs/wire.md", "json"): "tests/service/test_wire_document.py",
@@ -122,7 +123,7 @@ def test_a_web_page_reports_as_described(tmp_path: Path) -> None:
     (fingerprint,) = (listed.fingerprint(key) for key in listed.keys)
     with running(tmp_path) as server:
         for shown, real in {
-            "https://shuffler.example": server.url, "5a77...": task.id, "9c1f...": fingerprint,
+            "https://shuffler.example": server.url, "1926fe36...": task.id, "9c1f...": fingerprint,
             "./shuffledp.js": f"{CLIENT}/shuffledp.js",
         }.items():  # fmt: skip
             assert shown in script

@@ -19,8 +19,8 @@ from shuffledp.cli.documents import read_plan
 from shuffledp.cli.task import read_task
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.engines.export import message_table, read_export
+from shuffledp.planning.release_cost import Spend
 from shuffledp.planning.rounds import plan_rounds
-from shuffledp.planning.spend import Spend
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.randomizers.registry import RANDOMIZERS
 from shuffledp.randomizers.registry import from_document as randomizer_of

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "shuffledp"
 MAP = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 FILE = re.compile(r"[\w./-]+\.(?:py|md|jinja)|(?:[\w-]+/)+[\w-]*")
 
 
@@ -43,6 +45,16 @@ def test_every_file_on_the_map_exists() -> None:
     assert missing(in_the_text(MAP)) == []
     assert len(list(in_the_tree(MAP))) > 100
     assert len(list(in_the_text(MAP))) > 60
+
+
+def test_the_order_of_imports_is_the_one_that_is_enforced() -> None:
+    (drawn,) = re.findall(r"^```text\n(.*?)^```$", CONTRIBUTING, re.MULTILINE | re.DOTALL)
+    (service,) = re.findall(r"^Inside `service` the order is: (.*)\.$", CONTRIBUTING, re.MULTILINE)
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    enforced = [" > ".join(one["layers"]).replace("shuffledp.", "") for one in contracts if one["type"] == "layers"]
+    assert [" ".join(drawn.split()), service] == enforced
 
 
 def test_a_file_that_is_gone_is_noticed() -> None:

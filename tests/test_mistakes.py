@@ -57,7 +57,7 @@ PLANS: list[tuple[Callable[[], Any], str]] = [
     (lambda: ASK.histogram(labels=np.array([["a", "b"]]), **ASKED), "got a ndarray"),
     (lambda: ASK.histogram(labels=["a", float("nan")], **ASKED), "none of them missing"),
     (lambda: plan.histogram(labels=TABLE["answer"], **ASKED), "'no' is listed twice"),
-    (lambda: plan.histogram(labels=["a", "b"], low=0, high=1, **ASKED), "labels are no range of numbers"),
+    (lambda: plan.histogram(labels=["a", "b"], low=0, high=1, **ASKED), "labels are not a range of numbers"),
     (lambda: plan.histogram(size=3, high=1, **ASKED), "Give both `low` and `high`"),
     (lambda: plan.mean(by={"city": ["Bern"]}, **ASKED), "column 'city': there is only one label"),
     (lambda: plan.mean(by={"city": []}, **ASKED), "column 'city': there is no label"),
@@ -78,12 +78,12 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: DOOR.run_file(COUNT, "*.csv", column="answer"), "a list in Python"),
     (lambda: DOOR.run_file(COUNT, "people.xlsx", column="answer"), 'save it as "CSV UTF-8"'),
     (lambda: DOOR.run_file(COUNT, "people.zip", column="answer"), "Unpack it."),
-    (lambda: DOOR.run_file(COUNT, "answer\nyes\nno\n", column="answer"), "`path` is a long text"),
+    (lambda: DOOR.run_file(COUNT, "answer\nyes\nno\n", column="answer"), "`path` is a long string"),
     (lambda: DOOR.run(COUNT, TABLE), "Give `column` or `query`"),
     (lambda: DOOR.Plan.from_document(DOOR.run(COUNT, PEOPLE).document()), "this is not a plan but an answer"),
     (lambda: DOOR.Plan.from_document(COUNT.certificate().document()), "this is not a plan but a certificate"),
     (lambda: Task.from_document(COUNT.document()), "Make one of it with shuffledp task new"),
-    (lambda: DOOR.run(MEAN, TABLE.assign(age="1,5"), column="age"), "commas before decimals"),
+    (lambda: DOOR.run(MEAN, TABLE.assign(age="1,5"), column="age"), "decimal commas"),
     (lambda: compose(0.5), "not a float"),  # type: ignore[arg-type]
 ]  # fmt: skip
 
@@ -121,7 +121,7 @@ def test_a_session_counts_no_try_that_is_refused_before_anything_is_read() -> No
         with pytest.raises((InvalidInput, TypeError)):
             one()
     assert session.spent == 0
-    with pytest.raises(InvalidInput, match="The session counts this try"):
+    with pytest.raises(InvalidInput, match="The session counts this attempt"):
         session.run(COUNT, PEOPLE[:3])
     assert session.spent > 0
 

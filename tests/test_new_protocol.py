@@ -27,9 +27,9 @@ from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
 from shuffledp.planning import registry as planning
+from shuffledp.planning.error_targets import epsilon_possible, users_needed
 from shuffledp.planning.families.histogram import HistogramQuestion
 from shuffledp.planning.family import PlannedFamily
-from shuffledp.planning.inverse import epsilon_possible, users_needed
 from shuffledp.planning.options import LABELS
 from shuffledp.protocols import registry as protocols
 from shuffledp.protocols.counting import Counting

@@ -12,6 +12,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, Page
 
 from oracles.browser import chromium, person
+from oracles.planner import OUTSIDE
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "docs" / "notebooks").glob("*.ipynb"))
 OFFLINE = """{% extends 'lab/index.html.j2' %}
@@ -42,14 +43,6 @@ CONTRASTS = """
 }
 """
 """The words of the outputs, and the contrast of each (WCAG 2)."""
-OUTSIDE = """
-() => [...document.querySelectorAll("svg text")].filter((text) => {
-  const [word, drawing] = [text.getBoundingClientRect(), text.closest("svg").getBoundingClientRect()];
-  return word.left < drawing.left - 1 || word.right > drawing.right + 1
-    || word.top < drawing.top - 1 || word.bottom > drawing.bottom + 1;
-}).map((text) => text.textContent)
-"""
-"""Words that stick out of their drawings."""
 
 
 @pytest.fixture(scope="module")

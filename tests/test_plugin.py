@@ -100,7 +100,7 @@ def test_a_broken_one_is_named_and_its_absence_is_plain(environment: Environment
         broken = environment.typed(*line)
         assert broken.returncode == 2
         assert broken.stderr.count("\n") == 1
-        assert "the package shuffledp-unrelated 0.1.0 brings" in broken.stderr
+        assert "the package shuffledp-unrelated 0.1.0 provides" in broken.stderr
         assert "No module named 'no_such_module'. Repair or uninstall that package." in broken.stderr
     ours = environment.typed(
         "shuffledp", "account", "--randomizer", "rr", "--size", "3", "--gamma", "0.2", "--n", "9", "--delta", "0.1"

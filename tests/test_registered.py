@@ -54,8 +54,12 @@ def test_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         engines.unregister(watched)
     with pytest.raises(InvalidInput, match="there is no engine 'watched'"):
         run_file(found, data, column="x", engine="watched")
-    for wrong in (Memory(), 7, "watched"):
-        with pytest.raises(InvalidInput, match=r"itself|must be an engine"):
+    for wrong, why in (
+        (Memory(), "already has an engine 'memory'"),
+        (7, "must be an engine"),
+        ("watched", "must be an engine"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
             engines.register(wrong)  # type: ignore[arg-type]
 
 

@@ -77,7 +77,7 @@ def test_commands_carry_it_from_the_plan_to_the_answer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", ["two\nlines", "x" * 301, " around ", "\x1b[31m", 7])
 def test_what_is_no_line_of_text_is_refused(worded: Plan, bad: Any) -> None:
-    with pytest.raises(InvalidInput, match="one line of at most 300 letters"):
+    with pytest.raises(InvalidInput, match="one line of at most 300 characters"):
         worded.worded(title=bad)
 
 

@@ -156,7 +156,8 @@ def test_the_values_and_their_charges(
     pair, theta = coins(), np.array([0.45])
     _, _, mean, sd = pair._tilted(wholes(ones), wholes(zeros), theta)
     center = int(mean[0]) + 1
-    low, high = pair._enclose(wholes(ones), wholes(zeros), theta, wholes(center), wholes(stride))
+    nodes = binary._enough_nodes(sd)
+    low, high = pair._enclose(wholes(ones), wholes(zeros), theta, wholes(center), wholes(stride), nodes)
     exact, masses = mp.mpf(0.45), law(ones, zeros)
     moment = mp.fsum(mass * mp.exp(exact * j) for j, mass in enumerate(masses))
     size = _nodes(float(sd[0]), cut, period)

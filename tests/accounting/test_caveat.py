@@ -42,7 +42,7 @@ def test_rounds_curves_and_several_messages_carry_it() -> None:
     assert all(CORNER in (point.caveat or "") for point in curve)
     one, other = (
         Collection(blanket=randomizer.blanket(), n=1000, rounds=1, bound=best)
-        for randomizer in (Gaussian(sigma=1.0), Laplace(epsilon0=1.0))
+        for randomizer in (Gaussian(sigma=4.0), Laplace(epsilon0=1.0))
     )
     assert [CORNER in caveat for caveat in compose([one, other, one]).caveats] == [True]
     assert compose([other]).caveats == []

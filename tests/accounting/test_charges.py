@@ -16,7 +16,7 @@ from scipy.stats import binom
 
 from shuffledp.accounting import cushion, numeric, rounds_lower_bound, witness
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import ErrorLedger, Expectation
+from shuffledp.arithmetic.positive_part import ErrorLedger, Expectation
 from shuffledp.arithmetic.summand_law import ULP, Law
 from shuffledp.core.pair import Pair
 

@@ -14,7 +14,7 @@ from shuffledp import Channel, Gaussian, Generic, InvalidInput, Laplace, Randomi
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, Composition, compose, to_pld
 from shuffledp.accounting.first_guess import gaussian_mu
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.together import Together
@@ -264,3 +264,19 @@ def test_a_failure_that_no_epsilon_covers_is_handed_to_google_too() -> None:
             theirs = theirs.self_compose(rounds)
         assert floor <= ours <= 1.01 * floor
         assert floor <= theirs.get_delta_for_epsilon(30.0) <= 1.01 * floor
+
+
+def test_a_round_number_next_above_a_composed_epsilon_is_stated_instead() -> None:
+    """That for which the rounds were planned; one that is below, or farther away, is not."""
+    together = compose(
+        [
+            Collection(
+                blanket=RandomizedResponse(size=4, epsilon0=2.0).blanket(), n=2000, rounds=3, bound=bound_named("best")
+            )
+        ]
+    )
+    for near, stated in ((1 - 1.5e-5, True), (1 - 3e-5, False), (1 + 1e-6, False)):
+        found = together.epsilon(together.delta(0.5 * near))
+        assert found == pytest.approx(0.5 * near, rel=1e-4)
+        assert (found == 0.5) == stated
+        assert together.delta(found) <= together.delta(0.5 * near)

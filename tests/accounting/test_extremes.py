@@ -32,7 +32,7 @@ def test_one_user_suffices_where_local_noise_does() -> None:
 
 
 def test_probabilities_too_small_for_doubles_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="too small to reckon with"):
+    with pytest.raises(InvalidInput, match="too small to compute with"):
         Channel([[1 - 5e-324, 5e-324], [0.5, 0.5]])
     Channel([[1.0, 1e-300], [0.5, 0.5]])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp.arithmetic.blocks import largest_block
-from shuffledp.arithmetic.kernel import log_expected_positive_part
+from shuffledp.arithmetic.positive_part import log_expected_positive_part
 from shuffledp.arithmetic.summand_law import Law, Reals
 
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import brentq
 
 from shuffledp import InvalidInput
-from shuffledp.arithmetic import kernel, tilt
+from shuffledp.arithmetic import positive_part, tilt
 from shuffledp.arithmetic.summand_law import Law, Poisson, Summands, expected
 from shuffledp.arithmetic.tilt import at_saddle, chernoff, chernoff_many, negligible
 
@@ -133,11 +133,11 @@ def test_the_characteristic_function_is_as_near_as_is_charged(name: str) -> None
     law, n = law_of(name)
     found = at_saddle(law, n)
     for nodes in (1, 2, 3, 10, 50):
-        grid = kernel._Grid(smoothing=0.25 * found.sd, period=11.0 * found.sd, nodes=nodes)
+        grid = positive_part._Grid(smoothing=0.25 * found.sd, period=11.0 * found.sd, nodes=nodes)
         assert grid.step == pytest.approx(2 * math.pi / (11.0 * found.sd), rel=1e-15)
         assert grid.cut == grid.step * nodes
-        samples = kernel._samples(found, grid)
-        off = kernel._characteristic_error(found)
+        samples = positive_part._samples(found, grid)
+        off = positive_part._characteristic_error(found)
         assert samples.t[0] == 0
         for k in range(nodes):
             t, s, theta = mp.mpf(k * grid.step), mp.mpf(grid.smoothing), mp.mpf(found.theta)
@@ -173,9 +173,9 @@ def test_a_node_is_left_out_only_if_its_modulus_is_certainly_negligible(name: st
     """The ceiling is above the modulus of everything that d may be, and no further than its rounding."""
     law, n = law_of(name)
     found = at_saddle(law, n)
-    grid = kernel._Grid(smoothing=0.01 * found.sd, period=11.0 * found.sd, nodes=200)
+    grid = positive_part._Grid(smoothing=0.01 * found.sd, period=11.0 * found.sd, nodes=200)
     t = grid.step * np.arange(grid.nodes, dtype=np.float64)
-    d, off = kernel._characteristic(found, grid), kernel._characteristic_error(found) * t
+    d, off = positive_part._characteristic(found, grid), positive_part._characteristic_error(found) * t
     with mp.workdps(40):
         for k, most in enumerate(found.log_most(d, off, t)):
             psi, error = mp.mpc(d[k]), mp.mpf(off[k])
@@ -193,17 +193,17 @@ def test_a_node_is_left_out_only_if_its_modulus_is_certainly_negligible(name: st
 def test_a_node_that_is_not_a_number_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would make the sum look smaller than it may be; so it says that nothing is known."""
     law, n = law_of("two atoms")
-    found, computed = at_saddle(law, n), kernel._characteristic
+    found, computed = at_saddle(law, n), positive_part._characteristic
 
-    def broken(tilted: tilt.Tilted, grid: kernel._Grid) -> Any:
+    def broken(tilted: tilt.Tilted, grid: positive_part._Grid) -> Any:
         d = computed(tilted, grid)
         d[-1] = math.nan
         return d
 
-    grid = kernel._Grid(smoothing=0.25 * found.sd, period=11.0 * found.sd, nodes=400)
-    assert kernel._evaluated(found, grid, 0.0).log.upper < math.inf
-    monkeypatch.setattr(kernel, "_characteristic", broken)
-    assert kernel._evaluated(found, grid, 0.0).log.upper == math.inf
+    grid = positive_part._Grid(smoothing=0.25 * found.sd, period=11.0 * found.sd, nodes=400)
+    assert positive_part._evaluated(found, grid, 0.0).log.upper < math.inf
+    monkeypatch.setattr(positive_part, "_characteristic", broken)
+    assert positive_part._evaluated(found, grid, 0.0).log.upper == math.inf
 
 
 @pytest.mark.parametrize("theta", [1e-6, 0.3, 40.0])
@@ -218,10 +218,10 @@ def test_what_is_charged_for_the_nodes(name: str, ulps: float) -> None:
     """Rounding node by node, those that are not known at all in full, and the nodes that are left out."""
     law, n = law_of(name, ulps)
     found = at_saddle(law, n)
-    grid = kernel._Grid(smoothing=0.25 * found.sd, period=11.0 * found.sd, nodes=70)
-    samples = kernel._samples(found, grid)
+    grid = positive_part._Grid(smoothing=0.25 * found.sd, period=11.0 * found.sd, nodes=70)
+    samples = positive_part._samples(found, grid)
     s, h, theta = mp.mpf(grid.smoothing), mp.mpf(grid.step), mp.mpf(found.theta)
-    off, total, full = mp.mpf(kernel._characteristic_error(found)), mp.mpf(0), 0
+    off, total, full = mp.mpf(positive_part._characteristic_error(found)), mp.mpf(0), 0
     for k in range(len(samples.t)):
         t, log_psi, size = mp.mpf(samples.t[k]), mp.mpc(samples.cumulant[k]), mp.mpf(abs(samples.terms[k]))
         modulus = mp.exp(log_psi.real)
@@ -239,36 +239,36 @@ def test_what_is_charged_for_the_nodes(name: str, ulps: float) -> None:
     dead = grid.nodes - len(samples.t)
     assert near(samples.left_out, dead * mp.exp(-45) * h / mp.pi * (1 / theta**2 + s * s) * (1 + mp.mpf(10) ** -9))
     assert near(
-        kernel._rounding(found, grid, samples),
+        positive_part._rounding(found, grid, samples),
         h / (2 * mp.pi) * total * (1 + mp.mpf(10) ** -9) + mp.mpf(samples.left_out),
         1e-11 if not full else 1e-6,
     )
     assert full > 0 or ulps == ULPS
     for nodes in (20, 40, 70):
-        cut = kernel._Grid(smoothing=grid.smoothing, period=grid.period, nodes=nodes)
+        cut = positive_part._Grid(smoothing=grid.smoothing, period=grid.period, nodes=nodes)
         last = nodes * h
         stated = mp.exp(s * s * (theta**2 - last**2) / 2) * (1 / last**2 + s * s) * (h + 1 / (s * s * last)) / mp.pi
         if last > theta:
-            assert near(kernel._truncation(found, cut), stated)
+            assert near(positive_part._truncation(found, cut), stated)
             beyond = [
                 mp.exp(s * s * (theta**2 - (j * h) ** 2) / 2) * (1 / (j * h) ** 2 + s * s)
                 for j in range(nodes, nodes + 300)
             ]
             assert mp.fsum(beyond) * h / mp.pi <= stated
-    short = kernel._Grid(smoothing=grid.smoothing, period=grid.period, nodes=1)
-    assert kernel._truncation(found, short) == math.inf or short.cut > found.theta
+    short = positive_part._Grid(smoothing=grid.smoothing, period=grid.period, nodes=1)
+    assert positive_part._truncation(found, short) == math.inf or short.cut > found.theta
     bump = s * s * h / (2 * mp.pi) * mp.fsum(mp.mpf(float(one)) for one in samples.terms.real)
     upper = (
         h
         / (2 * mp.pi)
         * mp.fsum((mp.mpc(a) / mp.mpc(z) ** 2).real for a, z in zip(samples.terms, samples.z, strict=True))
     )
-    sums = kernel._smoothed_sums(grid, samples)
+    sums = positive_part._smoothed_sums(grid, samples)
     assert near(sums[0], upper)
     assert near(sums[1], bump)
     chance = mp.exp(min(0, mp.mpf(found.log_chance_of_zeros())))
     assert chance < 1e-300 or near(
-        kernel._all_zeros(found, grid), s / mp.sqrt(2 * mp.pi) * chance * (1 - mp.mpf(10) ** -9), 1e-12
+        positive_part._all_zeros(found, grid), s / mp.sqrt(2 * mp.pi) * chance * (1 - mp.mpf(10) ** -9), 1e-12
     )
 
 
@@ -279,8 +279,8 @@ def test_aliases_are_at_most_what_is_charged(name: str, deviations: float) -> No
     law, n = law_of(name)
     found = at_saddle(law, n)
     period, theta, total = deviations * found.sd, mp.mpf(found.theta), mp.mpf(0)
-    below = [theta * (1 - mp.mpf(step)) for step in kernel._TILTS_BELOW]
-    above = [theta + mp.mpf(float(step)) / mp.mpf(found.sd) for step in kernel._TILTS_ABOVE]
+    below = [theta * (1 - mp.mpf(step)) for step in positive_part._TILTS_BELOW]
+    above = [theta + mp.mpf(float(step)) / mp.mpf(found.sd) for step in positive_part._TILTS_ABOVE]
     for side in (below, above):
         series = []
         for u in side:
@@ -289,7 +289,7 @@ def test_aliases_are_at_most_what_is_charged(name: str, deviations: float) -> No
                 ratio = mp.exp(-abs(u - theta) * period)
                 series.append(mp.exp(rise) * ratio / (mp.e * u) / (1 - ratio))
         total += min(series)
-    assert near(kernel._aliases(found)(period), total * (1 + mp.mpf(10) ** -9), 1e-8)
+    assert near(positive_part._aliases(found)(period), total * (1 + mp.mpf(10) ** -9), 1e-8)
 
 
 @pytest.mark.parametrize("top", [1.0, 0.01, 50.0])
@@ -305,20 +305,21 @@ def test_a_tilt_too_steep_bounds_no_alias() -> None:
     law, n = law_of("two atoms")
     found = at_saddle(law, n)
     found.x = found.x * 1e6
-    assert kernel._aliases(found)(10.0) == math.inf
+    assert positive_part._aliases(found)(10.0) == math.inf
 
 
 @every
 def test_the_ends_hold_everything_that_is_charged(name: str) -> None:
     law, n = law_of(name)
     found = at_saddle(law, n)
-    grid = kernel._Grid(smoothing=0.25 * found.sd, period=11.0 * found.sd, nodes=70)
-    samples, aliases = kernel._samples(found, grid), 0.25 * kernel._smoothed_sums(grid, kernel._samples(found, grid))[0]
-    upper, bump = map(mp.mpf, kernel._smoothed_sums(grid, samples))
-    rounding, truncation = kernel._rounding(found, grid, samples), kernel._truncation(found, grid)
-    zeros = kernel._all_zeros(found, grid)
+    grid = positive_part._Grid(smoothing=0.25 * found.sd, period=11.0 * found.sd, nodes=70)
+    samples = positive_part._samples(found, grid)
+    aliases = 0.25 * positive_part._smoothed_sums(grid, samples)[0]
+    upper, bump = map(mp.mpf, positive_part._smoothed_sums(grid, samples))
+    rounding, truncation = positive_part._rounding(found, grid, samples), positive_part._truncation(found, grid)
+    zeros = positive_part._all_zeros(found, grid)
     high, low = upper - zeros + rounding + truncation, upper - bump - rounding - truncation - aliases
-    ends = kernel._evaluated(found, grid, aliases)
+    ends = positive_part._evaluated(found, grid, aliases)
     if not high < math.inf:
         assert (ends.log.lower, ends.log.upper, ends.ledger.rounding) == (-math.inf, math.inf, math.inf)
         return
@@ -338,7 +339,7 @@ def test_the_ends_hold_everything_that_is_charged(name: str) -> None:
 
 def test_one_summand_is_moved_by_its_error() -> None:
     values, masses, scales = np.array([0.5, -2.0, 0.0]), np.array([0.25, 0.5, 0.125]), np.array([1.0, 2.0, 4.0])
-    found = kernel.log_expected_positive_part(Law(values, masses, scales, ULPS), 1)
+    found = positive_part.log_expected_positive_part(Law(values, masses, scales, ULPS), 1)
     off = (ULPS + 2) * 2 * U
     high, low = (0.5 + off) * 0.25 + 4 * off * 0.125, (0.5 - off) * 0.25
     slack = (ULPS + 4) * 2 * U + 4 * U * abs(mp.log(high))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import InvalidInput
-from shuffledp.arithmetic.kernel import log_expected_positive_part
+from shuffledp.arithmetic.positive_part import log_expected_positive_part
 from shuffledp.arithmetic.summand_law import Law, Poisson
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 

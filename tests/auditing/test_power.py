@@ -15,6 +15,7 @@ from shuffledp.auditing.subject import Claimed
 from shuffledp.baselines.registry import protocols
 from shuffledp.baselines.split_and_mix import SplitAndMix
 from shuffledp.core.randomness import WORD
+from shuffledp.randomizers.digit_by_digit import Digits
 from shuffledp.randomizers.registry import RANDOMIZERS
 
 
@@ -28,7 +29,10 @@ FORESEEN = {
     "survey-table": 0, "split-and-mix": 0,
 }  # fmt: skip
 """Whose law is known, and which example: its audit says exactly what it will show."""
-LEARNED = {"grouped-summation": 0, "counts-with-dummies": 0, "survey-all": 1, "unary-bits": 0, "hadamard-response": 1}
+LEARNED = {
+    "grouped-summation": 0, "counts-with-dummies": 0, "survey-all": 1, "unary-bits": 0, "hadamard-response": 1,
+    "digit-sums": 1, "grouped-digit-sums": 0,
+}  # fmt: skip
 """Whose attacker learns: a pilot says what it will show."""
 TRIALS = {"unary-bits": 1_000_000}
 """Of what is told apart by rare events."""
@@ -79,6 +83,20 @@ def test_a_tenth_less_noise_than_claimed_is_noticed(learned: bool) -> None:
         assert found.epsilon == pytest.approx(found.expected, abs=1.5 * found.margin)
 
 
+class ForgetsADigit(Digits):
+    """Sends no dummies beside the last digit but those that are seldom."""
+
+    def randomize(self, symbols: Any, randomness: Any, *, first_row: int) -> Any:
+        real = Digits(base=self.base, dummies=(*self.dummies[:-1], 0.1 * self.dummies[-1]))
+        return real.randomize(symbols, randomness, first_row=first_row)
+
+
+def test_dummies_that_are_missing_beside_one_digit_are_noticed() -> None:
+    for kind, verdict in ((ForgetsADigit, "violated"), (Digits, "consistent")):
+        one = kind(base=2, dummies=(4.0, 2.0))
+        assert audit(one, n=20, delta=1e-2, trials=40_000, randomness=seeded()).verdict == verdict
+
+
 def foreseen(real: RandomizedResponse, claimed: Claimed, n: int, trials: int) -> float:
     """What an audit of this very randomizer would show."""
     law = Crowd(of_randomizer(real.as_run()), n=n, claimed=claimed, trials=trials).foreseen()
@@ -122,6 +140,12 @@ def test_too_few_trials_are_called_under_powered() -> None:
     found = audit(RandomizedResponse(size=10, epsilon0=3.5), n=1000, delta=1e-6, trials=100, randomness=seeded())
     assert found.verdict == "under-powered"
     assert found.power < 0.5
+    assert found.needed is not None
+    assert f"use more: {found.needed:,} trials are enough" in found.explain()
+    again = audit(
+        RandomizedResponse(size=10, epsilon0=3.5), n=1000, delta=1e-6, trials=found.needed, randomness=seeded()
+    )
+    assert (again.verdict, again.needed) == ("consistent", None)
 
 
 def test_an_attacker_that_learned_nothing_says_nothing() -> None:
@@ -132,7 +156,7 @@ def test_an_attacker_that_learned_nothing_says_nothing() -> None:
     assert not found.learned
     blind = replace(found, learned=True, epsilon=0.0)
     assert blind.verdict == "under-powered"
-    assert "nothing is said about the claim" in blind.explain()
+    assert "this says nothing about the claim" in blind.explain()
 
 
 def test_split_and_mix_with_fewer_users_than_its_noise_needs() -> None:

@@ -155,7 +155,7 @@ def test_a_shuffler_that_somebody_else_reports_to_is_not_audited(tmp_path: Path)
             KeyRing.fresh("analyzer"),
             "has 2 shufflers",
         ),
-        (TASK, SHUFFLER, "keys of the shuffler"),
+        (TASK, SHUFFLER, "keys belong to the shuffler"),
     ],
 )
 def test_tasks_and_keys_that_are_not_for_an_audit(task: Task, ring: KeyRing, message: str) -> None:

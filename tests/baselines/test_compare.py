@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def test_growth_with_the_crowd() -> None:
         assert exponent == pytest.approx(wanted, abs=0.02), name
 
 
-@pytest.mark.parametrize(("question", "rows"), [("sum", 10), ("histogram", 20), ("mean", 10)])
+@pytest.mark.parametrize(("question", "rows"), [("sum", 11), ("histogram", 21), ("mean", 11)])
 def test_every_row_is_as_simulated(question: str, rows: int) -> None:
     """100,000 runs of each at the worst data: the predicted error within 2 %."""
     size = 8 if question == "histogram" else None
@@ -117,7 +118,7 @@ def test_command(tmp_path: Path) -> None:
     done = run("compare histogram --size 4 --n 1e4 --epsilon 1 --delta 1e-6 --simulate --seed 3 --json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["candidates"][0]["name"] == "discrete Laplace"
+    assert [row["name"] for row in document["candidates"][:2]] == ["shuffledp, shuffler's noise", "discrete Laplace"]
     assert document["runs"] == 100_000
     picture = run("compare histogram --size 4 --n 1e4 --epsilon 1 --delta 1e-6 --plot story.png", cwd=tmp_path)
     assert picture.returncode == 0, picture.stderr
@@ -139,3 +140,18 @@ def test_command(tmp_path: Path) -> None:
 def test_fewer_runs_than_none_are_refused() -> None:
     with pytest.raises(InvalidInput, match="`runs` must be at least 0; got -1"):
         compare("mean", n=1000, epsilon=1.0, delta=1e-6, low=0, high=1, runs=-1)
+
+
+def test_every_question_has_a_comparison_of_its_own_as_it_has_a_plan() -> None:
+    given: dict[str, Any] = {"n": 10**4, "epsilon": 1.0, "delta": 1e-6, "only": ("shuffledp", "discrete Laplace")}
+    rows = compare.histogram(size=4, **given)
+    assert rows == compare("histogram", size=4, **given)
+    assert compare.heavy_hitters.args == ("heavy-hitters",)  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="histogram"):
+        compare.histogramm(size=4, **given)
+    frame = rows.to_frame()
+    assert frame["rmse"].tolist() == [row.rmse for row in rows]
+    assert list(frame["name"]) == [row.name for row in rows]
+    assert str(rows).endswith("rmse: of all entries of the answer together")
+    assert "rmse: of" not in str(compare.mean(**given))
+    assert "rmse: of one value" in str(compare.histogram(size=4, objective="share", **given))

@@ -16,11 +16,11 @@ from oracles.chance import SIGNIFICANCE, p_mean, p_variance
 from shuffledp import InvalidInput, KeyedRandomness, RandomizedResponse
 from shuffledp.baselines.central import CuratorHistogram, NoisySum
 from shuffledp.baselines.dbitflip import DBitFlip
-from shuffledp.baselines.design_counts import DesignCounts
 from shuffledp.baselines.flip import Flip
 from shuffledp.baselines.hadamard_response import HadamardResponse
 from shuffledp.baselines.hashed_response import HashedResponse
 from shuffledp.baselines.noise import DiscreteLaplace, PolyaShare
+from shuffledp.baselines.published_design import DesignCounts
 from shuffledp.baselines.rappor import Rappor
 from shuffledp.baselines.sketch import CountMeanSketch, HadamardSketch
 from shuffledp.baselines.split_and_mix import SplitAndMix
@@ -29,7 +29,7 @@ from shuffledp.baselines.unary import UnaryBits
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import rows_from
 from shuffledp.protocols.one_bit_mean import OneBitMean
-from shuffledp.randomizers.design import design_threshold
+from shuffledp.randomizers.design_response import design_threshold
 
 WORDS = KeyedRandomness.seeded(11)
 USERS = np.array([60, 30, 10, 0])

@@ -17,17 +17,17 @@ from shuffledp import Collection, RandomizedResponse, account, compose
 from shuffledp.accounting.account import bound_named
 from shuffledp.baselines.central import CuratorHistogram, NoisySum
 from shuffledp.baselines.dbitflip import DBitFlip
-from shuffledp.baselines.design_counts import DesignCounts
 from shuffledp.baselines.flip import Flip
 from shuffledp.baselines.hadamard_response import HadamardResponse
 from shuffledp.baselines.hashed_response import HashedResponse
+from shuffledp.baselines.published_design import DesignCounts
 from shuffledp.baselines.rappor import Rappor
 from shuffledp.baselines.sketch import CountMeanSketch, HadamardSketch, _table
 from shuffledp.baselines.split_and_mix import shares_needed
 from shuffledp.baselines.subset_selection import SubsetSelection
 from shuffledp.baselines.unary import UnaryBits
 from shuffledp.protocols.one_bit_mean import OneBitMean
-from shuffledp.randomizers.design import design_threshold
+from shuffledp.randomizers.design_response import design_threshold
 
 Rows = list[list[float]]
 

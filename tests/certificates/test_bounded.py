@@ -9,9 +9,9 @@ from flint import arb, ctx, fmpq
 
 from oracles.forgery import resealed
 from shuffledp import Certificate, verify
-from shuffledp.certificates import proof, prove
-from shuffledp.certificates.coins import covered
-from shuffledp.certificates.contour import Term
+from shuffledp.certificates import proof_methods, prove_certificate
+from shuffledp.certificates.binary import covered
+from shuffledp.certificates.contour_nodes import Term
 from shuffledp.certificates.cushion import cushioned_delta
 from shuffledp.certificates.effort import Effort, unbounded
 from shuffledp.certificates.law import Law
@@ -76,7 +76,7 @@ HUGE = {
 
 @pytest.mark.parametrize("name", HUGE)
 def test_huge_claims_come_to_an_end(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prove, "Effort", partial(Effort, most=3_000_000))
+    monkeypatch.setattr(prove_certificate, "Effort", partial(Effort, most=3_000_000))
     found = verify(HUGE[name])
     assert found.verdict in ("refused", "cannot be verified", "confirmed")
     if found.confirmed:  # a Gaussian mechanism has no delta of 0, and few coins cannot hide the truth
@@ -85,7 +85,7 @@ def test_huge_claims_come_to_an_end(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_proof_that_takes_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     different = claim({"kind": "together", "parts": [response(3, HALF + k) for k in range(100)]})
-    monkeypatch.setattr(prove, "Effort", partial(Effort, most=3_000_000))
+    monkeypatch.setattr(prove_certificate, "Effort", partial(Effort, most=3_000_000))
     found = verify(different)
     assert found.verdict == "cannot be verified"
     assert "terms" in found.reason
@@ -93,10 +93,10 @@ def test_a_proof_that_takes_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch
         Effort(most=10).spend(11)
 
 
-def proved(law: Law, rounds: int, effort: Effort) -> proof.Proof:
+def proved(law: Law, rounds: int, effort: Effort) -> proof_methods.Proof:
     if rounds == 1:
-        return proof.prove(law, 5000, 0.01, 1e-6, effort)
-    return proof.prove_composed(law, 5000, rounds, 0.01, 1e-6, effort)
+        return proof_methods.prove(law, 5000, 0.01, 1e-6, effort)
+    return proof_methods.prove_composed(law, 5000, rounds, 0.01, 1e-6, effort)
 
 
 @pytest.mark.parametrize("rounds", [1, 3])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from oracles.process import called
+from oracles.scale import full
 from shuffledp import Plan, account, plan, verify
 from shuffledp.baselines.registry import protocols
 from shuffledp.errors import InvalidInput
@@ -19,12 +20,14 @@ DEPLOYED = {kind: protocol.examples()[0] for kind, protocol in protocols().items
 @pytest.mark.parametrize("kind", DEPLOYED)
 def test_the_plan_of_every_protocol_is_confirmed(kind: str) -> None:
     protocol: Any = DEPLOYED[kind]
-    promise = account(protocol.randomizer, n=100_000, delta=1e-6)
-    document = Plan(protocol=protocol, guarantee=promise, min_batch=125_000).document()
+    fewer = 1000 if kind == "survey-all" else 10_000  # see docs/known-issues.md on several releases with two messages
+    honest = full(fewer, 100_000)
+    promise = account(protocol.randomizer, n=honest, delta=1e-6)
+    document = Plan(protocol=protocol, guarantee=promise, min_batch=honest * 5 // 4).document()
     found = verify(json.loads(json.dumps(document)))
     assert found.confirmed, found
     assert found.certificate is not None
-    assert (found.certificate.honest, found.certificate.reports) == (100_000, 125_000)
+    assert (found.certificate.honest, found.certificate.reports) == (honest, honest * 5 // 4)
 
 
 def test_a_certificate_of_something_else_is_refused() -> None:

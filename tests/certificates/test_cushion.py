@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from oracles.scale import full
 from shuffledp import Channel, bounds
-from shuffledp.certificates.contour import Term
+from shuffledp.certificates.contour_nodes import Term
 from shuffledp.certificates.cushion import _largest_block, _split, corners, cushioned_delta
 from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.positive_part import BITS

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from oracles.claims import KINDS, random_certificate
-from oracles.process import called
+from oracles.process import assert_refused, called
 from oracles.scale import full
 from shuffledp import Certificate, Channel, Gaussian, Generic, Guarantee, Laplace, RandomizedResponse, account, verify
 from shuffledp.cli import cli
@@ -66,8 +66,9 @@ def test_every_kind_of_randomizer_is_known() -> None:
     """Some example of each is confirmed."""
     for kind, randomizer in RANDOMIZERS.items():
         example = randomizer.examples()[1 if kind == "lattice" else 0]  # the first leaves a message uncovered
-        epsilon = account(example, n=100_000, delta=1e-4).epsilon
-        claim = Guarantee(epsilon=epsilon, delta=1e-4, n=100_000, bound="best", reference="")
+        n = 100 if kind == "together" else full(10_000, 100_000)  # see docs/known-issues.md on several releases
+        epsilon = account(example, n=n, delta=1e-4).epsilon
+        claim = Guarantee(epsilon=epsilon, delta=1e-4, n=n, bound="best", reference="")
         assert verify(Certificate.of(example, claim).document()).confirmed, kind
 
 
@@ -217,7 +218,7 @@ def test_what_is_assumed_is_said() -> None:
     assert verify(certificate.document()).confirmed
     silent = verify(replace(certificate, assumes=()).document())
     assert silent.verdict == "refused"
-    assert "assumes" in silent.reason
+    assert "other assumptions" in silent.reason
 
 
 def test_the_local_guarantee_and_delta_0() -> None:
@@ -317,9 +318,22 @@ def test_channels_and_their_rounds(tmp_path: Path) -> None:
     assert shown.returncode == 0
     assert "mixed crowds with a cushion" in shown.stdout
     refused = called(f"{asked} --rounds 3", cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "Add --bound numeric" in refused.stderr
+    assert_refused(refused, "Add --bound numeric")
     assert called(f"{asked} --rounds 3 --bound numeric", cwd=tmp_path).returncode == 0
     shown = called("verify c.json", cwd=tmp_path)
     assert shown.returncode == 0
     assert "composed on a contour" in shown.stdout
+
+
+def test_rounds_of_two_messages_are_verified_by_a_cover(tmp_path: Path) -> None:
+    """Their epsilon is well below that of the blanket, and half a per cent less is not confirmed."""
+    asked = "account --randomizer rr --size 2 --epsilon0 1 --n 100 --delta 1e-3 --rounds 3 --json --certificate c.json"
+    tight, loose = (
+        json.loads(called(f"{asked} --bound {bound}", cwd=tmp_path).stdout)["results"][0]["value"]
+        for bound in ("best", "numeric")
+    )
+    assert tight < 0.95 * loose
+    assert called(asked, cwd=tmp_path).returncode == 0
+    certificate = Certificate.load(tmp_path / "c.json")
+    assert verify(certificate).confirmed
+    assert not verify(replace(certificate, epsilon=0.995 * certificate.epsilon)).confirmed

@@ -40,7 +40,7 @@ def test_another_file_is_not_replaced_unasked(tmp_path: Path) -> None:
     path.write_text("mine\n")
     refused = called("example people.csv", cwd=tmp_path)
     assert (refused.returncode, path.read_text()) == (2, "mine\n")
-    assert "people.csv exists and is something else" in refused.stderr
+    assert "people.csv exists and has other content" in refused.stderr
     assert called("example people.csv --force", cwd=tmp_path).returncode == 0
     assert called("example people.csv", cwd=tmp_path).returncode == 0  # it is the same
     assert called("example people.parquet", cwd=tmp_path).stderr.startswith("shuffledp: the example is a CSV file")

@@ -90,7 +90,7 @@ MISTAKES = [
     ("keygen analyzer -o nowhere/a.key", "there is no folder nowhere"),
     (f"client submit task.json {SENT} --state me yes", "is read from standard input"),
     (f"client submit task.json {SENT} --state me", "Write e.g. no or yes to standard input"),  # before anybody is asked
-    (f"client submit task.json {SENT.replace('b.pub', 'a.pub')} --state me", "these are keys of the shuffler"),
+    (f"client submit task.json {SENT.replace('b.pub', 'a.pub')} --state me", "these keys belong to the shuffler"),
     (
         "client submit task.json --url http://127.0.0.1:9 --analyzer-fingerprint abc --state me",
         "a fingerprint is 64 hexadecimal digits",
@@ -100,7 +100,7 @@ MISTAKES = [
         "analyzer run task.json --url http://127.0.0.1:9 --token a.key --keys a.key --batch 0",
         "'--batch': 0 is too small. Give at least 1.",
     ),
-    ("analyzer run task.json --url http://127.0.0.1:9 --token a.key --keys a.key", "these are keys of the shuffler"),
+    ("analyzer run task.json --url http://127.0.0.1:9 --token a.key --keys a.key", "these keys belong to the shuffler"),
 ]  # fmt: skip
 
 
@@ -142,10 +142,25 @@ def test_what_to_do_is_said(folder: Path, line: str, sentence: str) -> None:
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        (["--labels", "crafts, trades,none"], "--labels-file"),
+        (["--labels", "yes,no", "--by", "job=crafts, trades,none"], "in quotation marks"),
+        (["--labels", 'yes,no,"no, never"', "--by", 'job="crafts, trades",none'], ""),
+    ],
+)
+def test_a_comma_inside_a_label_does_not_split_it_silently(folder: Path, asked: list[str], named: str) -> None:
+    done = CliRunner().invoke(cli, ["plan", "histogram", *asked, *ASKED.split()])
+    assert done.exit_code == 0, done.stderr
+    assert named in done.stderr
+    assert ("a comma with a blank behind it" in done.stderr) is bool(named)
+
+
 def test_simulations_of_too_few_say_that_nothing_would_be_released(folder: Path) -> None:
     found = typed("simulate plan.json --truth truth.csv --trials 10")
     assert found.exit_code == 0
-    assert "of fewer than 1,000 nothing would be released" in found.stderr
+    assert "with fewer than 1,000 nothing would be released" in found.stderr
 
 
 def test_every_command_refuses_slips() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from oracles.parties import ANALYZER, SHUFFLER, SIXTEEN, prepared, sealed
+from oracles.process import assert_refused
 from oracles.process import called as run
 from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.batch import Batch
@@ -41,8 +42,7 @@ def test_status_purge_and_retire(store: Path) -> None:
         ("shuffler retire store.db task.json", "open reports that would be destroyed"),
     ):
         refused = run(line, cwd=here)
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert why in refused.stderr
+        assert_refused(refused, why)
     done = run("shuffler retire store.db task.json --destroy-open", cwd=here)
     assert done.stdout == f"retired task {SIXTEEN.id}; 7 reports were destroyed\n"
     assert "retired already" in run("shuffler retire store.db task.json --destroy-open", cwd=here).stderr

@@ -146,7 +146,7 @@ def test_a_task_with_such_a_name_is_not_read(tmp_path: Path) -> None:
     for name in (f"Beta\n{FORGED}", "Beta\x1b[8m", "Beta\u202e"):
         for change in ({"analyzer": name}, {"shufflers": [name]}):
             task = written(tmp_path / "task.json", EIGHT.document() | change)
-            assert "steer a terminal" in shown(tmp_path, "task", "show", task, code=2)
+            assert "control characters" in shown(tmp_path, "task", "show", task, code=2)
 
 
 def test_a50_whatever_text_of_a_task_is_replaced_it_is_refused_or_shown_safely(tmp_path: Path) -> None:
@@ -212,5 +212,5 @@ def test_names_that_could_be_taken_for_others_are_pointed_out(tmp_path: Path, as
     again = shown(tmp_path, "task", "show", "task.json")
     for words in (new, again):
         assert re.search(r"Вeta and Beta look alike and are written '\\u0412eta' and 'Beta'", words)
-        assert "letters of several alphabets in one word" in words
+        assert "mixes alphabets within a word" in words
     assert "alike" not in shown(tmp_path, "task", "new", "plan.json", *TERMS.split(), "-o", "task.json")

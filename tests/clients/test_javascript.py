@@ -12,11 +12,16 @@ from oracles.parties import ANALYZER, PARTIES, SHUFFLER, prepared
 from oracles.result import analyzed
 from oracles.server import TOKENS, running
 from shuffledp import plan
+from shuffledp.arithmetic.primes import prime_from
 from shuffledp.domains.whole_numbers import WholeNumbers
+from shuffledp.protocols.digit_sums import DigitSums
 from shuffledp.protocols.dummies import DummyCounts
+from shuffledp.protocols.noised import NoisedCounts
+from shuffledp.randomizers.digit_by_digit import Digits
 from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.geometric_noise import ThinnedGeometric, TwoSidedGeometric
 from shuffledp.randomizers.identity import Identity
-from shuffledp.randomizers.primes import prime_from
+from shuffledp.randomizers.shuffler_noise import ShufflerNoise
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
@@ -65,6 +70,18 @@ def test_it_randomizes_as_python_does_whatever_the_protocol_and_the_value() -> N
         listed = WholeNumbers(min(structure.values, 10**6))
         counts = DummyCounts(randomizer=randomizer, domain=listed)
         cases.append(sent(counts, int(random.integers(listed.size)), RecordingWords(j, {}, {})))
+    for j in range(50):
+        noise = TwoSidedGeometric.least(1.0, 1e-6) if j % 2 else ThinnedGeometric.least(2.0)
+        told = NoisedCounts(randomizer=ShufflerNoise(size=j + 2, noise=noise), domain=WholeNumbers(j + 2))
+        value = int(random.integers(j + 2))
+        cases.append({"protocol": told.document(), "value": value, "bytes": {}, "blocks": {}, "messages": [value]})
+    for j in range(200):
+        base = int(random.integers(2, 40))
+        rates = tuple(float(2 ** random.uniform(-8, 2)) for _ in range(int(random.integers(1, 6))))
+        low = float(random.normal(scale=10.0 ** random.integers(-30, 30)))
+        high = low + abs(low) * float(random.uniform(0.01, 3))
+        sums = DigitSums(randomizer=Digits(base=base, dummies=rates), low=low, high=high)
+        cases.append(sent(sums, (low, high, float(random.uniform(low, high)))[j % 3], RecordingWords(j, {}, {})))
     done = node("test/randomize.js", given="\n".join(map(json.dumps, cases)))
     assert done.returncode == 0, done.stderr
     assert [json.loads(line) for line in done.stdout.splitlines()] == [

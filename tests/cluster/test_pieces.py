@@ -1,8 +1,6 @@
 """Work that the driver sends to tasks of Spark: any amount of it, one part after the other."""
 
 import gc
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,18 +8,13 @@ import pytest
 from oracles.spark_tasks import length, lengths
 from shuffledp.cluster.pieces import answers, sums_of
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore"),
+]  # Spark warns of versions of pandas
 PIECES = [bytes(1 << 20)] * 3
 FEW = 3
 """What Spark keeps of itself."""
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Spark warns of versions of pandas."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def test_nothing_that_was_sent_is_kept(spark: Any) -> None:

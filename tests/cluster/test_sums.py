@@ -98,14 +98,14 @@ def test_a_task_that_is_run_again_alike_changes_nothing() -> None:
 def test_a_task_that_found_other_rows_the_second_time_is_noticed(
     first: list[list[int]], second: list[list[int]]
 ) -> None:
-    with pytest.raises(InvalidInput, match="another one each time"):
+    with pytest.raises(InvalidInput, match="changes each time"):
         read([written(part) for part in first], [written(part) for part in second])
 
 
 def test_a_bucket_that_nobody_read_is_noticed() -> None:
     output = written([1, 2, 3])
     kept = output.filter(pa.array([row != 2 for row in output.column("bucket").to_pylist()]))
-    with pytest.raises(InvalidInput, match="another one each time"):
+    with pytest.raises(InvalidInput, match="changes each time"):
         read([kept])
 
 

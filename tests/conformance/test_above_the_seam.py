@@ -181,7 +181,7 @@ def test_earlier_releases_count_whatever_is_in_the_history(tmp_path: Path, small
     broken = [json.dumps(first), "[" * 100_000, json.dumps(first | {"epsilon": -5.0}), "\ufffd"]
     lines.write_bytes("\n".join(broken).encode() + b"\xff\n")
     warned, unreadable = History(lines).book(result, [data])
-    assert "answered once before" in warned
+    assert "already used once" in warned
     assert "by basic composition" in warned
     assert "3 line(s)" in unreadable
 

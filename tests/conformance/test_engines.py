@@ -25,7 +25,7 @@ from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.registry import ENGINES, engine_named
 from shuffledp.engines.tally import Tally, tally_rows
 from shuffledp.protocols.protocol import ShuffleProtocol
-from shuffledp.sources import csv_file, table_file, values
+from shuffledp.sources import csv_file, file_source, values
 from shuffledp.sources.file_source import FileSource
 from shuffledp.sources.source import Chunk, Source, Split
 from shuffledp.sources.values import ValuesSource
@@ -67,10 +67,10 @@ class Cut(Source):
 def small_batches(block: int = 1 << 10) -> Iterator[None]:
     """Files and columns in many pieces, each of which is randomized in blocks of so many rows at most."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_file, "CHUNK", 32)
+        patch.setattr(file_source, "rows_at_once", lambda _: 32)
         patch.setattr(csv_file, "_BLOCK", 1 << 9)
-        patch.setattr(tally, "CHUNK", block)
-        patch.setattr(values, "CHUNK", 47)
+        patch.setattr(tally, "rows_at_once", lambda _: block)
+        patch.setattr(values, "rows_at_once", lambda _: 47)
         yield
 
 

@@ -18,6 +18,7 @@ from shuffledp.planning.families.heavy_hitters import HeavyHittersQuestion
 from shuffledp.planning.families.histogram import HistogramFamily, HistogramQuestion
 from shuffledp.planning.families.summation import SummationFamily, SumQuestion
 from shuffledp.planning.families.survey import SurveyQuestion
+from shuffledp.planning.families.vector import VectorQuestion
 from shuffledp.planning.family import Family, PlannedFamily
 from shuffledp.planning.question import Question
 from shuffledp.planning.registry import FAMILIES, options, questions
@@ -27,8 +28,12 @@ from shuffledp.protocols.summation import Summation
 from shuffledp.randomizers.response import RandomizedResponse
 
 CASES = [(family, name) for family in (*OTHERS, *FAMILIES.values()) for name in family.question_type.called]
-FEWER: dict[str, dict[str, Any]] = {"Cheu et al., many messages": {"n": 100, "delta": 1e-2}}
-"""Composition of a larger crowd's messages takes ten seconds; tests/baselines/test_compare.py does that."""
+FEWER: dict[str, dict[str, Any]] = {
+    name: {"n": 100, "delta": 1e-2}
+    for name in ("Cheu et al., many messages", *(f"shuffledp, {t} messages" for t in (4, 16, 64)))
+} | {"shuffledp, digits": {"n": 100_000}}
+"""Composition of a larger crowd's messages takes ten seconds; tests/baselines/test_compare.py does that. Digits are asked for
+among more users: of fewer, the messages allowed and not the error may decide how many dummies there are."""
 PLANNED = [(family, name) for family, name in CASES if isinstance(family, PlannedFamily)]
 
 
@@ -40,6 +45,7 @@ SAID: dict[type[Question], dict[str, Any]] = {
     HistogramQuestion: {"size": 4},
     DistributionQuestion: {"low": -1.0, "high": 2.0, "resolution": 20},
     HeavyHittersQuestion: {"alphabet": "ab", "max_length": 4},
+    VectorQuestion: {"dimension": 3, "norm": 2.0},
     GroupedSumQuestion: {"by": {"group": ["a", "b", "c"]}},
     SurveyQuestion: {
         "questions": [
@@ -137,6 +143,8 @@ def test_the_registry_knows_every_question_and_option() -> None:
         "shuffledp",
         "shuffledp, plane",
         "shuffledp, dummies",
+        "shuffledp, shuffler's noise",
+        "shuffledp, digits",
         "shuffledp, one grid",
         "shuffledp, one of several grids",
         "shuffledp, one question each",

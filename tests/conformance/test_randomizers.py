@@ -237,7 +237,7 @@ def check_attacker_view(randomizer: LocalRandomizer) -> None:
     assert ends[-1] == view.messages
     np.testing.assert_allclose([part.sum() for part in np.split(law, ends[:-1])], 1, rtol=1e-12)
     sent = randomizer.randomize(np.repeat(value, N // 10, axis=0), KeyedRandomness.seeded(8), first_row=0)
-    expected = (law + view.dummies / view.messages) * (N // 10)
+    expected = (law + view.dummies_of_each()) * (N // 10)
     observed = np.bincount(sent.values if isinstance(sent, Ragged) else sent, minlength=view.messages)
     assert (observed[expected == 0] == 0).all()
     assert (np.abs(observed - expected) < 7 * np.sqrt(expected) + 7).all()
@@ -350,7 +350,7 @@ class ForgetsTheDummies(Dummies):
     """Tells attackers nothing of its dummies."""
 
     def attacker_view(self) -> AttackerView:
-        return replace(super().attacker_view(), dummies=0.0)
+        return replace(super().attacker_view(), dummies=())
 
 
 class RunsAnother(Laplace):

@@ -14,11 +14,11 @@ from oracles.scale import examples, full
 from oracles.server import Place
 from oracles.store_suite import KEYS, Opening, closed, name, released, reports, started
 from shuffledp import InvalidInput
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.shuffler import release as releasing
 from shuffledp.service.shuffler.release import release
 from shuffledp.service.stores.batch import Batch, Contents
-from shuffledp.service.stores.checkpoints import Reached, pass_by
+from shuffledp.service.stores.crash_points import Reached, pass_by
 from shuffledp.service.stores.registry import BACKENDS, open_store, restore_store
 from shuffledp.service.stores.sqlite import records as sqlite_records
 from shuffledp.service.stores.sqlite.store import SQLiteStore

@@ -13,7 +13,7 @@ from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.planning.choose import certified
 from shuffledp.planning.question import Terms
 from shuffledp.protocols.frequencies import Frequencies
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.task import Task

@@ -75,11 +75,11 @@ BROKEN = {
     "fails without a word": ("raise ValueError", "ValueError. Repair"),
     "would steer a terminal": ("raise ValueError('\\x1b[2J')", r"ValueError: \\x1b\[2J"),
     "lacks what it names": ("", "AttributeError"),
-    "names something else": ("Small = 7", "what it names is not a class of bells"),
-    "names an instance": (f"{BELL}\nSmall = Small()", "what it names is not a class of bells"),
-    "cannot ring": ("class Small:\n    kind = 'small'", "what it names is not a class of bells"),
-    "says no kind": ("class Small:\n    def ring(self): pass", "what it names is not a class of bells"),
-    "calls itself otherwise": (BELL.replace('"small"', '"tiny"'), "what it names calls itself otherwise"),
+    "names something else": ("Small = 7", "what it points to is not a class of bells"),
+    "names an instance": (f"{BELL}\nSmall = Small()", "what it points to is not a class of bells"),
+    "cannot ring": ("class Small:\n    kind = 'small'", "what it points to is not a class of bells"),
+    "says no kind": ("class Small:\n    def ring(self): pass", "what it points to is not a class of bells"),
+    "has another name": (BELL.replace('"small"', '"tiny"'), "what it points to has another name"),
 }
 
 
@@ -91,7 +91,7 @@ def test_a_broken_plug_in_is_one_sentence_that_names_the_package(folder: Path, h
     assert "small" in registry  # it is not imported for that
     with pytest.raises(InvalidInput, match=why) as refused:
         registry["small"]
-    assert "the package bell-foundry 1.5 brings a class of bells 'small'" in str(refused.value)
+    assert "the package bell-foundry 1.5 provides a class of bells 'small'" in str(refused.value)
     assert "\n" not in str(refused.value)
     sys.modules.pop("bell_foundry", None)
 
@@ -100,7 +100,7 @@ def test_two_packages_may_not_bring_the_same(folder: Path) -> None:
     install(folder, "bell-foundry", {"small": "Small"})
     install(folder, "bell-shop", {"small": "Small"})
     with pytest.raises(
-        InvalidInput, match=r"the packages bell-\w+ 1.5 and bell-\w+ 1.5 both bring a class of bells 'small'"
+        InvalidInput, match=r"the packages bell-\w+ 1.5 and bell-\w+ 1.5 both provide a class of bells 'small'"
     ):
         bells()["small"]
 
@@ -120,7 +120,9 @@ def test_what_shuffledp_has_itself_stays(folder: Path) -> None:
     install(folder, "bell-foundry", {"small": "Small"})
     registry = bells(small="ours")
     assert registry["small"] == "ours"
-    with pytest.raises(InvalidInput, match=r"bell-foundry 1.5 brings a class of bells 'small', and shuffledp has one"):
+    with pytest.raises(
+        InvalidInput, match=r"bell-foundry 1.5 provides a class of bells 'small', and shuffledp already has one"
+    ):
         list(registry)
 
 
@@ -141,7 +143,7 @@ def test_what_is_registered_can_be_replaced_and_forgotten() -> None:
     registry.remove(Bell)
     registry.remove(Bell)
     assert list(registry) == ["large"]
-    with pytest.raises(InvalidInput, match="shuffledp has a class of bells 'large' itself"):
+    with pytest.raises(InvalidInput, match="shuffledp already has a class of bells 'large'"):
         registry.add(type("Large", (Bell,), {"kind": "large"}))
     for wrong, what in ((Bell(), "a Bell"), (7, "a int"), (type("Heir", (Bell,), {}), r"a class \(Heir\)")):
         with pytest.raises(InvalidInput, match=f"must be a class of bells; got {what}"):
@@ -170,7 +172,7 @@ def test_the_command_line_says_it_in_a_sentence(tmp_path: Path, line: str) -> No
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "the package clock-makers 1.5 brings a class of randomizers 'clock', which cannot be loaded" in done.stderr
+    assert "the package clock-makers 1.5 provides a class of randomizers 'clock', which cannot be loaded" in done.stderr
 
 
 def test_nothing_is_read_where_nothing_is_asked_for() -> None:

@@ -91,7 +91,7 @@ def test_labels_that_nearly_match_are_said_to_and_can_be_matched_loosely(
     both = labels.clean(kind(["INSURED", "unknown", "insured"]), Policy(match="loosely", other="uninsured"))
     assert both.values.tolist() == [0, 1, 0]
     assert dict(both.adjusted) == {"alike": 1, "other": 1}
-    with pytest.raises(InvalidInput, match=r"letter by letter: plan with all that there are, or use `other=LABEL`"):
+    with pytest.raises(InvalidInput, match=r"letter by letter: plan with all labels that occur, or use `other=LABEL`"):
         labels.clean(kind(["unknown", "insured"]))
     with pytest.raises(InvalidInput, match="is missing"):
         labels.clean(kind(["INSURED", None]), Policy(match="loosely"))
@@ -102,7 +102,17 @@ def test_labels_that_are_alike_cannot_be_matched_loosely() -> None:
     assert labels.clean(["Yes", "yes"], Policy(match="loosely")).values.tolist() == [0, 1]
     with pytest.raises(InvalidInput, match="cannot be matched loosely"):
         labels.clean(["YES"], Policy(match="loosely"))
-    with pytest.raises(InvalidInput, match="plan with all that there are"):
+    with pytest.raises(InvalidInput, match="plan with all labels that occur"):
         labels.clean(["YES", "yes"])
     with pytest.raises(InvalidInput, match="'exactly' or 'loosely'"):
         Policy(match="nearly")  # type: ignore[arg-type]
+
+
+def test_values_that_were_split_at_their_commas_are_planned_again_and_not_counted_as_others() -> None:
+    split = Labels(("Craftsmen", "foremen", "Clerks"))
+    for raw in (["Clerks", "Craftsmen, foremen"], pa.array(["Clerks", "Craftsmen, foremen"])):
+        with pytest.raises(InvalidInput, match="in quotation marks or with --labels-file") as refused:
+            split.clean(raw)
+        assert "other" not in str(refused.value)
+    with pytest.raises(InvalidInput, match="other=LABEL"):
+        split.clean(["Clerks", "Craftsmen, bakers"])

@@ -89,7 +89,7 @@ def test_where_all_is_settled_results_tell_nothing_but_messages(
         )
         assert told(first) == told(second), name
         assert (first.n, first.received, first.rejected, first.adjusted) == (N, N, {}, {})
-        assert any("were adjusted is not told" in note for note in first.notes)
+        assert any("were adjusted is not shown" in note for note in first.notes)
         changed = int(np.abs(first.counts.values - second.counts.values).sum())
         assert changed <= 2 * made.protocol.messages_per_user * 2
 
@@ -130,9 +130,9 @@ def test_nobody_is_left_out_by_a_query(asked: dict[str, Plan], neighbours: tuple
     """Refused before anything is read, so that the refusal tells nothing either."""
     skip = Policy(missing="skip")
     for path in (*neighbours, neighbours[0].with_name("there is none.parquet")):
-        with pytest.raises(InvalidInput, match="tells exactly how many they are"):
+        with pytest.raises(InvalidInput, match="reveals exactly how many they are"):
             run_file(asked["mean"], path, query=query_about_ada("is missing"), policy=skip)
-    with pytest.raises(InvalidInput, match="tells exactly how many they are"):
+    with pytest.raises(InvalidInput, match="reveals exactly how many they are"):
         run(asked["query"], [0.0] * N, query=lambda x: x, policy=skip)
 
 
@@ -186,5 +186,5 @@ def test_a_result_says_which_of_its_numbers_are_exact(asked: dict[str, Plan], ho
     skipped = run(asked["mean"], values, policy=Policy(missing="skip"))
     assert any("is exact and not covered by the guarantee" in note for note in skipped.document()["notes"])
     counted = run(asked["mean"], values, policy=Policy(missing_as="5"))
-    assert any("publishing them is not covered" in note for note in counted.document()["notes"])
+    assert any("does not cover publishing them" in note for note in counted.document()["notes"])
     assert (counted.n, counted.adjusted) == (N + holes, {"missing": 1} if holes else {})

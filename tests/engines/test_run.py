@@ -1,5 +1,6 @@
 """Engines: the same bits however the rows are cut, every row accounted for, files of every kind."""
 
+import json
 import math
 import warnings
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.people import COLOURS, NUMBERS, write
+from oracles.process import called
 from shuffledp import (
     DataWarning,
     InvalidInput,
@@ -29,12 +31,12 @@ from shuffledp import (
     run_file,
 )
 from shuffledp.accounting.group import group
+from shuffledp.core.digits import rounded_up
 from shuffledp.core.randomness import EncodingRandomness, QuestionRandomness, RandomSource
-from shuffledp.engines import tally as tally_module
 from shuffledp.engines.export import message_table
 from shuffledp.engines.run import result_of
 from shuffledp.engines.tally import tally_rows
-from shuffledp.sources import csv_file, person_rows, table_file
+from shuffledp.sources import csv_file, person_rows, source
 from shuffledp.sources.values import ValuesSource
 
 WORDS = KeyedRandomness.seeded(1)
@@ -46,7 +48,7 @@ def test_every_kind_of_file_and_memory_agree_bit_for_bit(
     tmp_path: Path, mean: Plan, histogram: Plan, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / f"people{ending}", {"number": NUMBERS, "colour": COLOURS})
-    monkeypatch.setattr(table_file, "CHUNK", 128)
+    monkeypatch.setattr(source, "CHUNK", 128)
     monkeypatch.setattr(csv_file, "_BLOCK", 1 << 12)
     found = run_file(mean, path, column="number", randomness=WORDS)
     assert (found.estimate.value == run(mean, NUMBERS, randomness=WORDS).estimate.value).all()
@@ -62,7 +64,7 @@ def test_any_partitioning_gives_the_same_counts(parts: list[int], block: int) ->
     values = np.random.default_rng(2).uniform(0, 1, sum(parts))
     whole = tally_rows(protocol, values, WORDS).counts.values
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally_module, "CHUNK", block)
+        patch.setattr(source, "CHUNK", block)
         pieces, row = np.zeros_like(whole), 0
         for part in parts:
             pieces += tally_rows(protocol, values[row : row + part], WORDS, first_row=row).counts.values
@@ -269,7 +271,7 @@ def test_numbers_outside_the_range(tmp_path: Path, mean: Plan) -> None:
 
 def test_unknown_labels(tmp_path: Path, histogram: Plan) -> None:
     path = write(tmp_path / "people.parquet", {"colour": [*COLOURS.tolist(), "ultraviolet", "infrared"]})
-    with pytest.raises(InvalidInput, match="data row 2,001 the value is none of the plan's bins") as refused:
+    with pytest.raises(InvalidInput, match="data row 2,001 the value is not one of the plan's bins") as refused:
         run_file(histogram, path, column="colour")
     assert "ultraviolet" not in str(refused.value)
     found = run_file(histogram, path, column="colour", policy=Policy(other="blue"), truth=True)
@@ -318,7 +320,7 @@ def test_a_repeated_user_is_refused_without_being_named(tmp_path: Path, mean: Pl
     users = [f"user-{j}" for j in range(2000)]
     users[1999] = "user-17"
     path = write(tmp_path / "people.csv", {"who": users, "number": NUMBERS})
-    with pytest.raises(InvalidInput, match="data row 2,000 a user appears again") as refused:
+    with pytest.raises(InvalidInput, match="data row 2,000 a user appears more than once") as refused:
         run_file(mean, path, column="number", user="who")
     assert "user-17" not in str(refused.value)
     users[1999] = "user-1999"
@@ -343,7 +345,7 @@ def test_people_are_told_apart_by_the_whole_of_their_names(tmp_path: Path, histo
     for again in (0, 5, 1203):
         twice = {"who": [*names, names[again]], "colour": COLOURS[: len(names) + 1]}
         path = write(tmp_path / f"twice{again}{ending}", twice)
-        with pytest.raises(InvalidInput, match=f"data row {len(names) + 1:,} a user appears again"):
+        with pytest.raises(InvalidInput, match=f"data row {len(names) + 1:,} a user appears more than once"):
             run_file(histogram, path, column="colour", user="who")
 
 
@@ -351,7 +353,7 @@ def test_people_are_told_apart_by_the_whole_of_their_names(tmp_path: Path, histo
 def test_rows_beyond_a_persons_share_are_left_out_and_the_rest_accounted_for(
     tmp_path: Path, mean: Plan, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_file, "CHUNK", rows)
+    monkeypatch.setattr(source, "CHUNK", rows)
     users = np.random.default_rng(3).integers(0, 700, 2000)
     turn = [int((users[:j] == users[j]).sum()) for j in range(2000)]
     path = write(tmp_path / "people.parquet", {"who": users, "number": NUMBERS})
@@ -365,6 +367,22 @@ def test_rows_beyond_a_persons_share_are_left_out_and_the_rest_accounted_for(
     assert found.guarantee.epsilon > 2 * 0.9 * mean.guarantee.epsilon * 1000 / 1300
     assert "at most 2" in found.guarantee.adjacency
     assert found.unit == "one person = at most 2 rows"
+
+
+def test_what_further_rows_cost_is_said_before_and_after(tmp_path: Path, mean: Plan) -> None:
+    path = write(tmp_path / "people.csv", {"who": [*range(1000), *range(1000)], "number": NUMBERS})
+    with pytest.raises(InvalidInput, match="epsilon is at least as many times as large as with one row"):
+        run_file(mean, path, column="number", user="who")
+    asked: dict[str, Any] = {"column": "number", "user": "who", "max_rows_per_user": 2}
+    with pytest.warns(DataWarning, match=r"With up to 2 rows per person, epsilon is [0-9.]+ for a person, instead of"):
+        found = run_file(mean, path, **asked)
+    assert found.guarantee is not None
+    assert found.cost_of_rows is not None
+    assert f"is {rounded_up(found.guarantee.epsilon)} for" in found.cost_of_rows
+    (tmp_path / "plan.json").write_text(json.dumps(mean.document()))
+    done = called("run plan.json people.csv --column number --user who --max-rows-per-user 2", cwd=tmp_path)
+    assert "warning: With up to 2 rows per person, epsilon is" in done.stderr, done.stderr
+    assert run_file(mean, path, column="number").cost_of_rows is None
 
 
 def test_surplus_rows_come_in_order() -> None:

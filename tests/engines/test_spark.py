@@ -2,7 +2,6 @@
 
 import traceback
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +26,14 @@ from shuffledp.sources.frame import FrameSource
 from shuffledp.sources.spark_table import SparkSource
 from shuffledp.sources.values import ValuesSource
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore"),
+]  # Spark warns of versions of pandas
 ROWS = 12_000
 MANY = full(ROWS, 1_000_000)
 WORDS = KeyedRandomness.seeded(5)
 COLOURS = ["red", "green", "blue"]
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Spark warns of versions of pandas."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def crowd(rows: int) -> pa.Table:
@@ -159,7 +153,7 @@ def test_queries_people_and_policies_are_those_of_the_other_engines(spark: Any) 
     assert same(tally_source(asked, SparkSource(table, **options), WORDS, policy=settled, engine="spark"), expected)
     assert (expected.rows, expected.rejected, expected.adjusted) == (1500, {}, {})
     refused(asked, table, "the query does not work", column=None, query="upper(age, id)")
-    refused(asked, table, "a user appears again", column="age", user="who")
+    refused(asked, table, "a user appears more than once", column="age", user="who")
     nobody = people.set_column(3, "who", pa.array([None, *range(1499)]))
     refused(asked, spark.createDataFrame(nobody), "does not say who", column="age", user="who")
 
@@ -333,3 +327,17 @@ def test_an_engine_can_have_a_session_of_its_own(spark: Any, mean: Plan) -> None
     expected = run_source(mean, ValuesSource(values), randomness=WORDS)
     found = run_source(mean, ValuesSource(values), randomness=WORDS, engine=Spark(spark.newSession()))
     assert (found.counts.values == expected.counts.values).all()
+
+
+def test_rows_of_numbers_from_columns_and_from_lists(spark: Any) -> None:
+    """Named columns, and a column of lists, give what the rows in memory give."""
+    asked = plan.vector(columns=["a", "b"], n=500, epsilon=1.0, delta=1e-6)
+    rows = np.random.default_rng(1).random((600, 2)) / 2
+    data = [(j, float(a), float(b), [float(a), float(b)]) for j, (a, b) in enumerate(rows)]
+    table = spark.createDataFrame(data, "id long, a double, b double, row array<double>").repartition(3)
+    randomness = KeyedRandomness.fresh()
+    expected = run(asked, rows, randomness=randomness).counts.values
+    named = run(asked, table, row_id="id", randomness=randomness.replayed()).counts.values
+    listed = run(asked, table, column="row", row_id="id", randomness=randomness.replayed()).counts.values
+    assert (named == expected).all()
+    assert (listed == expected).all()

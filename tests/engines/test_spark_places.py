@@ -7,8 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +16,17 @@ import pytest
 from pyarrow import parquet
 
 import shuffledp
-from oracles.process import called
+from oracles.process import assert_refused, called
 from oracles.scale import full
 from oracles.spark import Cluster, connect_url
 from oracles.tree import python_path
 from shuffledp import KeyedRandomness, Plan, run_file
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore"),
+]  # Spark warns of versions of pandas
 WORDS = KeyedRandomness.seeded(5)
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Spark warns of versions of pandas."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @pytest.fixture
@@ -175,8 +168,7 @@ def test_the_command_reads_files_and_tables(spark: Any, folder: Path) -> None:
 )
 def test_options_that_do_not_fit(folder: Path, options: str, complaint: str) -> None:
     found = called(f"run plan.json --column x {options}", cwd=folder)
-    assert found.returncode == 2
-    assert complaint in found.stderr
+    assert_refused(found, complaint)
 
 
 KILLED = """

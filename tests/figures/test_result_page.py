@@ -92,7 +92,7 @@ def test_every_number_is_on_the_page_and_the_picture_is_one(kind: Any, n: int, s
     assert f"Promised once {promise['n']:,} honest reports arrive" in found.text
     assert [row[1] for row in found.tables[2][1:]] == [f"{result['received']:,}", f"{result['n']:,}", "1,234", "7"]
     assert [row[0] for row in found.tables[2][3:]] == ["Rejected: decrypt_error", "Rejected: out_of_domain"]
-    for shown in (result["trust"], result["task"], result["batch"], result["plan"], "No budget is kept"):
+    for shown in (result["trust"], result["task"], result["batch"], result["plan"], "so no budget is kept"):
         assert shown in found.text
     image = Image.open(io.BytesIO(picture(result)))
     image.load()
@@ -209,7 +209,7 @@ def test_numbers_stay_in_order_and_nothing_is_a_result_too() -> None:
 
 def test_simultaneous_intervals_are_called_so() -> None:
     result = histogram(labels=["no", "yes"])
-    assert "Each interval holds by itself with 95 %" in page(result)
+    assert "Each interval holds on its own with 95 %" in page(result)
     result["estimate"]["simultaneous"] = True
     assert "All intervals hold together with 95 %" in page(result)
     assert "simultaneous 95 % intervals" in picture(result, "svg").decode()
@@ -226,7 +226,7 @@ def test_the_budget_is_shown() -> None:
         ["Releases", "1"],
     ]
     assert "h" * 64 in found.text
-    assert "No budget is kept" not in found.text
+    assert "so no budget is kept" not in found.text
 
 
 # Results without a service

@@ -26,17 +26,22 @@ from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
 from shuffledp.domains.texts import Texts
+from shuffledp.domains.vectors import Ball, Box, Vectors
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.ask import ask
 from shuffledp.planning.families.histogram import HistogramFamily
 from shuffledp.planning.families.summation import SummationFamily
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.digit_sums import DigitSums
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.frequencies import Frequencies
 from shuffledp.protocols.one_message import OneMessage
 from shuffledp.protocols.text_frequencies import TextFrequencies
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.protocols.vector_mean import VectorMean
+from shuffledp.randomizers.codebook_response import CodebookResponse
+from shuffledp.randomizers.design_response import DesignResponse
+from shuffledp.randomizers.digit_by_digit import Digits
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.poisson import capped_poisson
@@ -66,6 +71,14 @@ ABOUT = {
     "dummies": (
         "the `messages` for a value under a protocol with dummies, in increasing order, when the words are these: as above, the "
         "byte of lane 4 and draw 2^35 for the number, draws from 2^35 + j 2^20 for dummy j = 1, 2, ..."
+    ),
+    "rows": (
+        "the `messages` for a row of numbers under a protocol with a codebook, as decimal texts, when the words are these: draw "
+        "2^33 for the seed; of message t those of lanes + 8 t and of draws + t 2^40"
+    ),
+    "digits": (
+        "the same for digits and dummies: those of digit j = 0, 1, ... have the byte of lane 4 + 8 j and draws that are j 2^40 "
+        "larger"
     ),
     "refused": "a value that the protocol has no message for",
     "sealing": (
@@ -188,7 +201,7 @@ def randomization() -> list[dict[str, Any]]:
     sums = made("sum", 11, 0.25, low=-5.0, high=5.0)
     mean = made("mean", 8, 0.1, low=0.0, high=10.0)
     third = made("mean", 4, 0.3, low=0.1, high=0.7)
-    query = made("query", 2, 0.15, low=0.0, high=1.0)
+    query = made("query", 2, 0.15)
     cases: list[dict[str, Any]] = []
 
     def add(plan_: Plan, value: Any, lanes: dict[int, int] | None = None, **draws: tuple[int, int]) -> None:
@@ -257,7 +270,7 @@ def randomization() -> list[dict[str, Any]]:
     return cases
 
 
-def sent(protocol: DummyCounts, value: int, randomness: RecordingWords) -> dict[str, Any]:
+def sent(protocol: DummyCounts | DigitSums, value: float, randomness: RecordingWords) -> dict[str, Any]:
     """The messages for a value, true and dummies, and the words that this took."""
     values = protocol.domain.clean([value]).values
     return {
@@ -297,6 +310,51 @@ def dummies() -> list[dict[str, Any]]:
     # a dummy is rejected
     first = DUMMY_DRAW + (1 << 20)
     add(structures[1], 6.0, {4: 10}, {first: (0, 0), first + 1: (0, 1), first + 2: (0, 2)})
+    return cases
+
+
+def rows() -> list[dict[str, Any]]:
+    """Balls and boxes, few and many codewords, one message and several; the nearest codeword and any."""
+    box = Box((0.0, -1.0), (1.0, 100.0), ("share", "change"))
+    cases: list[tuple[Vectors, int, int, Any, dict[int, int]]] = [
+        (Ball(3, 2.0), 8, 1, [0.5, -1.25, 0.75], {}),
+        (Ball(3, 2.0), 8, 1, [0.5, -1.25, 0.75], {0: 0}),
+        (Ball(1, 1.0), 2, 1, [-1.0], {}),
+        (Ball(7, 1.0), 500, 1, [0.1, 0.2, -0.3, 0.4, 0.0, 0.25, -0.125], {}),
+        (Ball(40, 3.0), 64, 1, [math.sin(j) / 3 for j in range(40)], {}),
+        (box, 16, 1, [0.3, 57.0], {}),
+        (box, 16, 1, {"change": -1.0, "share": 0.0}, {}),
+        (Ball(2, 1.0, ("x", "y")), 5, 3, {"x": 0.25, "y": -0.5}, {0: 0, 8: 255, 16: 0}),
+    ]
+    found = []
+    for seed, (domain, size, repeats, value, lanes) in enumerate(cases):
+        randomizer = CodebookResponse.private(dimension=domain.dimension, size=size, gamma=0.2, repeats=repeats)
+        protocol, randomness = VectorMean(randomizer=randomizer, domain=domain), RecordingWords(seed, lanes, {})
+        messages = protocol.of_user(protocol.randomize(protocol.domain.clean([value]).values, randomness, first_row=0))
+        found.append({
+            "protocol": protocol.document(), "value": value, "messages": [str(message) for message in messages],
+            "bytes": randomness.bytes, "words": randomness.words, "blocks": randomness.blocks_,
+        })  # fmt: skip
+    return found
+
+
+def digits() -> list[dict[str, Any]]:
+    """One digit, few and many, in small and large bases, with values on grid points and between them."""
+    shapes: list[tuple[int, tuple[float, ...], float, float]] = [
+        (12, (0.0065, 0.00054), 0.0, 1.0), (5, (1.5, 0.3), -2.0, 3.0), (2, (6.0, 3.0, 1.5, 0.75), 0.0, 1.0),
+        (1000, (0.4,), 0.0, 60.0), (32768, (2.0, 1e-9), -1e6, 1e6), (2, (0.1,) * 30, 0.0, 1.0),
+    ]  # fmt: skip
+    cases: list[dict[str, Any]] = []
+    for base, rates, low, high in shapes:
+        protocol = DigitSums(randomizer=Digits(base=base, dummies=rates), low=low, high=high)
+        for share in (0.0, 0.25, 0.618, 1.0):
+            cases.append(sent(protocol, low + share * (high - low), RecordingWords(3000 + len(cases), {}, {})))
+    # every dummy of the second digit is drawn from its own words, to the last bit of their number
+    threshold = capped_poisson(0.3).thresholds[1]
+    first, second = divmod(threshold, 1 << 64)
+    for low_bits in (second - 1, second):
+        words = RecordingWords(2000, {12: first >> 56}, {(1 << 40) + DUMMY_DRAW: (first % (1 << 56) << 8, low_bits)})
+        cases.append(sent(DigitSums(randomizer=Digits(base=5, dummies=(1.5, 0.3))), 0.3, words))
     return cases
 
 
@@ -459,6 +517,8 @@ def vectors() -> dict[str, Any]:
         "randomization": randomization(),
         "poisson": poisson(),
         "dummies": dummies(),
+        "rows": rows(),
+        "digits": digits(),
         "refused": refused(),
         "sealing": sealing(),
         "bundles": bundles(),

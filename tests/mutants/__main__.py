@@ -21,7 +21,7 @@ _CORE: Final = """
     randomizer ratio randomness
 """
 _RELEASE: Final = """
-    shuffler/shuffler shuffler/release_decision shuffler/release shuffler/permutation
+    shuffler/shuffler shuffler/batch_decision shuffler/release shuffler/permutation
     analyzer/analyzer analyzer/opened_reports analyzer/ledger client/client sealing/hpke
     wire/record wire/bundle wire/released_batch
 """

@@ -107,7 +107,7 @@ def test_a_planted_module_is_loaded_here_and_in_other_programs_and_no_file_is_wr
 
 
 def test_a_bug_is_there_when_a_doctest_of_its_module_is_the_first_test() -> None:
-    """Which pytest imports in a way of its own."""
+    """Which pytest imports in a way of its own. The first doctest here is that of `asking`, which calls what has the bug."""
     program = (
         "from mutants import trial, reach; from mutants.operators import bugs; trial.preload()\n"
         "listed = bugs('core/turnout.py', (reach.SOURCES / 'core/turnout.py').read_bytes())\n"
@@ -118,7 +118,7 @@ def test_a_bug_is_there_when_a_doctest_of_its_module_is_the_first_test() -> None
     run = subprocess.run(
         [sys.executable, "-c", program], env=environment, cwd=reach.ROOT, capture_output=True, text=True, check=True
     )
-    assert run.stdout == "src/shuffledp/core/turnout.py::shuffledp.core.turnout.people_to_ask\n"
+    assert run.stdout == "src/shuffledp/core/turnout.py::shuffledp.core.turnout.asking\n"
 
 
 @pytest.mark.parametrize("registered", [True, False])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.stores.batch import Batch, NextKey
 from shuffledp.service.stores.intake import Intake
 from shuffledp.service.wire.record import report_id

@@ -10,9 +10,9 @@ from shuffledp.accounting.numeric import GenericBound, Numeric
 from shuffledp.certificates.certificate import Certificate
 from shuffledp.core.randomizer import LocalRandomizer
 from shuffledp.errors import NoClaim
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.dummies import Dummies
-from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixture import Mixture

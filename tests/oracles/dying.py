@@ -6,7 +6,7 @@ import sys
 
 from shuffledp.cli import cli
 from shuffledp.service.shuffler import release
-from shuffledp.service.stores.checkpoints import Point, Reached
+from shuffledp.service.stores.crash_points import Point, Reached
 
 
 def dying_at(point: str, nth: int) -> Reached:

@@ -104,6 +104,8 @@ def checked(task: dict[str, Any], task_id: str) -> dict[str, Any]:
 def messages(protocol: Mapping[str, Any]) -> int:
     """How many messages there are."""
     structure = protocol["randomizer"].get("structure", protocol["randomizer"])
+    if protocol["kind"] == "digit-sums":
+        return int(structure["base"] * len(structure["dummies"]))
     return int(structure["prime"] * directions(protocol) if "prime" in structure else structure["size"])
 
 
@@ -237,6 +239,8 @@ def symbol(protocol: Mapping[str, Any], value: Any, randomness: Words) -> int:
         raise Refused("not in the range")
     place = _bin if domain["kind"] == "intervals" else _grid_point
     size = domain["size"] if domain["kind"] == "intervals" else messages(protocol)
+    if protocol["kind"] == "digit-sums":
+        size = protocol["randomizer"]["base"] ** len(protocol["randomizer"]["dummies"])
     return place(size, float(value), float(low), float(high), randomness)
 
 
@@ -303,15 +307,29 @@ def thresholds(mean: float) -> list[int]:
 
 
 def sent(protocol: Mapping[str, Any], value: Any, randomness: Words) -> list[int]:
-    """The messages of a user who sends dummies; lane 4 and draws from 2^35 are those of the dummies."""
-    byte, steps = randomness.byte(4), thresholds(protocol["randomizer"]["dummies"])
+    """The messages of a user who sends dummies."""
+    beside = _dummies(protocol["randomizer"]["dummies"], messages(protocol), randomness)
+    return sorted([truth(protocol, symbol(protocol, value, randomness), randomness), *beside])
+
+
+def digits_sent(protocol: Mapping[str, Any], value: Any, randomness: Words) -> list[int]:
+    """The messages of a user who sends the digits of a number, the least significant first, each among dummies."""
+    base, rest, found = protocol["randomizer"]["base"], symbol(protocol, value, randomness), list[int]()
+    for j, dummies in enumerate(protocol["randomizer"]["dummies"]):
+        rest, digit = divmod(rest, base)
+        found += [j * base + message for message in (digit, *_dummies(dummies, base, randomness, j))]
+    return sorted(found)
+
+
+def _dummies(mean: float, size: int, randomness: Words, place: int = 0) -> list[int]:
+    """Lane 4 and draws from 2^35 are those of the dummies; each of several messages has lanes and draws of its own."""
+    byte, steps, first_draw = randomness.byte(4 + 8 * place), thresholds(mean), place * 2**40 + 2**35
     number = 0
     if byte >= steps[0] >> 120:
-        first, second = randomness.block(2**35)
+        first, second = randomness.block(first_draw)
         x = byte << 120 | first >> 8 << 64 | second
         number = sum(step <= x for step in steps)
-    beside = [_below(messages(protocol), randomness, 2**35 + j * 2**20) for j in range(1, number + 1)]
-    return sorted([truth(protocol, symbol(protocol, value, randomness), randomness), *beside])
+    return [_below(size, randomness, first_draw + j * 2**20) for j in range(1, number + 1)]
 
 
 def _below(size: int, randomness: Words, draw: int) -> int:

@@ -158,6 +158,33 @@ def _dummies(randomizer: Any) -> Laws:
     return exactly(laws)
 
 
+MOST_OF_A_DIGIT = {1: 6, 2: 3, 3: 2}
+"""Dummies of one digit of one user that are listed, for so many users; what is missing is charged to the upper end."""
+
+
+def _digits(randomizer: Any, n: int) -> Laws:
+    """A message for each digit, and a Poisson number of uniform ones beside it; messages of different digits are told apart."""
+    each, most = randomizer.groups * randomizer.base, MOST_OF_A_DIGIT[n]
+    beside = {0: Fraction(1)}
+    for j, dummies in enumerate(randomizer.dummies):
+        rate = Fraction(dummies)
+        of_digit = {
+            key(*(j * each + y for y, count in enumerate(counts) for _ in range(count))): mid(-rate)
+            * prod(((rate / each) ** c / factorial(c) for c in counts), start=Fraction(1))
+            for counts in product(range(most + 1), repeat=each)
+            if sum(counts) <= most
+        }
+        beside = {a + b: mass * other for a, mass in beside.items() for b, other in of_digit.items()}
+    laws = []
+    for group, number in product(range(randomizer.groups), range(randomizer.levels)):
+        true = [
+            j * each + group * randomizer.base + number // randomizer.base**j % randomizer.base
+            for j in range(randomizer.digits)
+        ]
+        laws.append(law({seen + key(*true): mass for seen, mass in beside.items()}))
+    return exactly(laws)
+
+
 INPUTS = (Fraction(0), Fraction(1, 2), Fraction(1))
 """Of those with real values: datasets of these only, so that the truth over all real ones is at least as large."""
 
@@ -224,6 +251,44 @@ def _fraction(number: Any) -> Fraction:
     return Fraction(max(0, int(mp.nint(number * 2**256))), 2**256)
 
 
+MOST_NOISE = 48
+"""Dummies of one symbol that are listed."""
+
+
+def chances_of_noise(noise: Any, most: int = MOST_NOISE) -> tuple[list[Fraction], Fraction]:
+    """How likely 0, 1, ... dummies of a symbol are, and with which probability a report is kept: by their definitions."""
+    q = Fraction(noise.ratio, WORD)
+    if noise.kind == "thinned-geometric":
+        return [(1 - q) * q**k for k in range(most)], Fraction(noise.kept, WORD)
+    whole = sum((q**k for k in range(1, noise.peak + 1)), start=Fraction(0)) + 1 / (1 - q)
+    return [q ** abs(k - noise.peak) / whole for k in range(most)], Fraction(1)
+
+
+def _shuffler_noise(randomizer: Any) -> Laws:
+    """One user: whose report is kept or not, and dummies of both symbols; numbers that are not listed are missing."""
+    chances, kept = chances_of_noise(randomizer.noise)
+    laws = []
+    for mine in range(2):
+        masses: dict[int, Fraction] = {}
+        for reports, share in ((1, kept), (0, 1 - kept)):
+            for counts in product(range(MOST_NOISE), repeat=2) if share else ():
+                seen = key(*(y for y in range(2) for _ in range(counts[y] + (reports if y == mine else 0))))
+                masses[seen] = masses.get(seen, Fraction(0)) + share * chances[counts[0]] * chances[counts[1]]
+        laws.append(law(masses))
+    return exactly(laws)
+
+
+def _codebook(randomizer: Any) -> Laws:
+    """One user at either of two opposite points, which never have the same nearest codeword: other points share some of theirs.
+
+    A message names the one's, the other's, or neither's; datasets of several users are enumerated with its tests.
+    """
+    chance = Fraction(randomizer.threshold, WORD) / randomizer.size
+    own = 1 - Fraction(randomizer.threshold, WORD) + chance
+    rest = 1 - own - chance
+    return exactly([law_of_row(row) for row in ([own, chance, rest], [chance, own, rest])])
+
+
 CELLS = {1: 64, 2: 20, 3: 8}
 """How many for so many users."""
 
@@ -236,6 +301,9 @@ ORACLES: dict[str, Callable[[Any, int], Laws]] = {
     "generic": lambda randomizer, n: _generic(randomizer),
     "together": lambda randomizer, n: _together(randomizer),
     "dummies": lambda randomizer, n: _dummies(randomizer),
+    "shuffler-noise": lambda randomizer, n: _shuffler_noise(randomizer),
+    "digits": _digits,
+    "codebook": lambda randomizer, n: _codebook(randomizer),
     "laplace": lambda randomizer, n: _laplace(randomizer, CELLS[n]),
     "gaussian": lambda randomizer, n: _gaussian(randomizer, CELLS[n]),
 }

@@ -4,8 +4,13 @@ import copy
 import hashlib
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
+
+import pytest
+
+from shuffledp import InvalidInput
 
 STRANGE: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 255, 256, 2**63, 2**64, 10**18, 10**40, 0.5, -0.0, 1e-320, 1e308, float("nan"), float("inf"),
@@ -67,3 +72,20 @@ def resigned(document: Any) -> Any:
         text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         document["plan"]["sha256"] = hashlib.sha256(text.encode()).hexdigest()
     return document
+
+
+def check_strict(read: Callable[[Any], Any], document: dict[str, Any]) -> Iterator[Any]:
+    """That every field is needed and no other is taken; what is read although a value is strange, and writes that value."""
+    for name in document:
+        with pytest.raises(InvalidInput):
+            read({key: value for key, value in document.items() if key != name})
+    with pytest.raises(InvalidInput):
+        read(document | {"extra": 1})
+    for place, value in product(places(document), STRANGE):
+        other = replaced(document, place, value)
+        try:
+            found = read(other)
+        except InvalidInput:
+            continue
+        assert found.document() == other, place
+        yield found

@@ -125,7 +125,7 @@ class Visitor:
         return [
             *(f"{one['id']}: {one['nodes'][0]['html']}" for one in serious),
             *([f"{wider} pixels too wide"] if wider > 0 else []),
-            *(f"outside its drawing: {word}" for word in self.page.evaluate(_OUTSIDE)),
+            *(f"outside its drawing: {word}" for word in self.page.evaluate(OUTSIDE)),
         ]
 
 
@@ -141,7 +141,7 @@ _EXACT = """
   return whole.textContent.trim();
 }
 """
-_OUTSIDE = """
+OUTSIDE = """
 () => [...document.querySelectorAll("svg text")].filter((text) => {
   const [word, drawing] = [text.getBoundingClientRect(), text.closest("svg").getBoundingClientRect()];
   return word.left < drawing.left - 1 || word.right > drawing.right + 1

@@ -12,12 +12,16 @@ from oracles.laws import ORACLES
 from oracles.truth import Truth
 from shuffledp import Channel, Gaussian, Generic, Laplace, LatticeChannel, RandomizedResponse
 from shuffledp.core.randomizer import LocalRandomizer
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.codebook_response import CodebookResponse
+from shuffledp.randomizers.design_response import DesignResponse
+from shuffledp.randomizers.digit_by_digit import Digits
 from shuffledp.randomizers.dummies import Dummies
-from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.geometric_noise import ThinnedGeometric, TwoSidedGeometric
+from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixture import Mixture
+from shuffledp.randomizers.shuffler_noise import ShufflerNoise
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.randomizers.together import Together
 
@@ -90,8 +94,30 @@ def _dummies(generator: np.random.Generator) -> Drawn:
     return Dummies(structure=AffineSpace(prime=2), dummies=rate / 4), 1
 
 
+def _shuffler_noise(generator: np.random.Generator) -> Drawn:
+    """Two values; others hide nobody, so one user is enough."""
+    epsilon = float(generator.uniform(1.5, 4))
+    if generator.random() < 0.5:
+        return ShufflerNoise(size=2, noise=ThinnedGeometric.least(epsilon)), 1
+    return ShufflerNoise(size=2, noise=TwoSidedGeometric.least(epsilon, 10 ** float(generator.uniform(-3, -0.5)))), 1
+
+
 def _together(generator: np.random.Generator) -> Drawn:
     return Together(parts=(_coin(generator), _coin(generator))), 3
+
+
+def _digits(generator: np.random.Generator) -> Drawn:
+    """Of one digit: of so few users nothing is claimed for several, which tests/randomizers/test_digits.py enumerates."""
+    rate = float(generator.uniform(0.02, 0.3))
+    kind = generator.integers(3)
+    if kind == 0:
+        return Digits(base=2, dummies=(rate,)), 3
+    return (Digits(base=3, dummies=(rate,)), 3) if kind == 1 else (Digits(base=2, dummies=(rate,), groups=2), 2)
+
+
+def _codebook(generator: np.random.Generator) -> Drawn:
+    size, gamma = int(generator.integers(2, 9)), float(generator.uniform(0.05, 0.9))
+    return CodebookResponse.private(dimension=2, size=size, gamma=gamma), 1
 
 
 DRAWN: dict[str, Callable[[np.random.Generator], Drawn]] = {
@@ -105,6 +131,9 @@ DRAWN: dict[str, Callable[[np.random.Generator], Drawn]] = {
     "mixture": _mixture,
     "dummies": _dummies,
     "together": _together,
+    "shuffler-noise": _shuffler_noise,
+    "digits": _digits,
+    "codebook": _codebook,
 }
 """How a randomizer of each kind is drawn."""
 

@@ -56,3 +56,11 @@ def called(
         except SystemExit as exit_:
             code = exit_.code if isinstance(exit_.code, int) else 0 if exit_.code is None else 1
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+
+def assert_refused(done: "subprocess.CompletedProcess[str]", *why: str) -> None:
+    """Exit code 2, these words, no traceback, and nothing else that could be taken for an answer."""
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    for words in why:
+        assert words in done.stderr

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from oracles.clock import Clock
 from oracles.parties import PARTIES
 from shuffledp import plan
 from shuffledp.service.sealing.hpke import seal_message, unseal
@@ -15,14 +16,6 @@ from shuffledp.service.wire.record import decode_message, record_length
 
 TASK = Task(plan=plan("histogram", n=50, epsilon=3.0, delta=1e-2, size=64), window=60, max_age=600, **PARTIES)
 RING, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def reports(count: int, first: int = 0) -> list[bytes]:

@@ -16,7 +16,7 @@ from shuffledp import InvalidInput
 from shuffledp.service.shuffler.permutation import order
 from shuffledp.service.shuffler.release import release
 from shuffledp.service.stores.batch import Batch, NextKey
-from shuffledp.service.stores.checkpoints import POINTS, Point, Reached, pass_by
+from shuffledp.service.stores.crash_points import POINTS, Point, Reached, pass_by
 from shuffledp.service.stores.store import Store
 
 KEY, OTHER = NextKey(id=0, fingerprint="f" * 64), NextKey(id=1, fingerprint="e" * 64)
@@ -517,6 +517,23 @@ def restarts_an_empty_batch_only(opening: Opening) -> None:
     store.close()
 
 
+def remembers_ids_that_nobody_sent(opening: Opening) -> None:
+    """Of a batch that is closing, for ever; told twice they are known once, and a batch that is not closing takes none."""
+    store = started(opening())
+    store.add_reports("t", reports(1, 2), keys=KEYS)
+    first = store.open_batch("t")
+    store.remember(first.id, [name(8)])
+    assert store.add_reports("t", reports(8), keys=KEYS) == ["accepted"]
+    batch = closed(store)
+    for _ in range(2):
+        store.remember(batch.id, [name(9), name(2), name(9)])
+    release(store, batch.id)
+    store.remember(batch.id, [name(10)])
+    outcomes = store.add_reports("t", reports(1, 2, 8, 9, 10), keys=KEYS)
+    assert outcomes == ["report_replayed"] * 4 + ["accepted"]
+    store.close()
+
+
 def forgets_purged_bytes_and_no_report(opening: Opening) -> None:
     store = started(opening())
     store.add_reports("t", reports(3), [name(77)], keys=KEYS)
@@ -583,6 +600,7 @@ CHECKS = [
     releases_in_the_order_that_the_permutation_gives,
     takes_up_an_interrupted_release, gives_bundles_of_all_lengths_back, keeps_all_or_nothing_of_an_upload, has_one_key_per_batch,
     opens_another_window_for_another_key, has_a_batch_for_each_key_of_forwarded_reports, keeps_a_report_in_its_window,
-    restarts_an_empty_batch_only, forgets_purged_bytes_and_no_report, takes_nothing_for_a_retired_task,
+    restarts_an_empty_batch_only, remembers_ids_that_nobody_sent, forgets_purged_bytes_and_no_report,
+    takes_nothing_for_a_retired_task,
     says_what_it_does_not_know, is_the_same_for_every_thread,
 ]  # fmt: skip

@@ -4,7 +4,7 @@ import sys
 import threading
 
 from shuffledp.cli import cli
-from shuffledp.service.stores.checkpoints import Point, Reached
+from shuffledp.service.stores.crash_points import Point, Reached
 
 
 def waiting_at(point: str) -> Reached:

@@ -132,3 +132,10 @@ def words(text: str, *, drawn: bool = False) -> list[list[str]]:
 def numbers(text: str) -> list[float]:
     """The numbers of a text."""
     return [float(number.replace(",", "")) for number in _NUMBER.findall(text)]
+
+
+def settled(shown: str) -> str:
+    """The lines of an answer that no draw changes: which task it is of, what it promises and what is spent."""
+    return "\n".join(
+        re.findall(r"^(?:serving task|task|guarantee:|with the|epsilon =|budget:) .*$", shown, re.MULTILINE)
+    )

@@ -11,6 +11,7 @@ import numpy as np
 from flint import arb, ctx
 
 from shuffledp import Channel, Gaussian, KeyedRandomness, Laplace, RandomizedResponse
+from shuffledp.arithmetic.primes import is_prime, prime_from
 from shuffledp.core import checks, counts, digits, document, randomness, turnout
 from shuffledp.core.canonical import canonical, digest
 from shuffledp.core.estimate import Estimate, SideBySide
@@ -20,9 +21,9 @@ from shuffledp.core.population import Population, users_at
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.ratio import Ratios
 from shuffledp.randomizers.channel import ChannelBlanket
-from shuffledp.randomizers.design import DesignResponse, design_threshold
+from shuffledp.randomizers.design_response import DesignResponse, design_threshold
 from shuffledp.randomizers.dummies import Dummies
-from shuffledp.randomizers.hadamard import Hadamard, walsh_hadamard
+from shuffledp.randomizers.hadamard_design import Hadamard, walsh_hadamard
 from shuffledp.randomizers.hull import corners
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.lattice import LatticeChannel
@@ -30,7 +31,6 @@ from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.named import KINDS, RandomizerChoice, channel_of, local_parameter, refuse_strays, takers
 from shuffledp.randomizers.poisson import CappedPoisson, capped_poisson
-from shuffledp.randomizers.primes import is_prime, prime_from
 from shuffledp.randomizers.registry import RANDOMIZERS, from_document
 from shuffledp.randomizers.structures import AffineSpace, structure_of
 

@@ -11,23 +11,23 @@ from flint import arb, fmpz
 
 from shuffledp import Channel, Gaussian, Generic, Laplace, RandomizedResponse
 from shuffledp.accounting.account import account, bound_named, bounds, calibrate
-from shuffledp.accounting.accuracy import summation_error_floor
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.curve import privacy_curve
+from shuffledp.accounting.error_floor import summation_error_floor
 from shuffledp.accounting.group import group
-from shuffledp.accounting.index import shuffle_index
 from shuffledp.accounting.rounds import solve_rounds
+from shuffledp.accounting.shuffle_index import shuffle_index
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.arithmetic import balls, inversion
 from shuffledp.arithmetic.blocks import largest_block
 from shuffledp.arithmetic.exact import exact_sum
-from shuffledp.arithmetic.kernel import log_expected_positive_part
 from shuffledp.arithmetic.least import least_integer
 from shuffledp.arithmetic.loss import LossLaw
 from shuffledp.arithmetic.loss_points import dominated, dominating
+from shuffledp.arithmetic.positive_part import log_expected_positive_part
 from shuffledp.arithmetic.summand_law import Law, Poisson
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.mixture import Mixture

@@ -17,18 +17,18 @@ from flint import arb
 
 from shuffledp import Channel, Gaussian, Generic, KeyedRandomness, Laplace, RandomizedResponse
 from shuffledp.accounting.account import account, bound_named, calibrate
-from shuffledp.accounting.accuracy import summation_error_floor
 from shuffledp.accounting.bound import Claim, at_most
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.curve import privacy_curve
+from shuffledp.accounting.error_floor import summation_error_floor
 from shuffledp.accounting.group import group
 from shuffledp.accounting.loss_grid import reach
 from shuffledp.accounting.numeric import out_of_range, upper_claim
 from shuffledp.accounting.rounds import solve_rounds
 from shuffledp.accounting.solve import Problem
 from shuffledp.arithmetic.enclosure import Enclosure
-from shuffledp.arithmetic.kernel import ErrorLedger
 from shuffledp.arithmetic.loss import ceiled, floored
+from shuffledp.arithmetic.positive_part import ErrorLedger
 from shuffledp.arithmetic.summand_law import Law, Poisson
 from shuffledp.core import checks, document, files, randomness, turnout
 from shuffledp.core.canonical import canonical
@@ -36,9 +36,9 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.core.ragged import Ragged
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.dummies import Dummies
-from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
 from shuffledp.randomizers.local_hashing import LARGEST_PRIME, LocalHashing

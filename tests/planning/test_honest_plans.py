@@ -15,10 +15,10 @@ from shuffledp.accounting.composition import Collection
 from shuffledp.accounting.composition import compose as composed
 from shuffledp.core.population import Population
 from shuffledp.planning.concerns import concerns
-from shuffledp.planning.inverse import epsilon_possible, users_needed
+from shuffledp.planning.error_targets import epsilon_possible, users_needed
 from shuffledp.planning.over_time import OverTime
+from shuffledp.planning.release_cost import Spend
 from shuffledp.planning.rounds import choices, plan_rounds
-from shuffledp.planning.spend import Spend
 
 pytestmark = pytest.mark.filterwarnings("ignore::shuffledp.errors.PlanWarning")
 TWO = [{"name": "a", "ask": "histogram", "labels": ["x", "y", "z"]}, {"name": "b", "ask": "mean", "low": 3, "high": 9}]

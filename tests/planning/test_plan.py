@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from oracles.process import assert_refused
 from oracles.process import called as run
 from shuffledp import InvalidInput, account
 from shuffledp.core.canonical import digest
@@ -69,6 +70,24 @@ def test_a_plan_survives_its_file() -> None:
     assert found.mean_squared_error == pytest.approx(
         plan("sum", n=10**4, epsilon=1.0, delta=1e-6, low=-3.0, high=8.5).mean_squared_error / 1e8
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "more", "entry"),
+    [
+        ("histogram", {"size": 3}, "one entry of the answer"),
+        ("sum", {"high": 10.0, "by": {"sex": ["f", "m"]}}, "the number of people in a group"),
+    ],
+)
+def test_what_false_reports_do_is_said_where_some_are_expected(question: str, more: dict[str, Any], entry: str) -> None:
+    given: dict[str, Any] = {"n": 1000, "epsilon": 1.0, "delta": 1e-6} | more
+    made = plan(question, honest_fraction=0.9, **given)
+    (said,) = [line for line in made.explain().splitlines() if "false" in line]
+    before, most = said.rsplit(" ", 1)
+    assert before == f"if 100 reports are false, {entry} shifts by at most"
+    assert float(most.replace(",", "")) == pytest.approx(100 * made.protocol.max_shift(1000), rel=1e-3)
+    assert float(most.replace(",", "")) >= 100 * made.protocol.max_shift(1000)
+    assert "false" not in plan(question, **given).explain()
 
 
 @pytest.mark.parametrize(
@@ -143,10 +162,7 @@ def test_command(tmp_path: Path) -> None:
 )
 def test_bad_input(command: str, why: str) -> None:
     done = run(command)
-    assert done.returncode == 2
-    assert why in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+    assert_refused(done, why)
 
 
 @pytest.mark.parametrize("version", [2, None])

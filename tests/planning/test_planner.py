@@ -22,6 +22,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "sum": {"high": 2},
     "query": {},
     "distribution": {"low": 0, "high": 10, "resolution": 10},
+    "vector": {"ranges": {"age": [0, 100]}, "columns": ["age"]},
     "texts": {"candidates": ["a", "b"]},
     "heavy_hitters": {"max_length": 2, "alphabet": "ab"},
     "survey": {"questions": [{"name": name, "ask": "histogram", "size": 2} for name in ("a", "b")], "way": "one"},
@@ -58,7 +59,7 @@ def test_errors_and_rounds_are_planned_for() -> None:
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda: plan(ANYTHING[0], n=1, epsilon=1, delta=1e-6), "the question is a text"),
+        (lambda: plan(ANYTHING[0], n=1, epsilon=1, delta=1e-6), "the question must be a string"),
         (lambda: plan("histogram", size=2, n=1000, epsilon=1), "needs `delta`"),
         (lambda: plan("histogram", size=2, delta=1e-6), "needs `n` and `epsilon`"),
         (lambda: plan.mean(n=1000, epsilon=1, rmse=0.1, delta=1e-6), "takes the place of `n` or `epsilon`"),
@@ -153,3 +154,10 @@ def test_the_package_shows_its_public_names_only() -> None:
     shown = dir(shuffledp)
     assert set(shuffledp.__all__) <= set(shown)
     assert [name for name in shown if not name.startswith("_") and name not in shuffledp.__all__] == []
+
+
+def test_a_plan_for_those_who_answer_says_how_many_to_ask() -> None:
+    made = plan.histogram(labels=["no", "yes"], n=1000, dropout=0.25, epsilon=1, delta=1e-6)
+    assert str(made).endswith("for this, ask 1,000 people, because 25 % of them may not answer")
+    assert made == Plan.from_document(made.document())
+    assert "people to" not in str(Plan.from_document(made.document()))

@@ -60,6 +60,10 @@ KINDS: dict[str, tuple[str, Callable[[Random], Options]]] = {
     "large domain": ("histogram", lambda coins: {"size": coins.randint(257, 9000)}),
     "share": ("histogram", lambda coins: {"size": coins.randint(20, 90), "objective": "share", "share": 0.05}),
     "dummies": ("histogram", lambda coins: {"labels": labels(coins), "messages_per_user": coins.uniform(1.5, 9)}),
+    "noise": (
+        "histogram",
+        lambda coins: {"labels": labels(coins), "noise": coins.choice(["shuffler", "shuffler-pure"])},
+    ),
     "paper histogram": ("histogram", lambda coins: {"labels": labels(coins, 5), "paper": True}),
     "sum": ("sum", between),
     "mean": ("mean", between),
@@ -77,12 +81,21 @@ KINDS: dict[str, tuple[str, Callable[[Random], Options]]] = {
     "one of a survey": ("survey", lambda coins: survey(coins, "one")),
     "table of a survey": ("survey", lambda coins: survey(coins, "table")),
     "all of a survey": ("survey", lambda coins: survey(coins, "all")),
+    "digits": ("mean", lambda coins: between(coins) | {"messages_per_user": coins.uniform(4, 9)}),
+    "digits by group": (
+        "sum",
+        lambda coins: between(coins) | groups(coins) | {"messages_per_user": coins.uniform(4, 9)},
+    ),
+    "rows": ("vector", lambda coins: {"dimension": coins.randint(1, 6), "norm": coins.choice([0.5, 1.0, 20.0])}),
 }
 ONLY_ROUGH = ("bytes", "all of a survey")
 """To plan or verify several rounds of these takes a minute."""
 
 
-FAMILY = {"large domain": "frequencies", "dummies": "counts-with-dummies", "paper histogram": "histogram"}
+FAMILY = {
+    "large domain": "frequencies", "dummies": "counts-with-dummies", "noise": "counts-with-shuffler-noise",
+    "digits": "digit-sums", "digits by group": "grouped-digit-sums", "paper histogram": "histogram",
+}  # fmt: skip
 """Of which protocol a plan must be where others may be better."""
 
 
@@ -144,7 +157,7 @@ def test_every_question_and_every_family_is_among_them() -> None:
     } - {"one-bit-mean"}  # which nobody plans
     levels = {len(protocol.document()["widths"]) for protocol in found if "widths" in protocol.document()}
     assert len(levels) == 2
-    assert len(FAMILIES) == 12  # more: give them a kind here
+    assert len(FAMILIES) == 16  # more: give them a kind here
 
 
 @pytest.mark.parametrize("number", range(PLANS))

@@ -16,8 +16,8 @@ from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.core.population import Population
 from shuffledp.planning.over_time import OverTime
+from shuffledp.planning.release_cost import Spend
 from shuffledp.planning.rounds import asked_per_round, choices, fewer, plan_rounds, rounds_possible, spent
-from shuffledp.planning.spend import Spend
 from shuffledp.protocols.sampling import sampled_error
 from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
 from shuffledp.service.client.client import Client

@@ -140,7 +140,7 @@ def test_a_coarse_grid_is_asked_at_once_and_a_fine_one_level_by_level() -> None:
         errors = [proposal.rank_error(n) for proposal in proposals]
         assert all(certified(asked, proposal).holds() for proposal in proposals)
         assert protocol.rank_error(n) == min(errors) < 0.9 * max(errors)
-        assert f"{100 * min(errors):.2g} % of the ranks" in found.explain()
+        assert f"{100 * min(errors):.2g} percentage points of its rank" in found.explain()
         assert found.document()["forecast"]["rank_error"] == min(errors)
 
 

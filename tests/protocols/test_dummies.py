@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from oracles.process import called
+from oracles.process import assert_refused, called
 from oracles.scale import full
 from shuffledp import InvalidInput, KeyedRandomness, Plan, plan
 from shuffledp.baselines.compare import compare
@@ -17,8 +17,8 @@ from shuffledp.core.guarantee import NOTHING_LOCAL
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
 from shuffledp.domains.whole_numbers import WholeNumbers
-from shuffledp.planning.inverse import epsilon_possible
-from shuffledp.planning.spend import Spend, composed
+from shuffledp.planning.error_targets import epsilon_possible
+from shuffledp.planning.release_cost import Spend, composed
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.identity import Identity
@@ -178,8 +178,7 @@ def test_rows_of_ragged_messages_are_chosen_by_arrays_only() -> None:
 )
 def test_messages_that_make_no_sense_are_refused(messages: str, why: str) -> None:
     done = called(f"plan histogram --size 4 --n 1e4 --epsilon 1 --delta 1e-6 --messages-per-user {messages}")
-    assert done.returncode == 2
-    assert why in done.stderr
+    assert_refused(done, why)
 
 
 def test_the_command_says_what_the_messages_buy_and_what_they_cost() -> None:

@@ -22,7 +22,7 @@ from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.reals import RealRange
 from shuffledp.figures.result_page import page
-from shuffledp.planning.inverse import epsilon_possible, users_needed
+from shuffledp.planning.error_targets import epsilon_possible, users_needed
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.margins import margin, shares
@@ -338,7 +338,7 @@ def test_errors_can_be_asked_for() -> None:
         ("mean", {"by": {"g": ["a"]}}, "at least two"),
         ("mean", {"by": {"g": ["a", "a"]}}, "different texts"),
         ("mean", {"by": {"value": ["a", "b"]}}, "name of its own"),
-        ("mean", {"by": {"": ["a", "b"]}}, "has a name"),
+        ("mean", {"by": {"": ["a", "b"]}}, "needs a name"),
         ("mean", {"by": {}}, "labels by column"),
         ("mean", {"by": ["a", "b"]}, "labels by column"),
         ("mean", {"by": {"g": "ab"}}, "several texts"),
@@ -357,8 +357,11 @@ def test_groups_that_make_no_sense_are_refused(question: str, options: dict[str,
 
 def test_only_families_that_know_of_groups_are_compared() -> None:
     by: dict[str, Any] = {"by": {"g": ["a", "b"]}}
-    with pytest.raises(InvalidInput, match="nothing to compare"):
-        compare("mean", **ASKED, **by)
+    rows = compare("mean", **ASKED, **by)
+    assert {row.name for row in rows} == {"shuffledp", "shuffledp, digits"}
+    assert all("of a group with 25 % of the users" in row.note for row in rows)
+    one = next(row for row in rows if row.name == "shuffledp")
+    assert one.rmse == pytest.approx(math.sqrt(plan("mean", **ASKED, **by).protocol.group_variance(0.25, ASKED["n"])))  # type: ignore[attr-defined]
     tables = compare("histogram", **ASKED, **by, size=2, only=("shuffledp", "curator, geometric noise"))
     alone = compare("histogram", **ASKED, size=4, only=("shuffledp", "curator, geometric noise"))
     assert [row.rmse for row in tables] == [row.rmse for row in alone]

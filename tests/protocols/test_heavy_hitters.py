@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import re
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -18,12 +19,12 @@ from oracles.scale import full
 from oracles.words import words
 from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, Result, plan, run, run_file
 from shuffledp.core.population import Population
-from shuffledp.domains.spelled import Spelled, letters_of
+from shuffledp.domains.spellable_texts import Spelled, letters_of
 from shuffledp.figures.result_page import page
 from shuffledp.protocols.discovery import Pass, Tables, discover, strict_enough
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.prefixes import TABLES, Prefixes
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.results.derived import derived
 from shuffledp.results.rehearsal import rehearse
@@ -239,8 +240,11 @@ def test_on_the_command_line(
     assert done.returncode == 0, done.stderr
     assert "\\x1b[m" in done.stdout
     assert "\x1b" not in done.stdout
-    assert "found: estimates of at least" in done.stdout
-    assert "Found: estimates of at least" in Path("page.html").read_text(encoding="utf-8")
+    said = re.search(r"^found: (\d) texts with estimates of at least ", done.stdout, re.MULTILINE)
+    assert said is not None
+    assert int(said[1]) == done.stdout[: said.start()].count("\n") - 1  # a line each, below their heading
+    assert re.search(r"; on average [\d.]+ texts among them are held by nobody$", done.stdout, re.MULTILINE)
+    assert f"Found: {said[1]} texts with estimates of at least" in Path("page.html").read_text(encoding="utf-8")
     done = called("simulate plan.json --truth truth.csv --trials 200 --seed 1 --whole-runs 2 --json")
     assert done.returncode == 0, done.stderr
     runs = json.loads(done.stdout)["whole_runs"]

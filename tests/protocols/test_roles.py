@@ -2,6 +2,7 @@
 
 import pytest
 
+from shuffledp.protocols.batched import Batched
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.description import Described
 from shuffledp.protocols.estimator import Estimator
@@ -19,7 +20,7 @@ def names_of(kind: type) -> set[str]:
     return {name for name in vars(kind) if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("role", [Mechanism, Estimator, Forecaster, Simulated, Described, Deployable])
+@pytest.mark.parametrize("role", [Mechanism, Estimator, Forecaster, Simulated, Described, Batched, Deployable])
 def test_every_role_is_small(role: type) -> None:
     assert 1 <= len(names_of(role)) <= 12
     assert issubclass(OneMessage, role)

@@ -15,7 +15,7 @@ import pytest
 from oracles.chatty import batch_of
 from oracles.enumeration import divergence, true_delta, view
 from oracles.parties import ANALYZER, PARTIES
-from oracles.process import called
+from oracles.process import assert_refused, called
 from oracles.scale import full
 from shuffledp import Channel, InvalidInput, KeyedRandomness, Plan, Policy, RandomizedResponse, plan, run, run_file
 from shuffledp.accounting.account import bound_named
@@ -121,7 +121,7 @@ def test_all_questions_together_are_no_less_private_than_claimed(parts: tuple[An
         truth = apart(parts, n, epsilon)
         blanket = Together(parts=parts).blanket()
         assert truth <= math.exp(bound_named("best").claim(blanket, n=n, epsilon=epsilon).log_delta.upper)
-        forgotten = composed_claim(TogetherBlanket(parts=blanket.parts[:1]), n=n, epsilon=epsilon)
+        forgotten = composed_claim(TogetherBlanket(parts=blanket.parts[:1]), bound_named("best"), n=n, epsilon=epsilon)
         if n == 1:
             assert math.exp(forgotten.log_delta.upper) < truth
 
@@ -247,8 +247,72 @@ def test_somebody_who_skips_a_question_is_skipped_or_counted_as_the_policy_says(
     assert (found.n, found.rejected, found.adjusted) == (N + 1, {"missing": 1}, {"clamped": 1})
     stand_ins = '{"smokes": "no", "region": "south", "hours": 5}'
     assert run(plans["all"], gaps[:-1], policy=Policy(missing_as=stand_ins)).adjusted == {"missing": 1}
-    with pytest.raises(InvalidInput, match="a stand-in for each value"):
-        run(plans["all"], gaps, policy=Policy(missing_as='{"smokes": "no"}'))
+    with pytest.raises(InvalidInput, match=r'^region: .* the value is missing. .* `missing_as={"region": VALUE}`'):
+        run(plans["all"], gaps[:-1], missing_as={"smokes": "no"})
+
+
+def test_a_stand_in_is_needed_only_where_something_is_missing(
+    plans: dict[str, Plan], people: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it is written, in Python and on the command line, and as the first error advises."""
+    gaps = [*people, {"smokes": "yes", "region": None, "hours": 3}, {"smokes": "yes", "region": "east", "hours": None}]
+    both: dict[str, Any] = {"region": "south", "hours": 5}
+    forms: list[Any] = [both, json.dumps(both), {"smokes": "no", **both}, {"region": "south", "hours": np.float64(5)}]
+    found = [run(plans["all"], gaps, missing_as=given) for given in forms]
+    assert [dict(one.adjusted) for one in found] == [{"missing": 2}] * 4
+    assert run(plans["all"], gaps[:-1], missing_as="region=south").adjusted == {"missing": 1}
+    named: Any = {"region": "south"}
+    assert run(plans["all"], gaps[:-1], policy=Policy(missing_as=named)).adjusted == {"missing": 1}
+    odd = [*people, {"smokes": "maybe", "region": "north", "hours": 3}]
+    assert run(plans["all"], odd, other={"smokes": "no"}).adjusted == {"other": 1}
+    wrong: list[tuple[Any, str]] = [
+        ({}, "for each column"), ({"region": [1]}, "for each column"), ({"a": 1}, "the plan does not have"),
+        ("south", r'missing_as={"smokes": VALUE, "region": VALUE}`'), (["region=south", "hours=5"], "got a list"),
+        ("region=south, hours=5", r'missing_as={"smokes": VALUE, "region": VALUE}`'),
+    ]  # fmt: skip
+    for given, why in wrong:
+        with pytest.raises(InvalidInput, match=why):
+            run(plans["all"], gaps, missing_as=given)
+    with pytest.raises(InvalidInput, match=r"^region: .*`missing_as={\"region\": VALUE, \"hours\": VALUE}`\.$"):
+        run(plans["all"], gaps)
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(gaps).to_csv("people.csv", index=False)
+    plans["all"].save("plan.json")
+    done = called("run plan.json people.csv")
+    assert "Use --missing skip or --missing-as region=VALUE --missing-as hours=VALUE." in done.stderr
+    done = called("run plan.json people.csv --missing-as region=south --missing-as hours=5")
+    assert "adjusted: 2 missing" in done.stdout, done.stderr
+    assert (
+        "Use --missing skip or --missing-as region=VALUE --missing-as hours=VALUE."
+        in called("run plan.json people.csv --missing-as region=south").stderr
+    )
+    for twice in (
+        "--missing-as south --missing-as hours=5",
+        "--other a --other b",
+        "--missing-as hours=5 --missing-as hours=6",
+    ):
+        done = called(f"run plan.json people.csv {twice}")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "given 2 times" in done.stderr or "a column twice" in done.stderr
+
+
+def test_the_first_error_says_if_skipping_would_leave_too_few(
+    plans: dict[str, Plan], people: list[dict[str, Any]]
+) -> None:
+    gap = {"smokes": "yes", "region": None, "hours": 3}
+    with pytest.raises(
+        InvalidInput,
+        match=rf'Use `missing_as={{"region": VALUE}}`. Skipping leaves {N - 1} of {N} rows, fewer than the plan\'s {N}: '
+        rf"plan again, with `n={N - 1}` or a `dropout`, or with a label of its own",
+    ) as few:
+        run(plans["all"], [*people[1:], gap])
+    assert "missing='skip'" not in str(few.value)
+    mean = plan("mean", n=1000, epsilon=1.0, delta=1e-6)
+    with pytest.raises(InvalidInput, match=r"plan again, with `n=999` or a `dropout`\.$"):  # a number has no label
+        run(mean, [0.5] * 999 + [None])
+    with pytest.raises(InvalidInput, match="the value is missing") as enough:
+        run(plans["all"], [*people, gap])
+    assert "Skipping" not in str(enough.value)
 
 
 # One task for all
@@ -316,7 +380,7 @@ def change(**changes: Any) -> Callable[[], list[dict[str, Any]]]:
         (lambda: QUESTIONS[:1], "at least two questions"),
         (lambda: [QUESTIONS[0], QUESTIONS[0]], "two questions are called 'smokes'"),
         (lambda: [QUESTIONS[0], 3], "question 2 is not a table of fields"),
-        (change(name=""), "question 2 has no name"),
+        (change(name=""), "question 2 needs a name"),
         (change(ask="median"), "question 'region': there is no question 'median'. A distribution has"),
         (change(ask="survey"), "question 'region': there is no question 'survey'. Use one of histogram"),
         (change(weight=0), "question 'region': weight must be a whole number"),
@@ -343,8 +407,7 @@ def test_what_is_wrong_with_a_question_is_said_by_its_name(questions: Callable[[
 def test_a_file_of_questions_is_read_strictly(toml: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "survey.toml").write_text(toml)
     done = called("plan survey survey.toml --n 1000 --epsilon 1 --delta 1e-6 -o plan.json", cwd=tmp_path)
-    assert done.returncode == 2
-    assert why in done.stderr
+    assert_refused(done, why)
     assert not (tmp_path / "plan.json").exists()
 
 
@@ -426,7 +489,8 @@ def test_a_mixture_beside_another_question_is_no_less_private_than_claimed() -> 
     truth = apart((levels, COIN), 1, 0.5)
     blanket = Together(parts=(levels, COIN)).blanket()
     assert truth <= math.exp(bound_named("best").claim(blanket, n=1, epsilon=0.5).log_delta.upper)
-    assert truth > math.exp(composed_claim(TogetherBlanket(parts=blanket.parts[1:]), n=1, epsilon=0.5).log_delta.upper)
+    forgotten = composed_claim(TogetherBlanket(parts=blanket.parts[1:]), bound_named("best"), n=1, epsilon=0.5)
+    assert truth > math.exp(forgotten.log_delta.upper)
 
 
 def test_means_by_group_are_read_and_what_is_beside_them_too() -> None:

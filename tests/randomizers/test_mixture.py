@@ -14,7 +14,7 @@ from shuffledp import Channel, InvalidInput, KeyedRandomness, Laplace, Randomize
 from shuffledp.accounting.account import account, bound_named, calibrate
 from shuffledp.core.pair import Pair
 from shuffledp.core.randomness import CHOICE, PART, RESPONSE, Lane, choose_below
-from shuffledp.randomizers.design import DesignResponse
+from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.lattice import LatticeChannel
 from shuffledp.randomizers.mixture import Mixture, MixtureBlanket
 from shuffledp.randomizers.structures import AffineSpace
@@ -175,8 +175,8 @@ def test_a_user_answers_a_question_with_the_answer_to_that_question() -> None:
         (lambda: Mixture(weights=(0, 1), parts=(COIN, COIN)), "at least 1"),
         (lambda: Mixture(weights=(1 << 32, 1), parts=(COIN, COIN)), "2\\^32 in all"),
         (lambda: Mixture(weights=(1,), parts=(Laplace(epsilon0=1.0),)), "randomizers that run"),  # type: ignore[arg-type]
-        (lambda: Mixture(weights=(1,), parts=(SMALL[0],)), "no mixtures"),
-        (lambda: Mixture.from_document({"kind": "mixture", "weights": [1], "parts": [SMALL[0].document()]}), "no mixtures"),
+        (lambda: Mixture(weights=(1,), parts=(SMALL[0],)), "not mixtures"),
+        (lambda: Mixture.from_document({"kind": "mixture", "weights": [1], "parts": [SMALL[0].document()]}), "not mixtures"),
         (
             lambda: Mixture(weights=(1, 1), parts=(DesignResponse.private(AffineSpace(prime=60013), gamma=0.5),) * 2),
             "do not fit 32 bits",

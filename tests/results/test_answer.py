@@ -28,6 +28,8 @@ from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.solve import Problem, solve
 from shuffledp.cli import cli
 from shuffledp.core.digits import rounded_up
+from shuffledp.figures.result_page import rendered
+from shuffledp.results.derived import check_asked, derived
 from shuffledp.results.simulation import Simulation
 
 GIVEN: dict[str, Any] = {"n": 1000, "epsilon": 1, "delta": 1e-6}
@@ -90,6 +92,11 @@ def test_every_kind_of_answer_is_read_saved_and_loaded(answers: dict[str, Result
         assert json.loads(texts[0]) == json.loads(texts[1])
 
 
+def test_every_answer_says_what_a_liar_can_do(answers: dict[str, Result]) -> None:
+    for name, answer in answers.items():
+        assert f"one false report can shift an estimate by at most {rounded_up(answer.max_shift)}" in str(answer), name
+
+
 def test_a_loaded_answer_is_drawn_and_verified(answers: dict[str, Result], tmp_path: Path) -> None:
     answers["labels"].save(tmp_path / "answer.json")
     again = Result.load(tmp_path / "answer.json")
@@ -113,17 +120,17 @@ def test_labels_of_any_kind_are_looked_up(answers: dict[str, Result]) -> None:
     ):
         answers["survey"]["smokes"]
     for quantile in (0.5, "median"):
-        with pytest.raises(InvalidInput, match=r"e.g. answer\['below 2'\]. A quantile is answer.statistics.quantile"):
+        with pytest.raises(InvalidInput, match=r"e.g. answer\['below 2'\]. A quantile is answer.quantile"):
             answers["distribution"][quantile]
     assert answers["labels"][0].name == "no"
     assert answers["labels"][-1].name == "yes"
     with pytest.raises(InvalidInput, match="there is no entry '0'"):  # not the first, which is 1
         answers["numbers"][0]
-    with pytest.raises(InvalidInput, match="no such place"):
+    with pytest.raises(InvalidInput, match="none at this position"):
         answers["labels"][2]
     others: tuple[Any, ...] = (None, ["no"], {}, slice(0, 1))
     for wrong in others:
-        with pytest.raises(InvalidInput, match="has a name or a place"):
+        with pytest.raises(InvalidInput, match="found by its name or position"):
             answers["labels"][wrong]
     assert set(answers["numbers"].to_dict()["1"]) == {"estimate", "standard_error", "low", "high", "truth"}
 
@@ -199,9 +206,9 @@ def test_what_is_no_answer_is_not_loaded(answers: dict[str, Result], tmp_path: P
         with pytest.raises(InvalidInput, match=why):
             Result.load(tmp_path / (f"{name}.json" if name else ""))
     for wrong in (None, 3, object(), b"answer.json", ["answer.json"], "a\0b"):
-        with pytest.raises(InvalidInput, match="`path` is a"):
+        with pytest.raises(InvalidInput, match="`path` must be a"):
             Result.load(wrong)  # type: ignore[arg-type]
-        with pytest.raises(InvalidInput, match="`path` is a"):
+        with pytest.raises(InvalidInput, match="`path` must be a"):
             made.save(wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="it is a folder"):
         answers["labels"].save(tmp_path)
@@ -236,3 +243,70 @@ def test_intervals_of_a_file_are_those_that_were_written(answers: dict[str, Resu
 
 def test_names_are_public() -> None:
     assert shuffledp.SavedResult is SavedResult
+
+
+def test_what_is_read_off_has_names_of_its_own(answers: dict[str, Result]) -> None:
+    """Shares, the largest, quantiles; each refused with what to do where the question has none."""
+    shares = answers["numbers"].frequencies()
+    assert list(shares.to_frame()["name"]) == ["1", "2", "3"]
+    assert shares.value == pytest.approx(answers["numbers"].estimate.value / 1000)
+    largest = answers["numbers"].top(2)
+    assert largest[0] == answers["numbers"]["3"]
+    assert largest[0].estimate >= largest[1].estimate
+    assert answers["numbers"].quantile(0.5).value in {"2", "3"}
+    median = answers["distribution"].quantile(0.5, confidence=0.9)
+    assert (median.value, median.low, median.high) == answers["distribution"].statistics.quantile(0.5, 0.9)[1:]  # type: ignore[union-attr]
+    for refused, why in (
+        (lambda: answers["mean"].quantile(0.5), "has no quantiles"),
+        (lambda: answers["survey"].quantile(0.5), "has no quantiles"),
+        (lambda: answers["numbers"].quantile(0.5, "age"), "age"),
+        (lambda: answers["distribution"].top(1), "no largest bins"),
+        (lambda: answers["mean"].top(1), "not one histogram"),
+        (lambda: answers["survey"].frequencies(), "not one histogram"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
+            refused()
+
+
+@pytest.mark.parametrize("way", ["one", "all"])
+def test_a_distribution_in_a_survey_has_its_quantiles(way: Any, tmp_path: Path) -> None:
+    """In words, on pages, from files, in Python; those of the same messages as its entries are."""
+    questions: list[dict[str, Any]] = [
+        {"name": "smokes", "ask": "histogram", "labels": ["no", "yes"]},
+        {"name": "age", "ask": "distribution", "low": 0, "high": 100, "resolution": 20},
+        {"name": "hours", "ask": "distribution", "low": 0, "high": 10, "resolution": 5},
+    ]
+    made = plan.survey(questions=questions, way=way, n=4000, epsilon=4, delta=1e-3)
+    people = {"smokes": ["no", "yes"] * 2000, "age": [20, 30, 40, 70] * 1000, "hours": [2.5] * 4000}
+    answer = run(made, people, truth=True)
+    read_off = answer.whole()["derived"]["by_question"]
+    assert list(read_off) == ["age", "hours"]
+    assert [one["share"] for one in read_off["age"]["quantiles"]] == [0.25, 0.5, 0.75]
+    assert read_off["age"]["quantiles"][1]["truth"] == "[30, 35)"
+    curve = answer.plan.protocol.reading.curves(answer.estimate)["age"]
+    ages = [entry for entry in answer if entry.name.startswith("age: ")]
+    assert curve.counts.value.tolist() == [entry.estimate for entry in ages]
+    assert curve.counts.standard_error.tolist() == [entry.standard_error for entry in ages]
+    median = answer.quantile(0.5, "age")
+    assert [median.value, [median.low, median.high]] == [
+        read_off["age"]["quantiles"][1][key] for key in ("value", "interval")
+    ]
+    assert float(median.low) <= 30 <= float(median.high) or float(median.low) <= 35 <= float(median.high)
+    with pytest.raises(InvalidInput, match="Say which"):
+        answer.quantile(0.5)
+    shown = str(answer)
+    assert "quantile of age" in shown
+    assert "below 35" not in shown
+    assert "quantile of age" in answer._repr_html_()
+    assert len(answer.plot().axes) == 3
+    answer.save(tmp_path / "answer.json")
+    assert str(Result.load(tmp_path / "answer.json")) == shown
+    derived_only = derived(answer, quantiles=(0.9,))["by_question"]["hours"]["quantiles"]
+    assert [one["share"] for one in derived_only] == [0.9]
+    check_asked(made, confidence=0.95, quantiles=(0.5,), others=False)
+    for refused in (made, plan.survey(questions=[questions[0], {"name": "x", "ask": "mean"}], **SMALL)):
+        with pytest.raises(InvalidInput, match="derived"):
+            check_asked(refused, confidence=0.95, quantiles=(0.5,), others=refused is made)
+    with pytest.raises(InvalidInput, match="only the quantiles"):
+        derived(answer, frequencies=True)
+    assert b"age: quantiles" in rendered(answer.whole(), tmp_path / "page.html")

@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import permutations
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from shuffledp import Guarantee, Plan, plan
 from shuffledp.accounting.composition import compose
 from shuffledp.accounting.group import group
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.over_time import OverTime
+from shuffledp.planning.release_cost import Spend
 from shuffledp.results.history import History
 
 LARGE = plan("histogram", n=2000, epsilon=1.0, delta=1e-6, size=4)
@@ -61,10 +65,10 @@ def test_all_answers_are_composed_in_whatever_order_they_were_given(
     for count, times in ((1, "once"), (2, "2 times")):
         now = asked[count]
         (note,) = history.note(now, now.guarantee, [people])
-        assert f"this file was answered {times} before (0 with this plan)" in note
+        assert f"this file was already used {times} (not with this plan)" in note
         assert total(note) == composed(asked[: count + 1], now.guarantee.delta)
     (again,) = history.note(asked[0], asked[0].guarantee, [people])
-    assert "answered 3 times before (1 with this plan)" in again
+    assert "already used 3 times (1 with this plan)" in again
     assert total(again) == composed([*asked, asked[0]], asked[0].guarantee.delta)
 
 
@@ -93,6 +97,23 @@ def test_one_that_cannot_be_composed_makes_all_of_them_add_up(history: History, 
         assert total(note, "by basic composition") == (1.20001, 1.2e-6)  # rounded up
 
 
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_round_beyond_those_planned_is_noticed_whatever_the_file(
+    history: History, tmp_path: Path, files: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer about several files is one round; each is given at another time."""
+    clock = iter(datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 32))
+    monkeypatch.setattr("shuffledp.results.history.datetime", SimpleNamespace(now=lambda _: next(clock)))
+    weekly = replace(LARGE, over_time=OverTime(rounds=2, per_person=2, epsilon=9.0, delta=1e-6))
+    heard = []
+    for week in range(3):
+        people = [written(tmp_path / f"{week}-{name}.csv", f"{week} {name}") for name in range(files)]
+        history.note(LARGE, LARGE.guarantee, people[:1])
+        heard.append([note for note in history.note(weekly, weekly.guarantee, people) if "rounds" in note])
+    assert [len(notes) for notes in heard] == [0, 0, 1]
+    assert heard[2][0].startswith("The plan is one of 2 rounds, and this is answer 3 by it")
+
+
 @pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
 def test_answers_that_protect_different_units_are_not_added_up(
     history: History, people: Path, order: tuple[int, ...]
@@ -116,10 +137,10 @@ def test_several_files_are_as_often_answered_as_the_one_that_was_answered_most(
     for count, files in enumerate(([never, twice, once], [twice, once, never], [once, never, twice]), start=2):
         (note,) = history.note(HALF, HALF.guarantee, files)
         asked.append(HALF)
-        assert f"answered {count} times before" in note
+        assert f"already used {count} times" in note
         assert total(note) == composed(asked, HALF.guarantee.delta)
     (note,) = history.note(LARGE, LARGE.guarantee, [never])
-    assert "answered 3 times before (0 with this plan)" in note
+    assert "already used 3 times (not with this plan)" in note
 
 
 def test_lines_that_cannot_be_read_hide_no_others(history: History, people: Path) -> None:
@@ -139,7 +160,7 @@ def test_another_file_has_another_budget_and_a_copy_of_one_has_not(history: Hist
     history.note(LARGE, LARGE.guarantee, [written(tmp_path / "one.csv", "1")])
     assert history.note(LARGE, LARGE.guarantee, [written(tmp_path / "two.csv", "2")]) == []
     (note,) = history.note(LARGE, LARGE.guarantee, [written(tmp_path / "copy.csv", "1")])
-    assert "answered once before (1 with this plan)" in note
+    assert "already used once (1 with this plan)" in note
 
 
 @pytest.mark.parametrize("lost", [0, 1])

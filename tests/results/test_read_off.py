@@ -317,6 +317,36 @@ def test_rows_that_did_not_fit_are_pointed_out_from_a_tenth_on() -> None:
             assert answer.misfits.startswith(f"{skipped + clamped} of 1,000 rows")  # type: ignore[union-attr]
 
 
+def test_labels_that_were_to_be_matched_loosely_did_fit() -> None:
+    made = plan("histogram", labels=["no", "yes"], n=1000, epsilon=2.0, delta=1e-4)
+    answer = run(made, ["NO", "Yes"] * 450 + ["no"] * 100 + [None] * 50, match="loosely", missing="skip")
+    assert (dict(answer.adjusted), answer.misfits) == ({"alike": 900}, None)
+    answer = run(made, ["NO"] * 1000 + [None] * 200, match="loosely", missing="skip")
+    assert answer.misfits is not None
+    assert "200 of 1,200 rows did not fit the plan and were left out or changed: 200 missing." in answer.misfits
+
+
+def test_shares_are_shown_and_found_by_their_names() -> None:
+    shares = run(plan("histogram", labels=["bus", "tram"], **ASKED), ["bus"] * 2000 + ["tram"] * 1000).frequencies()
+    assert shares["bus"] == shares.entries()[0] == next(iter(shares))
+    header, first, second = str(shares).splitlines()
+    assert header.split() == ["name", "estimate", "standard", "error", "95", "%", "from", "to"]
+    name, estimate, error, low, high = first.split()
+    assert (name, second.split()[0]) == ("bus", "tram")
+    assert float(low) <= shares["bus"].low < float(estimate) < shares["bus"].high <= float(high)
+    assert float(error) == pytest.approx(shares["bus"].standard_error, rel=0.01)
+    assert float(estimate) == pytest.approx(shares["bus"].estimate, rel=0.01)
+    for cell in ("<th>bus</th>", f"<td>{estimate}</td>", f"<td>{low}</td>"):
+        assert cell in shares._repr_html_()
+    with pytest.raises(InvalidInput, match=r"there is no entry 'buss'\. Did you mean 'bus'"):
+        shares["buss"]
+    many = Estimate(value=np.arange(60.0), standard_error=np.ones(60), n=60, names=tuple(f"v{j}" for j in range(60)))
+    assert str(many).splitlines()[-1] == "... and 10 more"
+    assert "... and 10 more" in many._repr_html_()
+    nameless = Estimate(value=np.arange(3.0), standard_error=np.ones(3), n=60)
+    assert str(nameless) == repr(nameless) == "<Estimate: 3 entries from 60 reports>"
+
+
 def test_other_texts_are_asked_about_with_all_that_depends_on_them() -> None:
     made = plan("texts", n=2000, epsilon=4.0, delta=1e-4, candidates=["left", "right"])
     answer = run(made, ["left"] * 1500 + ["up"] * 500, truth=True)

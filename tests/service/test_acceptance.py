@@ -33,7 +33,7 @@ from oracles.scale import full
 from oracles.server import Place, Server
 from shuffledp import InvalidInput, KeyedRandomness, NoClaim, plan
 from shuffledp.core.counts import Counts
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.engines.tally import tally_rows
 from shuffledp.planning.plan import Plan
 from shuffledp.service.analyzer.analyzer import OpenedBatch, analyze, open_batch, result_of

@@ -13,13 +13,13 @@ import pytest
 
 from oracles.parties import ANALYZER, SHUFFLER, sealed
 from oracles.parties import SIXTEEN as TASK
+from oracles.process import assert_refused, command
 from oracles.process import called as run
-from oracles.process import command
 from oracles.scale import full
 from oracles.server import Place, in_open_batches, inner_records, running, stored
 from shuffledp import InvalidInput
 from shuffledp.cli.tokens import read_tokens
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.client import Client
 from shuffledp.service.client.sender import Sender, Submitted, submit
@@ -91,8 +91,7 @@ def test_tokens_badly_asked_for(folder: Path) -> None:
         ("tokens issue task.json --key admission.key --count 1 -o given.txt", "may have been given out"),
     ):
         done = run(line, cwd=folder)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert why in done.stderr
+        assert_refused(done, why)
     assert (folder / "admission.key").read_bytes() == before
     assert not (folder / "t.txt").exists()
     (folder / "bad.txt").write_text("not a token!\n")
@@ -220,7 +219,7 @@ def test_nobody_is_twice_in_a_batch(folder: Path, tmp_path: Path) -> None:
 
 def test_key_files_of_the_wrong_role_or_none(tmp_path: Path) -> None:
     ANALYZER.save(tmp_path / "a.key")
-    with pytest.raises(InvalidInput, match="keys of the analyzer"):
+    with pytest.raises(InvalidInput, match="keys belong to the analyzer"):
         KeyFile(tmp_path / "a.key", "shuffler", KeyRing.load).current()
     with pytest.raises(InvalidInput, match="cannot read"):
         KeyFile(tmp_path / "none.key", "shuffler", KeyRing.load).current()

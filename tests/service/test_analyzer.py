@@ -166,7 +166,7 @@ def test_a16_one_false_report_moves_an_estimate_by_what_the_result_says() -> Non
 def test_what_is_not_a_batch(data: bytes) -> None:
     with pytest.raises(InvalidInput, match="not a batch"):
         open_batch(data, TASK, RING)
-    with pytest.raises(InvalidInput, match="keys of the shuffler"):
+    with pytest.raises(InvalidInput, match="keys belong to the shuffler"):
         open_batch(bytes(71), TASK, KeyRing.fresh("shuffler"))
 
 

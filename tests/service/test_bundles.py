@@ -19,7 +19,7 @@ from oracles import independent
 from oracles.chatty import Chatty, batch_of, chatty_task
 from oracles.parties import ANALYZER, EIGHT, SHUFFLER, announced, released, sealed, serving
 from shuffledp import InvalidInput
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.protocols import registry
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.client.client import Client, messages_of
@@ -29,8 +29,8 @@ from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.http import OCTETS, Service, Tokens
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler
-from shuffledp.service.shuffler.upload_queue import Upload, UploadQueue
-from shuffledp.service.stores.checkpoints import POINTS, Point
+from shuffledp.service.shuffler.waiting_uploads import Upload, WaitingUploads
+from shuffledp.service.stores.crash_points import POINTS, Point
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.task import Task
 from shuffledp.service.wire.bundle import bundled, compact, is_bundle, is_compact
@@ -259,7 +259,7 @@ def test_what_is_promised_if_shuffler_and_analyzer_collude(monkeypatch: pytest.M
         replace(TASK, analyzer="Alpha")
     two_keys = KeyRing.fresh("analyzer").introduced().rotated()
     mixed = [seal_bundle([1], TASK, keys.public())[:71] for keys in (ANALYZER, two_keys) for _ in range(20)]
-    with pytest.raises(InvalidInput, match="whoever is alone with a key is not protected at all"):
+    with pytest.raises(InvalidInput, match="a person who is alone with a key is not protected at all"):
         analyze(batch_of(mixed, 40), TASK, ANALYZER)
 
 
@@ -336,6 +336,8 @@ def test_limits_follow_the_length_of_a_report() -> None:
     async def may_wait(count: int) -> bool:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         records = [bytes(268)] * count
-        return UploadQueue(limits).add(Upload(task="", window=None, records=records, sender="", done=done, since=0.0))
+        return WaitingUploads(limits).add(
+            Upload(task="", window=None, records=records, sender="", done=done, since=0.0)
+        )
 
     assert [asyncio.run(may_wait(count)) for count in (2, 3)] == [True, False]

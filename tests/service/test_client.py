@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from filelock import FileLock, Timeout
 
+from oracles.clock import Clock
 from oracles.parties import ANALYZER, EIGHT, LABELS, PARTIES, SHUFFLER, announced, serving
 from oracles.server import Place
 from shuffledp import InvalidInput, KeyedRandomness
-from shuffledp.core.outcome import Outcome
 from shuffledp.core.randomness import NoWords
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.planning.rounds import plan_rounds
 from shuffledp.service.client.client import Announcement, Client
 from shuffledp.service.client.sender import Sender, Submitted, submit
@@ -29,16 +30,8 @@ from shuffledp.service.wire.record import decode_message
 TASK = EIGHT
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1e9
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def client(folder: Path, clock: Clock | None = None, analyzer: KeyRing = ANALYZER) -> Client:
-    return Client(task=TASK, analyzer=analyzer.public(), folder=folder, clock=clock or Clock())
+    return Client(task=TASK, analyzer=analyzer.public(), folder=folder, clock=clock or Clock(1e9))
 
 
 def message(sealed: bytes | None, shuffler: KeyRing = SHUFFLER, analyzer: KeyRing = ANALYZER) -> int | None:
@@ -77,7 +70,7 @@ def sent(me: Client, value: str, shuffler: Shuffler, lost: int = 0) -> Submitted
 
 def test_a_second_report_under_the_same_key_is_refused(tmp_path: Path) -> None:
     """Reports have no addresses, so both would have the same coins. The first one stands."""
-    clock, shuffler, randomness = Clock(), serving(TASK), KeyedRandomness.fresh()
+    clock, shuffler, randomness = Clock(1e9), serving(TASK), KeyedRandomness.fresh()
     me = replace(client(tmp_path, clock), randomness=randomness)
     said = announced(shuffler, TASK)
     first = me.report("c", said)
@@ -90,7 +83,7 @@ def test_a_second_report_under_the_same_key_is_refused(tmp_path: Path) -> None:
 
 
 def test_another_value_does_not_make_another_report(tmp_path: Path) -> None:
-    clock, shuffler = Clock(), serving(TASK)
+    clock, shuffler = Clock(1e9), serving(TASK)
     me, said = client(tmp_path, clock), announced(shuffler, TASK)
     first = me.report("c", said)
     assert me.report("e", said) == first
@@ -113,7 +106,7 @@ def test_t4_a_second_submit_says_that_the_earlier_report_stands(tmp_path: Path) 
 
 def test_t32_a_shuffler_that_names_windows_at_will_gets_no_fresh_randomizations(tmp_path: Path) -> None:
     """40 windows in a minute gave 40 randomizations of one value; now one a window by the client's own clock."""
-    clock, shuffler = Clock(), serving(TASK)
+    clock, shuffler = Clock(1e9), serving(TASK)
     me, said, made = client(tmp_path, clock), announced(shuffler, TASK), 0
     for window in range(1, 41):
         with contextlib.suppress(InvalidInput):
@@ -280,7 +273,7 @@ def test_keys_of_the_wrong_party_are_not_sealed_to(tmp_path: Path) -> None:
     wrong = Client(task=TASK, analyzer=SHUFFLER.public(), folder=tmp_path)
     with pytest.raises(InvalidInput, match="keys"):
         wrong.report("c", said)
-    with pytest.raises(InvalidInput, match="keys of the analyzer"):
+    with pytest.raises(InvalidInput, match="keys belong to the analyzer"):
         client(tmp_path).report("c", replace(said, keys=ANALYZER.public()))
     with pytest.raises(InvalidInput, match="has 1 shufflers"):
         Client(task=TASK, analyzer=ANALYZER.public(), inner_shufflers=[SHUFFLER.public()], folder=tmp_path)
@@ -346,7 +339,7 @@ def test_a_report_that_moves_is_sealed_to_the_key_that_is_announced_then(tmp_pat
 def test_a_window_that_is_dropped_is_a_report_all_the_same(tmp_path: Path) -> None:
     """A late report that another one has overtaken is never sent; it was drawn, and counts towards what a person may report."""
     made = plan_rounds("histogram", n=500, epsilon=2.0, delta=1e-3, labels=LABELS, rounds=10, rounds_per_person=3)
-    task, clock = Task(plan=made, window=60, max_age=600, **PARTIES), Clock()
+    task, clock = Task(plan=made, window=60, max_age=600, **PARTIES), Clock(1e9)
     said = announced(serving(task), task)
     me = Client(task=task, analyzer=ANALYZER.public(), folder=tmp_path, clock=clock)
     for window in (1, 2):

@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 
 from oracles.parties import PARTIES
@@ -23,10 +25,11 @@ from oracles.scale import full
 from oracles.server import Place, in_open_batches, inner_records
 from oracles.tree import python_path
 from shuffledp import plan
+from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.sealing.hpke import seal_message, unseal
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.http import OCTETS
-from shuffledp.service.stores.checkpoints import POINTS
+from shuffledp.service.stores.crash_points import POINTS
 from shuffledp.service.stores.registry import open_store
 from shuffledp.service.task import Task
 from shuffledp.service.wire.record import decode_message
@@ -40,14 +43,23 @@ THEIRS = [
 """Points that are in the store itself: what `make test` takes for stores that share the others with SQLite."""
 
 
+RELEASING = [
+    "release: a piece written",
+    "release: gathered",
+    "release: permuted",
+    "release: marked",
+    "release: committed",
+]
+
+
 class Collection:
     """Reports that each say something else, sent until they are acknowledged, to a shuffler that keeps dying."""
 
-    def __init__(self, folder: Path, store: str) -> None:
-        self.folder, self.store = folder, store
+    def __init__(self, folder: Path, store: str, task: Task = TASK) -> None:
+        self.folder, self.store, self.task = folder, store, task
         self.sent: dict[int, bytes] = {}
         self.acknowledged: set[int] = set()
-        (folder / "task.json").write_text(json.dumps(TASK.document()))
+        (folder / "task.json").write_text(json.dumps(self.task.document()))
         SHUFFLER.save(folder / "shuffler.key")
         (folder / "analyzer.pub.json").write_text(json.dumps(ANALYZER.public().document()))
         for name, text in (("operator", OPERATOR), ("analyzer", ANALYST)):
@@ -77,7 +89,8 @@ class Collection:
                 return
         if len(self.acknowledged) == len(self.sent):
             for bucket in range(len(self.sent), len(self.sent) + count):
-                self.sent[bucket] = seal_message(bucket, TASK, ANALYZER.public(), [SHUFFLER.public()])
+                message = bucket % self.task.plan.protocol.alphabet
+                self.sent[bucket] = seal_message(message, self.task, ANALYZER.public(), [SHUFFLER.public()])
 
     def submit(self, url: str) -> None:
         """Send everything that is not acknowledged, from four connections, ten together."""
@@ -85,7 +98,9 @@ class Collection:
 
         def upload(buckets: list[int]) -> None:
             body = b"".join(self.sent[bucket] for bucket in buckets)
-            answer = httpx.post(f"{url}/v2/tasks/{TASK.id}/reports", content=body, headers={"Content-Type": OCTETS})
+            answer = httpx.post(
+                f"{url}/v2/tasks/{self.task.id}/reports", content=body, headers={"Content-Type": OCTETS}
+            )
             if answer.status_code == 200:
                 assert set(answer.json()["outcomes"]) <= {"accepted", "report_replayed"}
                 self.acknowledged.update(buckets)
@@ -100,12 +115,12 @@ class Collection:
     def close(self, url: str) -> int:
         """Ask for a release."""
         headers = {"Authorization": f"Bearer {OPERATOR}"}
-        return httpx.post(f"{url}/v2/tasks/{TASK.id}/batches/close", headers=headers, timeout=60).status_code
+        return httpx.post(f"{url}/v2/tasks/{self.task.id}/batches/close", headers=headers, timeout=60).status_code
 
     def released(self, url: str) -> dict[int, bytes]:
         """The bytes of all released batches."""
         headers = {"Authorization": f"Bearer {ANALYST}"}
-        listed = httpx.get(f"{url}/v2/tasks/{TASK.id}/batches", headers=headers).json()["batches"]
+        listed = httpx.get(f"{url}/v2/tasks/{self.task.id}/batches", headers=headers).json()["batches"]
         found = [entry["batch"] for entry in listed]
         return {number: httpx.get(f"{url}/v2/batches/{number}", headers=headers).content for number in found}
 
@@ -155,6 +170,36 @@ def test_a5_kill_at_every_named_point(tmp_path: Path, scheme: str, place: Place,
     assert set(buckets.values()) == {1}
     assert len(buckets) + held == len(collection.sent)
     assert held < TASK.plan.min_batch
+
+
+@pytest.mark.parametrize("point", RELEASING[: full(1, len(RELEASING))])
+def test_a5_dummies_are_the_same_after_a_kill(tmp_path: Path, place: Place, point: str) -> None:
+    """What was written of a batch with noise before a death is what is written after it, and the batch is whole."""
+    made = plan("histogram", n=40, epsilon=1.0, delta=1e-6, size=5, noise="shuffler")
+    task = Task(plan=made, window=3600, max_age=7200, **PARTIES)
+    collection = Collection(tmp_path, place(tmp_path / "store.db"), task)
+    process, url = collection.start(point, "2" if "a piece" in point else "1")
+    collection.more(40)
+    collection.submit(url)
+    with contextlib.suppress(httpx.TransportError):
+        collection.close(url)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    process, url = collection.start("release: about to answer", "99")  # never: with pieces of the same size
+    for _ in range(600):
+        batches = collection.released(url)
+        if batches:
+            break
+        time.sleep(0.1)
+    [data] = batches.values()
+    assert collection.released(url) == batches
+    process.terminate()
+    process.communicate(timeout=60)
+    answer = analyze(data, task, ANALYZER)  # opens every record, and refuses one that is there twice
+    assert answer.n == 40
+    assert answer.rejected == {}
+    assert np.abs(answer.estimate.value - 8).max() < 40
+    assert answer.counts.values[:-1].sum() > 40 + 80
 
 
 # Killed at any moment

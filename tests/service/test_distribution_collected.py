@@ -1,24 +1,16 @@
 """A distribution through the service: clients draw their grids, the analyzer reads quantiles off the curve."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from oracles.parties import SHUFFLER, prepared
-from oracles.process import called
+from oracles.process import assert_refused, called
 from oracles.server import running
 from shuffledp.service.task import Task
 
 
-def test_a_distribution_is_collected_and_read_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-    def shuffledp(line: str) -> str:
-        done = called(line, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
+def test_a_distribution_is_collected_and_read_off(tmp_path: Path, shuffledp: Callable[[str], str]) -> None:
     shown = shuffledp(
         "plan distribution --low 0 --high 10 --resolution 1024 --n 60 --epsilon 2 --delta 1e-2 -o plan.json"
     )
@@ -32,12 +24,10 @@ def test_a_distribution_is_collected_and_read_off(tmp_path: Path, monkeypatch: p
     with running(tmp_path, "--processes 1") as server:
         to = f"--url {server.url} --analyzer-keys analyzer.pub.json"
         early = called(f"shuffler close task.json --url {server.url} --token operator.token", cwd=tmp_path)
-        assert early.returncode == 2
-        assert "so it stays open). Wait for more reports, or for the window to end." in early.stderr
+        assert_refused(early, "so it stays open). Wait for more reports, or for the window to end.")
         simulate = f"simulate-clients task.json people.csv --column hours --outside clamp {to}"
         refused = called(simulate, cwd=tmp_path)
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert "in data row 81 the value is missing. Use --missing skip or --missing-as VALUE." in refused.stderr
+        assert_refused(refused, "in data row 81 the value is missing. Use --missing skip or --missing-as VALUE.")
         sent = json.loads(shuffledp(f"{simulate} --missing skip --json"))
         assert sent == {"outcomes": {"accepted": 81}, "rejected": {"missing": 2}, "adjusted": {"clamped": 1}}
         shuffledp(f"shuffler close task.json --url {server.url} --token operator.token")

@@ -10,20 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.clock import Clock
 from shuffledp.service.shuffler.connection_slots import SURPLUS, ConnectionSlots
 from shuffledp.service.shuffler.fair_shares import FairShares
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shared_rate import SharedRate, Turn
 from shuffledp.service.shuffler.upload_memory import UploadMemory
-from shuffledp.service.shuffler.upload_queue import TooManyWaiting, Upload, UploadQueue
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from shuffledp.service.shuffler.waiting_uploads import TooManyWaiting, Upload, WaitingUploads
 
 
 @pytest.fixture
@@ -183,7 +176,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 class Queue:
     def __init__(self, loop: asyncio.AbstractEventLoop, **limits: int) -> None:
-        self.waiting, self._loop, self._count = UploadQueue(Limits(**limits)), loop, 0
+        self.waiting, self._loop, self._count = WaitingUploads(Limits(**limits)), loop, 0
 
     def add(self, sender: str, reports: int) -> tuple[bool, Upload]:
         self._count += 1

@@ -20,7 +20,7 @@ from shuffledp import InvalidInput
 from shuffledp.cli.task import read_task
 from shuffledp.errors import ShuffledpError
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 from shuffledp.service.analyzer.analyzer import open_batch
 from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
@@ -153,7 +153,7 @@ def test_a8_whatever_is_read_is_understood_or_refused(tmp_path: Path, monkeypatc
             return 0.0
 
     # composing takes seconds and reads nothing; what it is given is still made
-    monkeypatch.setattr("shuffledp.planning.spend.compose", lambda _: Composed())
+    monkeypatch.setattr("shuffledp.planning.release_cost.compose", lambda _: Composed())
     fuzzed = Fuzzed(tmp_path)
     # per thousand: opening records is what everybody can make a shuffler do; proving a plan takes milliseconds
     shares = {

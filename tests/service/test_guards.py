@@ -203,7 +203,7 @@ def test_a_head_is_64_digits_and_a_new_ledger_needs_a_whole_budget(tmp_path: Pat
             ('{"version": 3, "epsilon": "1", "delta": 1e-06}', "was altered"),
         ('{"delta": 1e-06, "epsilon": 1.0, "version": 4}', "another version"),
             ('{"delta": 1e-06, "epsilon": 1.0, "version": 1}', "another version"),
-        ('{"delta": 0.5, "epsilon": 1.0, "version": 3}', "was altered"), ('{"previous": "' + "0" * 64 + '"}', "former format"),
+        ('{"delta": 0.5, "epsilon": 1.0, "version": 3}', "was altered"), ('{"previous": "' + "0" * 64 + '"}', "previous format"),
     ],
 )  # fmt: skip
 def test_a_first_line_that_is_no_budget_is_refused(tmp_path: Path, line: str, says: str) -> None:

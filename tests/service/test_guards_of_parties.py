@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from oracles.clock import Clock
 from oracles.parties import ANALYZER, EIGHT, SHUFFLER, announced, serving
 from oracles.shuffling import TASK as MANY
-from oracles.shuffling import Clock, made, reports
+from oracles.shuffling import made, reports
 from shuffledp import InvalidInput
 from shuffledp.service.client.client import Announcement, Client
 from shuffledp.service.sealing.hpke import seal_inner, unseal, wrap
@@ -30,7 +31,7 @@ TWO = replace(EIGHT, shufflers=("Alpha", "Gamma"))
 
 
 def test_a_window_ends_on_the_second_and_a_batch_ages_on_the_second(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     shuffler = made(tmp_path / "store.db", clock)
     start = clock.now
     shuffler.accept(MANY.id, reports(49))
@@ -51,7 +52,7 @@ def test_a_window_ends_on_the_second_and_a_batch_ages_on_the_second(tmp_path: Pa
 
 
 def test_an_operator_may_close_before_the_window_ends_and_never_below_the_minimum(tmp_path: Path) -> None:
-    shuffler = made(tmp_path / "store.db", Clock())
+    shuffler = made(tmp_path / "store.db", Clock(1000.0))
     shuffler.accept(MANY.id, reports(49))
     assert shuffler.close(MANY.id, ignore_window=True) == "batch_too_small"
     assert shuffler.close("no task") == "task_unknown"
@@ -61,7 +62,7 @@ def test_an_operator_may_close_before_the_window_ends_and_never_below_the_minimu
 
 
 def test_an_empty_batch_starts_again_when_its_window_is_over_and_not_before(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     shuffler = made(tmp_path / "store.db", clock)
     start = shuffler.store.open_batch(MANY.id).opened
     clock.now = math.nextafter(start + MANY.window, 0)
@@ -73,7 +74,7 @@ def test_an_empty_batch_starts_again_when_its_window_is_over_and_not_before(tmp_
 
 
 def test_what_is_to_be_destroyed_is_destroyed_after_a_while_by_the_steady_clock(tmp_path: Path) -> None:
-    clock, steady = Clock(), Clock()
+    clock, steady = Clock(1000.0), Clock(1000.0)
     task = replace(MANY, on_expiry="destroy")
     shuffler = Shuffler(store=open_store(str(tmp_path / "s.db")), ring=SHUFFLER, clock=clock, steady=steady)
     shuffler.serve(task, ANALYZER.public())
@@ -91,13 +92,15 @@ def test_what_is_to_be_destroyed_is_destroyed_after_a_while_by_the_steady_clock(
 
 def test_a_shuffler_works_with_its_own_keys_and_hop_only(tmp_path: Path) -> None:
     store = open_store(":memory:")
-    with pytest.raises(InvalidInput, match="keys of the analyzer"):
-        Shuffler(store=store, ring=ANALYZER, clock=Clock())
+    with pytest.raises(InvalidInput, match="keys belong to the analyzer"):
+        Shuffler(store=store, ring=ANALYZER, clock=Clock(1000.0))
     for hop in (0, 3):
         with pytest.raises(InvalidInput, match=f"2 hops.*got {hop}"):
-            Shuffler(store=open_store(":memory:"), ring=SHUFFLER, clock=Clock()).serve(TWO, ANALYZER.public(), hop=hop)
+            Shuffler(store=open_store(":memory:"), ring=SHUFFLER, clock=Clock(1000.0)).serve(
+                TWO, ANALYZER.public(), hop=hop
+            )
     for hop, right, wrong in ((1, ANALYZER, SHUFFLER), (2, SHUFFLER, ANALYZER)):
-        shuffler = Shuffler(store=open_store(":memory:"), ring=SHUFFLER, clock=Clock())
+        shuffler = Shuffler(store=open_store(":memory:"), ring=SHUFFLER, clock=Clock(1000.0))
         with pytest.raises(InvalidInput, match=f"what hop {hop} releases"):
             shuffler.serve(TWO, wrong.public(), hop=hop)
         shuffler.serve(TWO, right.public(), hop=hop)
@@ -107,13 +110,13 @@ def test_a_shuffler_works_with_its_own_keys_and_hop_only(tmp_path: Path) -> None
         with pytest.raises(InvalidInput, match=f"this store is of hop {hop}"):
             shuffler.serve(TWO, right.public(), hop=other)
         shuffler.serve(TWO, right.public())  # as before
-    outer = Shuffler(store=open_store(":memory:"), ring=SHUFFLER, clock=Clock())
+    outer = Shuffler(store=open_store(":memory:"), ring=SHUFFLER, clock=Clock(1000.0))
     outer.serve(TWO, SHUFFLER.public())
     assert not outer.is_inner(TWO.id)
 
 
 def test_an_empty_batch_follows_a_new_key_at_once_and_one_with_reports_keeps_its_key(tmp_path: Path) -> None:
-    clock, steady, analyzer = Clock(), Clock(), KeyRing.fresh("analyzer")
+    clock, steady, analyzer = Clock(1000.0), Clock(1000.0), KeyRing.fresh("analyzer")
     shuffler = Shuffler(store=open_store(":memory:"), ring=SHUFFLER, clock=clock, steady=steady)
     shuffler.serve(EIGHT, analyzer.public())
     first = shuffler.store.open_batch(EIGHT.id)
@@ -148,7 +151,7 @@ def client(folder: Path, clock: Clock) -> Client:
 
 
 def test_a_period_is_a_whole_window_by_the_users_own_clock(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     mine, told = client(tmp_path, clock), announced(serving(EIGHT), EIGHT)
     start = clock.now
     mine.report("a", told)
@@ -165,7 +168,7 @@ def test_a_period_is_a_whole_window_by_the_users_own_clock(tmp_path: Path) -> No
 
 
 def test_only_what_waits_can_be_wrapped_again_or_move(tmp_path: Path) -> None:
-    mine, told = client(tmp_path, Clock()), announced(serving(EIGHT), EIGHT)
+    mine, told = client(tmp_path, Clock(1000.0)), announced(serving(EIGHT), EIGHT)
     later = replace(told, window=told.window + 1)
     with pytest.raises(InvalidInput, match="Make one first"):
         mine.rewrapped(told, window=told.window)
@@ -202,7 +205,7 @@ def test_only_what_waits_can_be_wrapped_again_or_move(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_damaged_memory_of_a_client_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    mine, told = client(tmp_path, Clock()), announced(serving(EIGHT), EIGHT)
+    mine, told = client(tmp_path, Clock(1000.0)), announced(serving(EIGHT), EIGHT)
     mine.report("a", told)
     (path,) = tmp_path.glob("*.json")
     kept = json.loads(path.read_text())
@@ -222,7 +225,7 @@ def test_a_damaged_memory_of_a_client_is_refused(tmp_path: Path, wrong: dict[str
     ],
 )  # fmt: skip
 def test_a_damaged_report_of_a_client_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    mine, told = client(tmp_path, Clock()), announced(serving(EIGHT), EIGHT)
+    mine, told = client(tmp_path, Clock(1000.0)), announced(serving(EIGHT), EIGHT)
     mine.report("a", told)
     (path,) = tmp_path.glob("*.json")
     kept = json.loads(path.read_text())

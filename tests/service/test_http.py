@@ -19,7 +19,7 @@ from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.http import OCTETS, Service, Tokens
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler
-from shuffledp.service.stores.checkpoints import Point
+from shuffledp.service.stores.crash_points import Point
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.store import StoreUnavailable
 from shuffledp.service.task import Task

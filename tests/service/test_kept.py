@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from oracles.shuffling import ANALYZER, RING, TASK, Clock, made, reports
+from oracles.clock import Clock
+from oracles.shuffling import ANALYZER, RING, TASK, made, reports
 from shuffledp import InvalidInput
 from shuffledp.service.sealing.hpke import unseal
 from shuffledp.service.sealing.keys import KeyRing
@@ -20,7 +21,7 @@ from shuffledp.service.wire.record import encode_message
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.0)
 
 
 def test_a11_only_sealed_inner_records_are_kept_and_then_only_ids(tmp_path: Path, clock: Clock) -> None:
@@ -100,7 +101,7 @@ def test_stores_of_other_versions_and_things(tmp_path: Path, clock: Clock) -> No
         connection.execute("UPDATE task SET document = replace(document, '\"window\": 60', '\"window\": 1')")
     with pytest.raises(InvalidInput, match="altered"):
         made(tmp_path / "altered.db", clock)
-    with pytest.raises(InvalidInput, match="keys of the analyzer"):
+    with pytest.raises(InvalidInput, match="keys belong to the analyzer"):
         Shuffler(store=SQLiteStore(":memory:"), ring=ANALYZER, clock=clock)
 
 

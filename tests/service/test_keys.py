@@ -179,7 +179,7 @@ def test_a_file_of_keys_is_read_again_whenever_it_changes(tmp_path: Path) -> Non
         file.current()
     path.unlink()
     KeyRing.fresh("analyzer").save(path)
-    with pytest.raises(InvalidInput, match="these are keys of the analyzer"):
+    with pytest.raises(InvalidInput, match="these keys belong to the analyzer"):
         file.current()
     first.save(path)
     assert file.current().public() == first.public()

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from oracles.clock import Clock
 from oracles.parties import PARTIES
 from shuffledp import plan
 from shuffledp.service.sealing.hpke import seal_message
@@ -35,14 +36,6 @@ def service(limits: Limits) -> tuple[Service, Shuffler]:
     shuffler = Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0)
     shuffler.serve(TASK, ANALYZER.public())
     return Service(shuffler, TOKENS, limits, clock=lambda: 0.0), shuffler
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_rates() -> None:

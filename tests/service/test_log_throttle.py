@@ -5,17 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from oracles.clock import Clock
 from shuffledp.service.shuffler.log_throttle import NAMES, PERIOD, LogThrottle, throttled
 
 LOG = logging.getLogger(NAMES[0])
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
+from oracles.clock import Clock
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, sealed
 from oracles.parties import SIXTEEN as TASK
 from oracles.server import running
@@ -22,14 +23,6 @@ from shuffledp.service.task import Task
 TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")
 OPERATOR = {"Authorization": f"Bearer {TOKENS.operator}"}
 DESTROYED = Task(plan=TASK.plan, window=60, max_age=60, on_expiry="destroy", **PARTIES)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def served(folder: Path, task: Task, clock: Clock | None = None) -> Shuffler:

@@ -19,7 +19,7 @@ from golden.make_vectors import PATH as VECTORS
 from oracles.documented import DOCUMENT, check, schema, validate
 from oracles.parties import ANALYZER, EIGHT, sealed, serving
 from oracles.process import called as run
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.registry import PROTOCOLS
 from shuffledp.service.sealing.keys import KeyRing

@@ -29,7 +29,7 @@ def test_no_two_ordinary_names_are_said_to_look_alike() -> None:
 )
 def test_a_letter_that_steers_reorders_or_hides_is_refused(letter: str) -> None:
     for name in (f"Be{letter}ta", f"{letter}Beta", f"Beta{letter}"):
-        with pytest.raises(InvalidInput, match=r"^the name of who runs the shuffler has characters") as refused:
+        with pytest.raises(InvalidInput, match=r"^the name of who runs the shuffler has line breaks") as refused:
             checked_operator("shuffler", name)
         assert str(refused.value).isprintable()
 
@@ -57,7 +57,7 @@ def test_names_that_look_alike_are_pointed_out(one: str, other: str) -> None:
 
 def test_a_word_of_several_alphabets_is_pointed_out_and_a_name_of_several_words_is_not() -> None:
     (said,) = cautions(["Алphа", "Third"])
-    assert said.startswith("The name Алphа has letters of several alphabets")
+    assert said.startswith("The name Алphа mixes alphabets within a word")
     assert cautions(["Росстат Moscow", "Third"]) == []
 
 

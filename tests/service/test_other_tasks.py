@@ -91,7 +91,10 @@ def test_a13_a_party_with_another_task_opens_nothing(task: Task, other: Task) ->
 
 def test_a13_no_field_is_left_out() -> None:
     assert {field.name for field in fields(Task) if field.init} == {*TASK_CHANGES, "plan"}  # its id is made of them
-    assert {field.name for field in fields(Plan)} == {"protocol", "min_batch", "guarantee", "over_time", "wording"}
+    told = {field.name for field in fields(Plan) if field.compare}
+    assert told == {"protocol", "min_batch", "guarantee", "over_time", "wording"}
+    assert {field.name for field in fields(Plan)} - told == {"dropout"}  # whom to ask, which no party is told
+    assert with_plan(EIGHT, dropout=0.5).document() == EIGHT.document()
     assert {field.name for field in fields(OverTime)} == {*ROUNDS_CHANGES}
     shape = {field.name for field in (*fields(_MEAN), *fields(_EIGHT))}
     assert shape == {"randomizer", "low", "high", "total", "domain"}  # the randomizer is its size and threshold

@@ -18,7 +18,7 @@ from oracles.parties import SIXTEEN as TASK
 from shuffledp.service.shuffler.http import OCTETS, Service, Tokens
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler
-from shuffledp.service.stores.checkpoints import Point
+from shuffledp.service.stores.crash_points import Point
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 
 TOKENS = Tokens(operator="operator-token-1234", analyzer="analyzer-token-1234")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from oracles.shuffling import ANALYZER, RING, TASK, Clock, made, reports
+from oracles.clock import Clock
+from oracles.shuffling import ANALYZER, RING, TASK, made, reports
 from shuffledp import InvalidInput, account
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.analyzer.analyzer import analyze, open_batch
 from shuffledp.service.sealing.hpke import seal_inner, seal_message, wrap, wrap_once
 from shuffledp.service.sealing.keys import KeyRing
@@ -21,7 +22,7 @@ from shuffledp.service.wire.record import Header
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.0)
 
 
 def test_a25_after_any_rotation_a_batch_has_one_key_and_nothing_is_lost(tmp_path: Path, clock: Clock) -> None:

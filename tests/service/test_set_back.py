@@ -10,7 +10,7 @@ import pytest
 
 from oracles.parties import SHUFFLER, prepared, sealed
 from oracles.parties import SIXTEEN as TASK
-from oracles.process import called
+from oracles.process import assert_refused, called
 from oracles.server import Place, Server
 from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
 from shuffledp.service.client.sender import Sender
@@ -110,8 +110,7 @@ def test_an_analyzer_opens_nobody_twice_when_a_shuffler_released_them_twice(fold
     Sender(url=server.url).send(TASK, people[210:])
     released(server)
     second = called(analysis(server), cwd=folder)
-    assert (second.returncode, second.stdout) == (2, "")
-    assert "only 20 of the 230 reports received are neither repeated nor opened before" in second.stderr
+    assert_refused(second, "only 20 of the 230 reports received are neither repeated nor opened before")
     server.stop()
 
 

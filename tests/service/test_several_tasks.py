@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from oracles.clock import Clock
 from oracles.parties import PARTIES
-from oracles.shuffling import Clock
 from shuffledp import plan
 from shuffledp.service.sealing.hpke import seal_inner, unseal, wrap_once
 from shuffledp.service.sealing.keys import KeyRing
@@ -71,7 +71,7 @@ def states(shuffler: Shuffler, name: str) -> list[tuple[str, int]]:
 def test_a_token_is_for_the_task_that_it_was_issued_for(
     opening: Callable[[Clock, OneTimeTokens | None], Shuffler],
 ) -> None:
-    shuffler = opening(Clock(), TOKENS)
+    shuffler = opening(Clock(1000.0), TOKENS)
     for name in TASKS:
         for issued_for in TASKS:
             expected = "accepted" if issued_for == name else "not_admitted"
@@ -83,7 +83,7 @@ def test_a_token_is_for_the_task_that_it_was_issued_for(
 def test_each_task_has_its_own_minimum_window_age_keys_and_end(
     opening: Callable[[Clock, OneTimeTokens | None], Shuffler],
 ) -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     shuffler, begin = opening(clock, None), clock.now
     for name, least in LEAST.items():
         assert shuffler.accept(TASKS[name].id, reports(name, least - 1)) == ["accepted"] * (least - 1)
@@ -119,7 +119,7 @@ def test_each_task_has_its_own_minimum_window_age_keys_and_end(
 def test_a_list_of_keys_is_for_the_task_that_it_was_given_for(
     opening: Callable[[Clock, OneTimeTokens | None], Shuffler],
 ) -> None:
-    shuffler = opening(Clock(), None)
+    shuffler = opening(Clock(1000.0), None)
     before = {name: shuffler.store.open_batch(task.id) for name, task in TASKS.items()}
     shuffler.seal_to(TASKS["old"].id, ANALYZERS["old"].rotated().public())
     shuffler.tick()

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from oracles.clock import Clock
 from oracles.server import Place
-from oracles.shuffling import ANALYZER, RING, TASK, Clock, made, messages, reports
+from oracles.shuffling import ANALYZER, RING, TASK, made, messages, reports
 from shuffledp import InvalidInput
 from shuffledp.service.sealing.hpke import seal_inner, seal_message, unseal, wrap
 from shuffledp.service.shuffler.admission import OneTimeTokens
@@ -26,7 +27,7 @@ from shuffledp.service.wire.record import report_id
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.0)
 
 
 def test_a_batch_comes_out_whole_once_and_the_same_each_time(tmp_path: Path, clock: Clock) -> None:
@@ -378,7 +379,7 @@ def test_a_quiet_time_makes_no_first_report_old(tmp_path: Path, clock: Clock) ->
 
 def test_a29_a_clock_that_is_wrong_for_three_seconds_destroys_and_stalls_nothing(tmp_path: Path, clock: Clock) -> None:
     """Ten years ahead for three looks, then right again: the reports are there, and the batch is released in time."""
-    steady = Clock()
+    steady = Clock(1000.0)
     task = replace(TASK, on_expiry="destroy")
     shuffler = Shuffler(store=SQLiteStore(tmp_path / "store.db"), ring=RING, clock=clock, steady=steady)
     shuffler.serve(task, ANALYZER.public())

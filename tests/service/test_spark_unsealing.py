@@ -1,7 +1,6 @@
 """Sealed reports on Spark: opened, kept once, released in a secret order, opened again and counted, as without it."""
 
 import json
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
@@ -19,7 +18,7 @@ from oracles.spark import Recut, connect_url
 from oracles.spark_tasks import dies_at_first
 from shuffledp import InvalidInput
 from shuffledp.cluster import spark_session as sessions
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.analyzer.opened_reports import OpenedReports
@@ -32,17 +31,12 @@ from shuffledp.service.shuffler.http import OCTETS
 from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.registry import open_store
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore"),
+]  # Spark warns of versions of pandas
 REPORTS = full(1_500, 200_000)
 GARBAGE = [b"", b"x" * 126, bytes(126)]
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Spark warns of versions of pandas."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @pytest.fixture
@@ -168,7 +162,7 @@ def test_keys_are_not_sent_over_a_network_in_clear() -> None:
 
 def test_a_ring_of_the_wrong_party_opens_nothing(unsealers: SparkUnsealers) -> None:
     records = [seal_inner(1, EIGHT, ANALYZER.public())] * 60
-    with pytest.raises(InvalidInput, match="keys of the shuffler"):
+    with pytest.raises(InvalidInput, match="keys belong to the shuffler"):
         analyze(b"".join(records), EIGHT, KeyRing.fresh("shuffler"), tallier=unsealers)
 
 

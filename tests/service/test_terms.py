@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,13 +21,15 @@ OTHER: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("term", OTHER)
-def test_whatever_is_agreed_on_has_another_name_if_it_is_another(term: str) -> None:
+def test_whatever_is_agreed_on_has_another_name_if_it_is_another(term: str, tmp_path: Path) -> None:
     """The name is bound into every sealed report; and the file says the same as the task."""
     other = replace(EIGHT, **{term: OTHER[term]})
     assert other != EIGHT
     assert other.id != EIGHT.id
     assert other.document()[term] != EIGHT.document()[term]
     assert Task.from_document(other.document()) == other
+    other.save(tmp_path / "task.json")
+    assert Task.load(tmp_path / "task.json") == other
 
 
 @pytest.mark.parametrize(

@@ -12,19 +12,12 @@ from typing import Any
 
 import pytest
 
+from oracles.clock import Clock
 from oracles.parties import ANALYZER, EIGHT, SHUFFLER, sealed
 from shuffledp.service.sealing.unsealing import Unsealers, unseal_here
 
 RECORDS = [sealed(j % 8, EIGHT) for j in range(300)] + [b"x" * 126]
 OPENED = unseal_here(RECORDS, SHUFFLER, EIGHT.id, 1)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -112,7 +112,7 @@ def test_every_layer_opens_to_the_one_inside() -> None:
 
 
 def test_dummies_from_recorded_words() -> None:
-    for case in VECTORS["dummies"]:
+    for case in (*VECTORS["dummies"], *VECTORS["digits"]):
         protocol, randomness = registry.from_document(case["protocol"]), RecordedWords(case)
         assert isinstance(protocol, Deployable)
         values = protocol.domain.clean([case["value"]]).values
@@ -120,6 +120,16 @@ def test_dummies_from_recorded_words() -> None:
         assert randomness.used_up
     for law in VECTORS["poisson"]:
         assert [f"{step:032x}" for step in capped_poisson(law["dummies"]).thresholds] == law["thresholds"]
+
+
+def test_rows_from_recorded_words() -> None:
+    for case in VECTORS["rows"]:
+        protocol, randomness = registry.from_document(case["protocol"]), RecordedWords(case)
+        assert isinstance(protocol, Deployable)
+        values = protocol.domain.clean([case["value"]]).values
+        sent = protocol.of_user(protocol.randomize(values, randomness, first_row=0))
+        assert [str(message) for message in sent] == case["messages"]
+        assert randomness.used_up
 
 
 def test_bundles_are_taken_or_refused() -> None:

@@ -163,6 +163,11 @@ def test_vectors_of_dummies() -> None:
         assert independent.sent(vector["protocol"], vector["value"], RecordedWords(vector)) == vector["messages"]
 
 
+def test_vectors_of_digits() -> None:
+    for vector in VECTORS["digits"]:
+        assert independent.digits_sent(vector["protocol"], vector["value"], RecordedWords(vector)) == vector["messages"]
+
+
 def test_vectors_of_bundles() -> None:
     for vector in VECTORS["bundles"]:
         records = [bytes.fromhex(part["record"]) for part in vector["sealed"]]

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from shuffledp.core.outcome import Outcome
+from shuffledp.core.report_outcome import Outcome
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler, Unsealed
 from shuffledp.service.shuffler.write_queue import NotWritten, WriteQueue

@@ -148,14 +148,14 @@ def test_missing_cells_are_missing_in_every_frame(histogram: Plan, mean: Plan) -
         (TEXTS, {"query": "colour"}, "columns are for tables"),
         (pd.DataFrame([[1]] * 1500), {"column": "0"}, "not texts"),
         ({"a": [1, 2], "b": [1]}, {"query": "a + b"}, "cannot be read"),
-        ({"a": ["secret31337", 5]}, {"column": "a"}, "none of the plan's bins"),
-        (pd.Series(["secret31337", 5, None] * 500, dtype=object), {}, "none of the plan's bins"),
+        ({"a": ["secret31337", 5]}, {"column": "a"}, "not one of the plan's bins"),
+        (pd.Series(["secret31337", 5, None] * 500, dtype=object), {}, "not one of the plan's bins"),
         (None, {}, "one per person"),
         (7, {}, "one per person"),
         ("secret31337", {}, "For a file use run_file"),
         ({"secret31337"}, {}, "one per person"),
         (np.ones((1500, 2)), {}, "one"),
-        ([{"a": "secret31337"}] * 1500, {}, "none of the plan's bins"),
+        ([{"a": "secret31337"}] * 1500, {}, "not one of the plan's bins"),
     ],
 )
 def test_what_is_no_column_is_refused_unseen(histogram: Plan, data: Any, arguments: dict[str, Any], why: str) -> None:
@@ -167,7 +167,7 @@ def test_what_is_no_column_is_refused_unseen(histogram: Plan, data: Any, argumen
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, dict])
 @pytest.mark.parametrize(
-    ("column", "what"), [("colour", "none of the plan's bins"), ("far", r"outside \[0, 10\]"), ("gap", "missing")]
+    ("column", "what"), [("colour", "not one of the plan's bins"), ("far", r"outside \[0, 10\]"), ("gap", "missing")]
 )
 def test_a_row_that_does_not_fit_is_named(kind: Any, column: str, what: str, histogram: Plan, mean: Plan) -> None:
     """From 1, as in a list or a file, in whatever part of the rows it is."""

@@ -115,7 +115,7 @@ MEMORY: dict[str, Callable[[Values], Any]] = {
     "table of Arrow": lambda values: pa.table({"v": values}),
 }  # fmt: skip
 REASONS = (
-    "is missing", "is none of", "is outside", "is not a number", "`other`", "`outside", "`missing_as`", "is not a bin",
+    "is missing", "is not one of", "is outside", "is not a number", "`other`", "`outside", "`missing_as`", "is not a bin",
 )  # fmt: skip
 FILES = ["csv", "quoted csv", "csv with NA", "gzipped csv", "parquet", "feather"]
 

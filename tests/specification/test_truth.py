@@ -36,7 +36,7 @@ def test_every_registered_randomizer_has_an_oracle() -> None:
 @pytest.mark.parametrize("kind", ORACLES)
 def test_the_truth_is_never_outside_the_best_enclosure(kind: str) -> None:
     mine = list(points(WANTED, only=kind))
-    assert len(mine) == WANTED // len(ORACLES)
+    assert len(mine) - WANTED // len(ORACLES) in (0, 1)  # kinds take turns
     assert [point for point in mine if not holds(point, "best")] == []
 
 

@@ -9,28 +9,17 @@ from typing import get_args, get_type_hints
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from oracles.browser import chromium
-from oracles.planner import Visitor, exact, planner, visitor
+from oracles.planner import Visitor, exact, visitor
 from shuffledp import plan
 from shuffledp.planning import registry
 from shuffledp.planning.planner import Planner
 from shuffledp.web.tabs import TABS
 
 QUICK = "#account?size=3"
-FREE_TEXT = {"labels", "by", "alphabet", "worded", "title", "unit", "candidates", "questions", "matrix"}
+FREE_TEXT = {
+    "labels", "by", "alphabet", "worded", "title", "unit", "candidates", "columns", "questions", "ranges", "matrix",
+}  # fmt: skip
 """Fields of which nobody can list the values."""
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with planner() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @contextmanager
@@ -109,7 +98,7 @@ def test_a_quick_answer_has_no_sign_and_a_slow_one_has(browser: Browser, url: st
             assert page.locator("#answer").bounding_box() == top  # nothing has moved
             assert user.number("epsilon, at delta") == former
             card = page.locator(".card.stale").first
-            assert card.evaluate("one => getComputedStyle(one, '::after').content") == '"from before"'
+            assert card.evaluate("one => getComputedStyle(one, '::after').content") == '"previous answer"'
             assert user.unreadable() == []
             routes.pop().continue_()
         user.waits()
@@ -163,7 +152,7 @@ def test_whoever_has_waited_long_enough_stops_and_asks_again(browser: Browser, u
             button.click()
             expect(bar).to_be_hidden()
             expect(page.locator("#answer")).to_have_attribute("aria-busy", "false")
-            expect(page.locator("#status")).to_have_text("Stopped. What is marked is the answer from before.")
+            expect(page.locator("#status")).to_have_text("Stopped. The marked answer is the previous one.")
             assert page.locator(".stale").count() == page.locator("#answer .card").count() > 0
             expect(button).to_have_text("Ask again")
             for route in routes:

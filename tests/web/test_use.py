@@ -1,7 +1,6 @@
 """Every tab used in the same way: slid, typed, mistyped, gone back, reloaded, by keyboard; and what goes with a plan."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,22 +9,10 @@ import pytest
 from nbclient import NotebookClient
 from playwright.sync_api import Browser, expect
 
-from oracles.browser import chromium, person
-from oracles.planner import SHOTS, Visitor, exact, planner, visitor
+from oracles.browser import person
+from oracles.planner import SHOTS, Visitor, exact, visitor
 from oracles.process import called
 from shuffledp import Plan
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with planner() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 class Use(NamedTuple):

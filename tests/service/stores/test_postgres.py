@@ -14,7 +14,7 @@ import pytest
 from psycopg import errors
 
 from oracles.postgres import PostgresServer
-from oracles.process import called
+from oracles.process import assert_refused, called
 from oracles.server import inner_records
 from oracles.store_suite import KEY, KEYS, SECRET, closed, released, reports, started
 from shuffledp import InvalidInput
@@ -253,8 +253,7 @@ def test_a_password_is_checked_and_shown_nowhere(
         assert "4711" not in repr(made)
         for given in (wrong, plain):
             done = called(["shuffler", "status", given])
-            assert done.returncode == 2
-            assert "refuses this user or password" in done.stderr
+            assert_refused(done, "refuses this user or password")
             assert "4711" not in done.stdout + done.stderr
     finally:
         rules.write_text(before)
@@ -318,8 +317,7 @@ def test_without_the_driver_it_is_said_how_to_get_it(tmp_path: Path) -> None:
         [sys.executable, "-c", code, "shuffler", "status", "postgresql://u:secret@h/d"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "needs psycopg, which is not installed. Install it: pip install 'psycopg[binary]>=" in done.stderr
+    assert_refused(done, "needs psycopg, which is not installed. Install it: pip install 'psycopg[binary]>=")
     assert "secret" not in done.stderr
 
 

@@ -18,7 +18,7 @@ from shuffledp import InvalidInput
 from shuffledp.service.shuffler import release as releasing
 from shuffledp.service.shuffler.release import release
 from shuffledp.service.stores.batch import Batch, NextKey
-from shuffledp.service.stores.checkpoints import Point
+from shuffledp.service.stores.crash_points import Point
 from shuffledp.service.stores.sqlite import records as sqlite_records
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.store import Store, StoreUnavailable

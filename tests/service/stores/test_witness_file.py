@@ -11,14 +11,15 @@ from uuid import UUID
 
 import pytest
 
+from oracles.clock import Clock
 from oracles.postgres import PostgresServer
 from oracles.server import Place
-from oracles.shuffling import ANALYZER, RING, TASK, Clock, messages, reports
+from oracles.shuffling import ANALYZER, RING, TASK, messages, reports
 from oracles.store_suite import started
 from shuffledp import InvalidInput
 from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.batch import Batch
-from shuffledp.service.stores.checkpoints import Point
+from shuffledp.service.stores.crash_points import Point
 from shuffledp.service.stores.registry import open_store, restore_store
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.store import Instance, StoreUnavailable
@@ -32,7 +33,7 @@ def witness(tmp_path: Path) -> Witness:
 
 def serving(url: str, witness: Witness | None, reached: Callable[[Point], None] = lambda _: None) -> Shuffler:
     shuffler = Shuffler(
-        store=open_store(url, reached=reached), ring=RING, clock=Clock(), witness=witness, reached=reached
+        store=open_store(url, reached=reached), ring=RING, clock=Clock(1000.0), witness=witness, reached=reached
     )
     shuffler.serve(TASK, ANALYZER.public())
     return shuffler
@@ -199,7 +200,7 @@ def test_a_damaged_witness_is_refused(tmp_path: Path, witness: Witness, content:
     serving(url, witness).shut_down()
     (path,) = (tmp_path / "witness").glob("*.json")
     path.write_text(content)
-    with pytest.raises(StoreUnavailable, match="is not what a witness of a store wrote"):
+    with pytest.raises(StoreUnavailable, match="is not the record of a store's witness"):
         serving(url, witness)
 
 

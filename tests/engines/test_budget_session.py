@@ -11,7 +11,7 @@ from oracles.people import write
 from shuffledp import InvalidInput, NoClaim, Plan, Result, Session, plan
 from shuffledp.accounting.composition import compose
 from shuffledp.errors import ShuffledpError
-from shuffledp.planning.spend import Spend
+from shuffledp.planning.release_cost import Spend
 
 PEOPLE = np.arange(2000) % 4
 ONE = plan("histogram", n=2000, epsilon=0.5, delta=1e-7, size=4)
@@ -78,15 +78,15 @@ def test_an_answer_that_fails_on_the_way_is_counted(tmp_path: Path) -> None:
     """Values were read by then, and whoever asks sees how it ended."""
     bad = write(tmp_path / "bad.csv", {"x": [9] * 2000})
     failing: list[tuple[Callable[[Session], Result], str]] = [
-        (lambda session: session.run(ONE, np.full(2000, 9)), "none of the plan's bins"),
+        (lambda session: session.run(ONE, np.full(2000, 9)), "not one of the plan's bins"),
         (lambda session: session.run(ONE, PEOPLE[:100]), "fewer than the plan's"),
-        (lambda session: session.run_file(ONE, bad, column="x"), "none of the plan's bins"),
+        (lambda session: session.run_file(ONE, bad, column="x"), "not one of the plan's bins"),
         (lambda session: session.run_file(ONE, tmp_path / "nowhere.csv", column="x"), "no file"),
     ]  # fmt: skip
     for ask, error in failing:
         session = Session(epsilon=1.2 * together(ONE), delta=1e-6)
         with pytest.raises(
-            InvalidInput, match=f"{error}.*The session counts this try.*1 answer: epsilon = 0.442492 of"
+            InvalidInput, match=f"{error}.*The session counts this attempt.*1 answer: epsilon = 0.442492 of"
         ):
             ask(session)
         assert session.spent == together(ONE)

@@ -13,7 +13,7 @@ from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.composition import Collection, compose
 from shuffledp.accounting.numeric import Numeric
 from shuffledp.accounting.releases import composition, releases
-from shuffledp.planning.spend import Spend, composed
+from shuffledp.planning.release_cost import Spend, composed
 from shuffledp.randomizers.together import Together
 
 COIN, DIE = RandomizedResponse(size=2, gamma=0.25).as_run(), RandomizedResponse(size=6, gamma=0.5).as_run()
@@ -84,8 +84,8 @@ def test_several_messages_in_several_rounds_are_as_many_releases(parts: tuple[An
         Collection(blanket=part.blanket(), n=n, rounds=1, bound=Numeric(), nodes=240) for part in parts for _ in range(rounds)
     ]  # fmt: skip
     expected = compose(each).epsilon(DELTA)
-    assert sum(collection.rounds for collection in releases(blanket, n, rounds)) == len(parts) * rounds
-    assert composition(blanket, n, rounds).epsilon(DELTA) == pytest.approx(expected, rel=1e-3)
+    assert sum(collection.rounds for collection in releases(blanket, n, Numeric(), rounds)) == len(parts) * rounds
+    assert composition(blanket, n, Numeric(), rounds).epsilon(DELTA) == pytest.approx(expected, rel=1e-3)
     spend = Spend(randomizer=Together(parts=parts).document(), n=n, bound="numeric")
     assert composed([spend] * rounds, DELTA) == pytest.approx(expected, rel=1e-3)
     assert sum(collection.rounds for collection in spend.collections(rounds)) == len(parts) * rounds

@@ -9,7 +9,7 @@ import pytest
 
 from oracles import blackbox
 from shuffledp import Finding, KeyedRandomness, RandomizedResponse
-from shuffledp.auditing import plugin
+from shuffledp.auditing import pytest_plugin
 
 TEST = f"""
 def test_right(assert_private):
@@ -27,8 +27,8 @@ def test_the_fixture_is_there(assert_private: Callable[..., Finding]) -> None:
     with pytest.raises(pytest.fail.Exception, match="violated"):
         assert_private(coin, view="local", trials=20_000, randomness=randomness, epsilon=0.8)
     with pytest.raises(pytest.fail.Exception, match="under-powered"):
-        plugin.assert_private(coin, view="local", trials=20, randomness=randomness)
-    assert plugin.assert_private(coin, view="local", trials=20, randomness=randomness, allow_under_powered=True)
+        pytest_plugin.assert_private(coin, view="local", trials=20, randomness=randomness)
+    assert pytest_plugin.assert_private(coin, view="local", trials=20, randomness=randomness, allow_under_powered=True)
 
 
 def test_it_works_in_a_project_of_somebody_else(tmp_path: Path) -> None:
@@ -36,4 +36,4 @@ def test_it_works_in_a_project_of_somebody_else(tmp_path: Path) -> None:
     arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
     done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 failed, 1 passed" in done.stdout, done.stdout
-    assert "violated: what was seen is not possible" in done.stdout
+    assert "violated: what was seen is impossible" in done.stdout

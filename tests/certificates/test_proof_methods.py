@@ -11,8 +11,8 @@ import pytest
 from flint import acb, arb, ctx, fmpq
 
 from oracles.scale import full
-from shuffledp.certificates.coins import covered
-from shuffledp.certificates.contour import Term
+from shuffledp.certificates.binary import covered, largest
+from shuffledp.certificates.contour_nodes import Term
 from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.positive_part import BITS, Crowd, chernoff, contour_bound, enumerated, thinned
 
@@ -183,6 +183,9 @@ def test_the_cover_of_all_datasets_is_exact_where_it_can_be() -> None:
             target, a = arb(fmpq(*exact.as_integer_ratio())), arb(fmpq(*growth.as_integer_ratio()))
             assert covered(coins, others, a, target * (1 + arb(1e-9)), Effort())
             assert not covered(coins, others, a, target * (1 - arb(1e-9)), Effort())
+            found = largest(coins, others, a, Effort())
+            assert found is not None
+            assert target * (1 - arb(1e-12)) <= found <= target * 1.001
 
 
 @pytest.mark.parametrize("others", [50_000, 10**9])
@@ -196,6 +199,9 @@ def test_the_cover_of_large_crowds_holds_near_the_worst_dataset(others: int) -> 
     with ctx.workprec(BITS):
         assert covered(coins, others, arb(found.epsilon).exp(), arb(1e-6), Effort())
         assert not covered(coins, others, arb(found.epsilon * 0.998).exp(), arb(1e-6), Effort())
+        curve = largest(coins, others, arb(found.epsilon).exp(), Effort())
+        assert curve is not None
+        assert 0.99e-6 <= curve <= 1.005e-6
 
 
 def test_values_whose_squares_are_no_doubles() -> None:
@@ -204,3 +210,31 @@ def test_values_whose_squares_are_no_doubles() -> None:
         for crowd in (Crowd(users=3), Crowd(mean=arb(3))):
             law = Term([arb(1), -arb(600).exp()], [arb(0.1), arb(0.1)])
             assert 0 < chernoff(law, crowd) < 1
+
+
+@pytest.mark.parametrize("others", [1, 4, 19])
+@pytest.mark.parametrize("ratio", [Fraction(1), Fraction(101, 100), Fraction(6, 5)], ids=str)
+def test_the_cover_is_exact_where_two_thresholds_are_as_good(others: int, ratio: Fraction) -> None:
+    """As at epsilon 0, where laws have two modes: over all datasets in fractions, never below, and hardly above."""
+    coins = Fraction(5, 8), Fraction(3, 8)
+    truth = Fraction(0)
+    for ones in range(others + 1):
+        crowd = [Fraction(1)]
+        for chance in [coins[0]] * ones + [coins[1]] * (others - ones):
+            crowd = with_one_more(crowd, chance)
+        for mine, other in (coins, coins[::-1]):
+            pairs = zip(with_one_more(crowd, mine), with_one_more(crowd, other), strict=True)
+            truth = max(truth, sum((max(Fraction(0), one - ratio * two) for one, two in pairs), Fraction(0)))
+    with ctx.workprec(200):
+        chances = (fmpq(5, 8), fmpq(3, 8))
+        found = largest(chances, others, arb(fmpq(ratio.numerator, ratio.denominator)), Effort())
+    assert found is not None
+    assert float(truth) * (1 - 1e-15) <= float(found.upper()) <= float(truth) * (1 + 1e-9)
+
+
+def with_one_more(crowd: list[Fraction], chance: Fraction) -> list[Fraction]:
+    """The law of how many ones there are, with one more user who sends one with this chance."""
+    return [
+        (crowd[j] * (1 - chance) if j < len(crowd) else Fraction(0)) + (crowd[j - 1] * chance if j else Fraction(0))
+        for j in range(len(crowd) + 1)
+    ]

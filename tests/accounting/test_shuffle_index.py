@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from oracles.enumeration import divergence, expected_positive_part, response_rows, view
 from shuffledp import Channel, Gaussian, Generic, Laplace, LatticeChannel, NotDefined, RandomizedResponse, shuffle_index
 from shuffledp.accounting.account import bound_named
-from shuffledp.accounting.index import ShuffleIndex, index_of
+from shuffledp.accounting.shuffle_index import ShuffleIndex, index_of
 from shuffledp.arithmetic.summand_law import ULP
 from shuffledp.cli import cli
 from shuffledp.core.pair import Pair
@@ -119,7 +119,7 @@ def test_an_index_that_is_not_known_is_enclosed(seed: int) -> None:
         Pair(generator.normal(size=5), np.ones(5), generator.dirichlet(np.ones(6))[:5], ulps=1e6) for _ in range(4)
     ]
     blanket = SimpleNamespace(
-        releases=lambda: (), summands=lambda n: n, chi_squared=lambda: None,
+        releases=lambda: (), needs_crowd=True, summands=lambda n: n, chi_squared=lambda: None,
         witnesses=lambda: pairs[:2], pairs=lambda: [pairs[2:3], [pairs[3], pairs[0]]],
     )  # fmt: skip
     with mp.workdps(40):

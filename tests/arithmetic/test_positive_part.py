@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oracles.enumeration import expected_positive_part
 from oracles.scale import examples
-from shuffledp.arithmetic.kernel import log_expected_positive_part
+from shuffledp.arithmetic.positive_part import log_expected_positive_part
 from shuffledp.arithmetic.summand_law import Law
 from shuffledp.arithmetic.tilt import chernoff, chernoff_many
 

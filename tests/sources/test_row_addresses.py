@@ -14,8 +14,8 @@ from pyarrow import csv, parquet
 from oracles.people import COLOURS, write
 from shuffledp import InvalidInput, KeyedRandomness, Plan, SystemRandomness, run, run_file
 from shuffledp.domains.domain import Domain
-from shuffledp.sources import addresses
-from shuffledp.sources.addresses import check_distinct
+from shuffledp.sources import row_addresses
+from shuffledp.sources.row_addresses import check_distinct
 from shuffledp.sources.source import Chunk, Source
 
 WORDS = KeyedRandomness.seeded(1)
@@ -68,10 +68,10 @@ def test_a_row_number_that_comes_again_is_refused_and_not_shown(tmp_path: Path, 
     assert "31" not in str(refused.value)
 
 
-@pytest.mark.parametrize("few", [addresses.FEW, 1000], ids=["in memory", "out of core"])
+@pytest.mark.parametrize("few", [row_addresses.FEW, 1000], ids=["in memory", "out of core"])
 def test_many_row_numbers_are_told_apart(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
     """Numbers that are close, far, and equal in their lower or upper halves."""
-    monkeypatch.setattr(addresses, "FEW", few)
+    monkeypatch.setattr(row_addresses, "FEW", few)
     numbers = np.concatenate([np.arange(2**16), np.arange(1, 2**16) << 16, np.arange(1, 2**15) << 48]).astype(np.uint64)
     numbers = np.random.default_rng(3).permutation(numbers)
     check_distinct(np.array_split(numbers, 7), "it")
@@ -111,7 +111,7 @@ def test_a_number_that_comes_twice_is_seen_wherever_pieces_end(histogram: Plan, 
 def test_row_numbers_need_a_table_and_a_key(histogram: Plan) -> None:
     with pytest.raises(InvalidInput, match="columns are for tables"):
         run(histogram, list(COLOURS), row_id="id")
-    with pytest.raises(InvalidInput, match="under a key"):
+    with pytest.raises(InvalidInput, match="need randomness that has a key"):
         run(
             histogram,
             {"colour": COLOURS, "id": range(ROWS)},

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from oracles.enumeration import true_delta
 from shuffledp import InvalidInput, RandomizedResponse, calibrate
 from shuffledp.accounting.account import bound_named
+from shuffledp.arithmetic.primes import is_prime, prime_from
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.protocols.frequencies import Frequencies
-from shuffledp.randomizers.design import DesignResponse
-from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.design_response import DesignResponse
+from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.local_hashing import LocalHashing
-from shuffledp.randomizers.primes import is_prime, prime_from
 from shuffledp.randomizers.structure import Structure
 from shuffledp.randomizers.structures import AffineSpace
 
