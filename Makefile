@@ -11,7 +11,7 @@ export UV_PYTHON_DOWNLOADS := never
 # Where this is set (as in many images of Python) every program that a test starts compiles all that it imports, for seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test test-all test-versions check bench mutants format docs site soundness licences lock package clean browser postgres java
+.PHONY: demo quick test test-all test-versions check proof bench mutants format docs site soundness licences lock package clean browser postgres java prover
 
 demo: $(DEMO)
 	$(RUN)python examples/demo.py
@@ -23,7 +23,7 @@ quick: $(READY)
 test: $(SPARK) browser postgres java
 	$(RUN)pytest -n auto --dist loadgroup
 
-test-all: $(SPARK) browser postgres java
+test-all: $(SPARK) browser postgres java prover
 	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto --dist loadgroup
 
 # The fast tests at the lowest versions of what is needed, at the locked ones and at the newest, on three versions of Python.
@@ -36,6 +36,10 @@ check: $(READY)
 	$(RUN)ruff check .
 	$(RUN)mypy
 	$(RUN)lint-imports
+
+# The theorems of proofs/, by Coq, and false variants of them, which must fail (proofs/README.md).
+proof: prover
+	$(PYTHON) tools/proofs.py
 
 bench: $(SPARK) postgres java
 	@mkdir -p build && rm -f build/figures.jsonl
@@ -98,6 +102,13 @@ java:
 		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends openjdk-17-jre-headless >/dev/null && found; \
 	} || { echo "the tests need Java 17 for Spark, which could not be installed here. Install the package openjdk-17-jre-headless and unset JAVA_HOME, then run make again." >&2; exit 1; }
 
+# The proofs are written for Coq 8.16 with MathComp 1.15, as in Debian 12.
+prover:
+	@found() { command -v coqc >/dev/null && test -d "$$(coqc -where)/user-contrib/mathcomp/algebra"; }; found || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends coq libcoq-mathcomp-algebra >/dev/null && found; \
+	} || { echo "the proofs need Coq with MathComp, which could not be installed here. Install the packages coq and libcoq-mathcomp-algebra, then run make again." >&2; exit 1; }
+
 docs: $(READY)
 	$(RUN)python docs/regenerate.py
 	$(RUN)python tools/gallery.py
@@ -107,8 +118,8 @@ site: $(READY)
 	@echo "the documentation is in build/site/index.html"
 
 # What is claimed, how it was tested, and what is not proved: docs/soundness.md. Takes minutes.
-soundness: $(SPARK) browser postgres java
-	$(RUN)python tools/soundness.py
+soundness: $(SPARK) browser postgres java prover
+	SHUFFLEDP_PROVE=1 $(RUN)python tools/soundness.py
 
 licences: $(READY)
 	$(RUN)python tools/licences.py

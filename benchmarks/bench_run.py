@@ -6,6 +6,7 @@ Rates are per CPU-second of one process, the best of several interleaved repetit
 import resource
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,10 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
 from pyarrow import parquet
 
 from goals import against
-from shuffledp import Histogram, KeyedRandomness, RandomizedResponse, plan, run_file
+from shuffledp import Histogram, KeyedRandomness, Plan, RandomizedResponse, plan, run, run_file
 from shuffledp.core.counts import Counts
 from shuffledp.core.free_memory import settle_allocator
 from shuffledp.core.population import Population
@@ -45,6 +47,10 @@ def keystream(turn: int) -> bytes:
     return Cipher(algorithms.AES(bytes(16)), modes.CTR(start)).encryptor().update(bytes(CHUNK))
 
 
+def _answered(mean: Plan, people: NDArray[np.float64], _: int) -> object:
+    return run(mean, people, engine="memory")
+
+
 def _most_memory() -> int:
     """The most bytes this process ever held."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -68,6 +74,14 @@ def main() -> None:
         return summation.randomize(values, WORDS, first_row=turn * block)
 
     print(against("real-valued sum, M values/s", rates(add, chunk=block)[0] / 1e6))
+
+    asked: dict[str, Any] = {"n": 10**6, "epsilon": 1.0, "delta": 1e-6}
+    means = [plan("mean", **asked), plan("mean", messages_per_user=2.25, **asked)]
+    assert means[1].protocol.messages_per_user > 2
+    people = GENERATOR.random(4 * CHUNK)
+    one, two = rates(*(partial(_answered, mean, people) for mean in means), chunk=len(people))
+    print(f"mean by one message: {one / 1e6:,.0f} M values/s")
+    print(against("mean by two messages, times the CPU of one", one / two))
 
     messages = response.randomize(symbols, WORDS, first_row=0)
     ours, numpys = rates(lambda _: Counts.of(messages, 100), lambda _: np.bincount(messages, minlength=100))

@@ -28,12 +28,16 @@ class Goal(NamedTuple):
 GOALS: Final[Mapping[str, Goal]] = {
     "randomized response, share of the keystream's speed": Goal(0.12, True, "{:.1%}"),
     "real-valued sum, M values/s": Goal(80, True),
+    "mean by two messages, times the CPU of one": Goal(2.2, False, "{:.2f}"),
     "count, share of numpy.bincount's speed": Goal(0.85, True, "{:.0%}"),
     "simulate 1e9 users of 1,000 values, ms": Goal(50, False, "{:.2f}"),
     "mean of a Parquet file, times the CPU of DuckDB's exact one": Goal(2.0, False, "{:.2f}"),
     "encode 1e7 reports on a plane, M values/s": Goal(50, True),
     "decode every value of a plane, times one 2-D FFT": Goal(5, False, "{:.1f}"),
     "decode a million candidates, s": Goal(20, False, "{:.1f}"),
+    "encode rows of 100, speed of numpy that draws as many normals": Goal(0.6, True, "{:.0%}"),
+    "decode a million rows of 100, times numpy's 1e8 normals": Goal(3, False, "{:.2f}"),
+    "decode rows of 10,000, MB": Goal(400, False),
     "standard error over its forecast, off by": Goal(0.03, False, "{:.1%}"),
     "PostgreSQL over HTTP, durable reports/s": Goal(5000, True),
 }

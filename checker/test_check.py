@@ -27,7 +27,7 @@ from oracles.forgery import forged, resealed
 from oracles.scale import full
 from oracles.statements import restated, statement_of
 from shuffledp import Certificate, Channel, LatticeChannel, RandomizedResponse, account, verify
-from shuffledp.certificates import prove
+from shuffledp.certificates import prove_certificate
 from shuffledp.certificates.effort import Effort
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.parsing import Unreadable, parse_json
@@ -463,7 +463,7 @@ def test_no_hostile_file_is_confirmed_or_takes_long(
 
 
 def test_verify_confirms_no_hostile_file_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prove, "Effort", partial(Effort, most=3_000_000))
+    monkeypatch.setattr(prove_certificate, "Effort", partial(Effort, most=3_000_000))
     read_at_all = 0
     for name, content in hostile():
         try:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
-from oracles.terminal import RANDOM, Terminal, abridged, commands, words  # noqa: E402
+from oracles.terminal import RANDOM, Terminal, abridged, commands, settled, words  # noqa: E402
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def shape(text: str) -> tuple[list[list[str]], list[int]]:
-    """The words, and how many decimals each number has."""
-    return words(text, drawn=True), [len(decimals) for decimals in re.findall(r"\.(\d+)", text)]
+def shape(text: str) -> tuple[list[list[str]], list[int], str]:
+    """The words, how many decimals each number has, and what no draw changes."""
+    return words(text, drawn=True), [len(decimals) for decimals in re.findall(r"\.(\d+)", text)], settled(text)
 
 
 def regenerated(block: str, terminal: Terminal) -> str:

@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 from shuffledp import Channel, Gaussian, Generic, Laplace, LatticeChannel, RandomizedResponse, account
 from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.figures import style
-from shuffledp.randomizers.design import DesignResponse
-from shuffledp.randomizers.hadamard import Hadamard
+from shuffledp.randomizers.codebook_response import CodebookResponse, on_sphere
+from shuffledp.randomizers.codewords import nearest
+from shuffledp.randomizers.design_response import DesignResponse
+from shuffledp.randomizers.digit_by_digit import Digits
+from shuffledp.randomizers.geometric_noise import TwoSidedGeometric
+from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.structures import AffineSpace
@@ -89,10 +93,29 @@ def generic() -> None:
         figure.savefig(OUT / "randomizer-generic.png", metadata={"Software": "shuffledp"}, dpi=150)
 
 
+def codebook() -> None:
+    """Which codeword under each of two seeds is nearest to a point, and to its opposite."""
+    randomizer = CodebookResponse.private(dimension=2, size=4, gamma=0.5)
+    floor, sure = randomizer.gamma_as_run / 8, (1 - randomizer.gamma_as_run) / 2
+    points = on_sphere(np.array([[0.9, 0.3], [-0.9, -0.3]]), 2)
+    laws = np.full((2, 8), floor)
+    for seed in range(2):
+        named = nearest(points, np.full(2, seed, dtype=np.uint64), 4).astype(np.intp)
+        laws[[0, 1], 4 * seed + named] += sure
+    labels = ["a point", "its opposite"]
+    bars("codebook", laws, np.full(8, floor), labels, "probability, two seeds")
+
+
 def several() -> None:
     """Messages per person, where each sends several."""
     truth = np.eye(6)[[1, 4]]
     bars("dummies", truth + 0.2, np.full(6, 0.2), ["value 1", "value 4"], "messages per person")
+    added = TwoSidedGeometric.least(1.0, 0.05).mean
+    bars("shuffler-noise", truth + added, np.full(6, added), ["value 1", "value 4"], "messages, on average")
+    number = Digits(base=4, dummies=(1.6, 0.4))
+    sent = np.array([number.true_law(np.array([value])) for value in (5, 14)])
+    beside = number.attacker_view().dummies_of_each()
+    bars("digits", sent + beside, beside, ["number 11 in base 4", "number 32 in base 4"], "messages per person")
     parts = [RandomizedResponse(size=2, gamma=0.4), RandomizedResponse(size=5, gamma=0.6)]
     laws = [np.array([part.probability(np.arange(part.size), x) for x in range(part.size)]) for part in parts]
     people = np.array(
@@ -109,6 +132,7 @@ def main() -> None:
     noise("laplace", Laplace(epsilon0=1.0))
     noise("gaussian", Gaussian(sigma=1.0))
     generic()
+    codebook()
     several()
 
 

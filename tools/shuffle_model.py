@@ -18,7 +18,7 @@ RANDOM: Final = {4: "bike", 9: "car"}
 DARK, GREY, LIGHT = "#333333", "#888888", "#F3F3F3"
 TRUST: Final = {
     "the curator": "trust one curator with every answer",
-    "the shuffler": "trust a shuffler that cannot read",
+    "the shuffler": "trust a shuffler, answers sealed",
     "nobody": "trust nobody",
 }
 """Whom people trust, as `shuffledp compare` and as the picture has it."""
@@ -88,7 +88,7 @@ def parties(axes: "Axes") -> None:
     axes.axis("off")
     axes.set_aspect("equal")
     axes.set(xlim=(-0.1, 14.5), ylim=(-1.5, 4.75))
-    box(axes, 0, 4.8, "people", "each sends one message,", "mostly true, some random (ringed)")
+    box(axes, 0, 4.8, "people", "each sends one message,", "most true, a few random (ringed)")
     arrow(axes, 5.0)
     box(axes, 6.0, 3.0, "shuffler", "drops names, mixes,", "cannot read")
     arrow(axes, 9.2)
@@ -120,7 +120,9 @@ def parties(axes: "Axes") -> None:
 
 def trusted(axes: "Axes") -> None:
     """Three bars on a logarithmic scale."""
-    axes.set_title("How far off are 16 counts of a million people?", fontsize=15, fontweight="bold", x=0.24, pad=10)
+    axes.set_title(
+        "A million people, 16 answers to count: how far off?", fontsize=15, fontweight="bold", x=0.24, pad=10
+    )
     for place, (trust, error) in enumerate(errors().items()):
         value = float(error.replace(",", ""))
         weight = "bold" if trust == "the shuffler" else "normal"
@@ -130,7 +132,9 @@ def trusted(axes: "Axes") -> None:
     axes.set(xlim=(1, 20_000), ylim=(-2.5, 0.5))
     axes.set_yticks([0, -1, -2], list(TRUST.values()), fontsize=13)
     axes.set_xlabel(
-        "error of all counts together, in people, at epsilon = 1 (logarithmic scale)", fontsize=11.5, x=0.24
+        "(logarithmic scale) error of all 16 counts together, in people, at epsilon = 1, delta = 1e-6",
+        fontsize=11.5,
+        x=0.24,
     )
     axes.tick_params(length=0)
     axes.set_xticks([])

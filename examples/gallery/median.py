@@ -18,7 +18,8 @@ print(f"{len(people):,} people, {people['zper'].nunique():,} of them different")
 
 # %% [markdown]
 # **Plan.** The range and its steps are fixed before anybody's value is seen: $0 to $500 in steps of $5. The forecast is in
-# *ranks*, which is what can be promised for any data: a median that is off by 1 % of the ranks has 49 to 51 % of people below it.
+# *ranks*, which is what can be promised for any data: a median within 1 percentage point of its rank has 49 to 51 % of people
+# below it.
 
 # %%
 asked = plan("distribution", n=5000, epsilon=1.0, delta=1e-6, low=0, high=500, resolution=100)

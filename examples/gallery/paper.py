@@ -47,17 +47,19 @@ for name, blanket in BLANKETS.items():
 
 # %%
 LABELS = {"hoeffding": "paper, Hoeffding", "bennett": "paper, Bennett", "best": "shuffledp"}
-picture, (left, *panels) = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
+picture, (top, *panels) = plt.subplots(3, 1, figsize=(4.8, 8.4), layout="constrained")
 for value, law in laws.items():
-    left.plot(message, law, label=f"value {value:g}")
-left.fill_between(message, below_all, color="#BBBBBB", label="blanket")
-left.set(title="the blanket of Laplace noise", xlabel="message", ylabel="density", ylim=0)
-left.legend(frameon=False)
+    top.plot(message, law, label=f"value {value:g}")
+top.fill_between(message, below_all, color="#BBBBBB", label="blanket")
+top.set(title="the blanket of Laplace noise", xlabel="message", ylabel="density", ylim=0)
+top.legend(frameon=False)
 for panel, (name, solutions) in zip(panels, found.items(), strict=True):
     for bound, label in LABELS.items():
         ratios = [one.value / best.lower for one, best in zip(solutions[bound], solutions["best"], strict=True)]
         panel.plot(USERS, ratios, marker="o", markersize=3, label=label)
     panel.axhline(1, color="black", linestyle=":", label="no proof can be below")
-    panel.set(title=name, xscale="log", xlabel="users", ylabel="epsilon / lower bound", ylim=(0.9, 3.3))
-panels[0].legend(frameon=False, loc="center")
+    panel.set(
+        title=name, xscale="log", xlabel="users", ylabel="epsilon as a multiple\nof the lower bound", ylim=(0.9, 3.3)
+    )
+panels[0].legend(frameon=False, loc="center right", fontsize="small")
 picture.savefig("gallery-paper.png", dpi=150)
