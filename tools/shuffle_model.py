@@ -1,5 +1,6 @@
 """Draw docs/images/shuffle-model.png: people, the shuffler, the analyzer, and how far off the answer is, by whom people trust."""
 
+import math
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,25 +17,26 @@ PEOPLE: Final = ("car", "bus", "car", "bike", "car", "bus", "bike", "car", "car"
 RANDOM: Final = {4: "bike", 9: "car"}
 """Who sends something random, and what."""
 DARK, GREY, LIGHT = "#333333", "#888888", "#F3F3F3"
+BINS: Final = 16
 TRUST: Final = {
     "the curator": "trust one curator with every answer",
-    "the shuffler": "trust a shuffler, answers sealed",
+    "the shuffler": "trust two parties not to collude",
     "nobody": "trust nobody",
 }
 """Whom people trust, as `shuffledp compare` and as the picture has it."""
 
 
 def errors() -> dict[str, str]:
-    """Root mean square error of all 16 counts together of a million people at epsilon = 1, in two digits, by whom people trust.
+    """Root mean square error of one of 16 counts of a million people at epsilon = 1, in two digits, by whom people trust.
 
     Of one message per person; with a shuffler, that of the plan that `shuffledp plan histogram` makes.
     """
-    rows = compare("histogram", size=16, n=1_000_000, epsilon=1.0, delta=1e-6)
+    rows = compare("histogram", size=BINS, n=1_000_000, epsilon=1.0, delta=1e-6)
     found = dict[str, float]()
     for row in rows:
         if row.rmse is not None and (row.trust != "the shuffler" or row.name == "shuffledp"):
             found[row.trust] = min(found.get(row.trust, row.rmse), row.rmse)
-    return {trust: f"{float(f'{found[trust]:.2g}'):,.0f}" for trust in TRUST}
+    return {trust: f"{float(f'{found[trust] / math.sqrt(BINS):.2g}'):,.0f}" for trust in TRUST}
 
 
 def person(axes: "Axes", x: float, y: float, colour: str) -> None:
@@ -119,20 +121,19 @@ def parties(axes: "Axes") -> None:
 
 
 def trusted(axes: "Axes") -> None:
-    """Three bars on a logarithmic scale."""
+    """Three bars."""
     axes.set_title(
-        "A million people, 16 answers to count: how far off?", fontsize=15, fontweight="bold", x=0.24, pad=10
+        "A million people, 16 answers: how far off is a count?", fontsize=15, fontweight="bold", x=0.24, pad=10
     )
     for place, (trust, error) in enumerate(errors().items()):
         value = float(error.replace(",", ""))
         weight = "bold" if trust == "the shuffler" else "normal"
-        axes.barh(-place, value - 1, height=0.68, left=1, color=style.BLUE if weight == "bold" else "#BBBBBB")
-        axes.text(1.12 * value, -place, error, va="center", fontsize=15, fontweight=weight)
-    axes.set_xscale("log")
-    axes.set(xlim=(1, 20_000), ylim=(-2.5, 0.5))
+        axes.barh(-place, value, height=0.68, color=style.BLUE if weight == "bold" else "#999999")
+        axes.text(value + 25, -place, error, va="center", fontsize=15, fontweight=weight)
+    axes.set(xlim=(0, 2_100), ylim=(-2.5, 0.5))
     axes.set_yticks([0, -1, -2], list(TRUST.values()), fontsize=13)
     axes.set_xlabel(
-        "(logarithmic scale) error of all 16 counts together, in people, at epsilon = 1, delta = 1e-6",
+        "typical error of one count, in people, at epsilon = 1, delta = 1e-6",
         fontsize=11.5,
         x=0.24,
     )
