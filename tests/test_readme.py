@@ -17,6 +17,7 @@ from oracles.installed import ROOT
 from oracles.process import called
 from oracles.scale import full
 from oracles.terminal import abridged, words
+from shuffledp import plan
 from shuffledp.cli import cli
 from shuffledp.core.installed import extras
 
@@ -26,12 +27,11 @@ MOST_LINES, MOST_LETTERS = 150, 100
 ASKED = ["--n", "100000", "--epsilon", "1", "--delta", "1e-6"]
 ROW_NAMES = {
     "blanket (Balle et al. 2019)": "10 values: the paper, Bennett",
-    "clones (Feldman et al. 2023)": "any randomizer: clones, in plain floats",
     "shuffledp": "10 values: shuffledp",
     "no proof can go lower": "10 values: no proof can be below",
 }
 """Rows of the table of README, and the benchmark's names for them."""
-OTHER_PROGRAM = "best other program"
+OTHER_PROGRAM = "best of two programs"
 """The row that is not of the benchmark, which installs no other program."""
 FORECASTS = (
     "one bin by about",
@@ -98,10 +98,16 @@ def test_the_picture_has_the_numbers_of_the_comparison() -> None:
     drawn = shuffle_model.errors()
     assert list(drawn) == ["the curator", "the shuffler", "nobody"]
     assert "![A count is off by {} with a curator, {} shuffled, {} locally]".format(*drawn.values()) in README
-    curator, shuffler, nobody = (float(error.replace(",", "")) for error in drawn.values())
-    assert (round(shuffler / curator), round(nobody / shuffler)) == (3, 200)
-    assert "3 times that of a trusted curator" in README
-    assert "a 200th of" in README
+    curator, shuffler, nobody = drawn.values()
+    text = " ".join(README.split())
+    assert f"a count is off by {shuffler} people" in text
+    assert f"would be off by {curator}; with nobody trusted (local differential privacy) it would be {nobody}" in text
+
+
+def test_an_error_among_few_people_is_as_stated() -> None:
+    ((people, stated),) = re.findall(r"Among (\d+) people it is (\d+)\.", README)
+    asked = plan.histogram(size=shuffle_model.BINS, n=int(people), epsilon=1, delta=1e-6)
+    assert round(asked.rmse / math.sqrt(shuffle_model.BINS)) == int(stated)
 
 
 @pytest.mark.parametrize("row", table(README, "question"), ids=lambda row: row[0])
@@ -171,5 +177,5 @@ def test_the_other_program_is_the_one_of_how_tight() -> None:
     assert f"As of {row[0].partition(', ')[2]}" in HOW_TIGHT
     (measured,) = re.findall(r"^\| 10-RR, epsilon0 = 2, .*?\| (.*?) \|", HOW_TIGHT, re.MULTILINE)
     few, many, most = (cell.split()[0] for cell in measured.split(" / "))
-    assert row[1:] == [f"{few} (too small)", many, most]
+    assert row[1:] == [f"{few} (wrong: too small)", many, most]
     assert "below the truth" in measured.split(" / ")[0]

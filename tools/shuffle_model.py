@@ -123,7 +123,7 @@ def parties(axes: "Axes") -> None:
 def trusted(axes: "Axes") -> None:
     """Three bars."""
     axes.set_title(
-        "A million people, 16 answers: how far off is a count?", fontsize=15, fontweight="bold", x=0.24, pad=10
+        "A million people, 16 possible answers: how far off is a count?", fontsize=15, fontweight="bold", x=0.24, pad=10
     )
     for place, (trust, error) in enumerate(errors().items()):
         value = float(error.replace(",", ""))

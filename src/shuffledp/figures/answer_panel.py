@@ -28,6 +28,8 @@ _LETTERS: Final = 20
 """Of a name."""
 _BARS: Final = 30
 """Of very many entries so many are drawn."""
+_YES_OR_NO: Final = "Mean of the users' answers, each from 0 to 1"
+"""What a query measures. Its answers are mostly true or false."""
 
 
 class Panel:
@@ -69,9 +71,12 @@ class Panel:
 
 def _axis_title(result: Document) -> str:
     """What is measured. A title says by which groups in people's words, so the names of columns are left out beside it."""
-    if not result["wording"]["title"]:
-        return measured(result)
-    return measured({**result, "measure": re.sub(r" by .*(?=, each from )", "", result["measure"])})
+    measure = result["measure"]
+    if result["wording"]["title"]:
+        measure = re.sub(r" by .*(?=, each from )", "", measure)
+    if measure == _YES_OR_NO:
+        return "Mean answer, from 0 (no) to 1 (yes)"
+    return measured({**result, "measure": measure})
 
 
 def _draw_few(axis: "Axes", rows: list[Entry], measure: str) -> None:
