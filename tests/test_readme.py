@@ -31,7 +31,7 @@ ROW_NAMES = {
     "no proof can go lower": "10 values: no proof can be below",
 }
 """Rows of the table of README, and the benchmark's names for them."""
-OTHER_PROGRAM = "best of two programs"
+OTHER_PROGRAM = "clones or variation ratio"
 """The row that is not of the benchmark, which installs no other program."""
 FORECASTS = (
     "one bin by about",
@@ -100,14 +100,12 @@ def test_the_picture_has_the_numbers_of_the_comparison() -> None:
     assert "![A count is off by {} with a curator, {} shuffled, {} locally]".format(*drawn.values()) in README
     curator, shuffler, nobody = drawn.values()
     text = " ".join(README.split())
-    assert f"a count is off by {shuffler} people" in text
-    assert f"would be off by {curator}; with nobody trusted (local differential privacy) it would be {nobody}" in text
-
-
-def test_an_error_among_few_people_is_as_stated() -> None:
-    ((people, stated),) = re.findall(r"Among (\d+) people it is (\d+)\.", README)
+    ((off, people, fewer),) = re.findall(r"a shuffled count is off by (\S+) people; among (\d+), by (\d+)\.", text)
+    assert off == shuffler
+    assert f"would be off by {curator}." in text
+    assert f"the million's count would be off by {nobody}." in text
     asked = plan.histogram(size=shuffle_model.BINS, n=int(people), epsilon=1, delta=1e-6)
-    assert round(asked.rmse / math.sqrt(shuffle_model.BINS)) == int(stated)
+    assert round(asked.rmse / math.sqrt(shuffle_model.BINS)) == int(fewer)
 
 
 @pytest.mark.parametrize("row", table(README, "question"), ids=lambda row: row[0])
@@ -177,5 +175,5 @@ def test_the_other_program_is_the_one_of_how_tight() -> None:
     assert f"As of {row[0].partition(', ')[2]}" in HOW_TIGHT
     (measured,) = re.findall(r"^\| 10-RR, epsilon0 = 2, .*?\| (.*?) \|", HOW_TIGHT, re.MULTILINE)
     few, many, most = (cell.split()[0] for cell in measured.split(" / "))
-    assert row[1:] == [f"{few} (wrong: too small)", many, most]
+    assert row[1:] == [f"{few} (below the bound)", many, most]
     assert "below the truth" in measured.split(" / ")[0]

@@ -19,9 +19,9 @@ RANDOM: Final = {4: "bike", 9: "car"}
 DARK, GREY, LIGHT = "#333333", "#888888", "#F3F3F3"
 BINS: Final = 16
 TRUST: Final = {
-    "the curator": "trust one curator with every answer",
-    "the shuffler": "trust two parties not to collude",
-    "nobody": "trust nobody",
+    "the curator": "a curator holds every answer",
+    "the shuffler": "shuffled: two parties do not collude",
+    "nobody": "local: nobody is trusted",
 }
 """Whom people trust, as `shuffledp compare` and as the picture has it."""
 
@@ -94,7 +94,7 @@ def parties(axes: "Axes") -> None:
     arrow(axes, 5.0)
     box(axes, 6.0, 3.0, "shuffler", "drops names, mixes,", "cannot read")
     arrow(axes, 9.2)
-    box(axes, 10.2, 4.2, "analyzer", "counts, cannot tell", "who sent what")
+    box(axes, 10.2, 4.2, "analyzer", "counts and corrects, cannot", "tell who sent what")
     messages = [RANDOM.get(number, answer) for number, answer in enumerate(PEOPLE)]
     for number, (answer, sent) in enumerate(zip(PEOPLE, messages, strict=True)):
         x, y = 0.58 + 1.15 * (number % 4), 3.25 - 1.25 * (number // 4)
