@@ -100,7 +100,9 @@ def test_the_picture_has_the_numbers_of_the_comparison() -> None:
     assert "![A count is off by {} with a curator, {} shuffled, {} locally]".format(*drawn.values()) in README
     curator, shuffler, nobody = drawn.values()
     text = " ".join(README.split())
-    ((off, people, fewer),) = re.findall(r"a shuffled count is off by (\S+) people; among (\d+), by (\d+)\.", text)
+    ((off, fewer, people),) = re.findall(
+        r"a shuffled count is off by (\S+) people among a million, and by (\d+) among (\d+), ", text
+    )
     assert off == shuffler
     assert f"would be off by {curator}." in text
     assert f"the million's count would be off by {nobody}." in text
@@ -175,5 +177,5 @@ def test_the_other_program_is_the_one_of_how_tight() -> None:
     assert f"As of {row[0].partition(', ')[2]}" in HOW_TIGHT
     (measured,) = re.findall(r"^\| 10-RR, epsilon0 = 2, .*?\| (.*?) \|", HOW_TIGHT, re.MULTILINE)
     few, many, most = (cell.split()[0] for cell in measured.split(" / "))
-    assert row[1:] == [f"{few} (below the bound)", many, most]
+    assert row[1:] == [f"{few} (invalid)", many, most]
     assert "below the truth" in measured.split(" / ")[0]
