@@ -59,7 +59,8 @@ def install_more(requirements: list[str], place: Path) -> None:
     every = set[str]().union(*(_needed(name, extra) for name, one in asked for extra in ((), tuple(one.extras))))
     needed.write_text("\n".join(_pinned(name) for name in sorted(every)))
     into = ["--quiet", "--offline", "--python", str(place)]
-    subprocess.run([uv, "pip", "install", *into, "--require-hashes", "--requirement", needed], check=True)
+    # All that is needed is listed; to look for more uv would want to know what each package needs, which is not in its cache.
+    subprocess.run([uv, "pip", "install", *into, "--no-deps", "--require-hashes", "--requirement", needed], check=True)
 
 
 def _needed(package: str, extras: tuple[str, ...]) -> set[str]:
