@@ -116,9 +116,10 @@ def abridged(shown: str, below: str) -> str:
 
 
 RANDOM = re.compile(
-    r"(?:echo \S+ \| )?shuffledp (?:run|analyzer run|shuffler (?:close|serve)|client submit|keygen|ledger show) "
+    r"(?:echo \S+ \| )?shuffledp (?:run|analyzer run|shuffler (?:close|serve)|client submit|keygen|ledger show|audit) "
 )
-"""Commands that show random numbers."""
+"""Commands that show random numbers. A seeded audit draws the same trials on every machine, but which event it counts hangs on the
+last bit of a probability, which is the processor's."""
 _DRAWN = re.compile(r"\b[0-9a-f]{64}\b|[A-Za-z0-9+/]{43}=")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*\.?\d*(?:e[+-]?\d+)?(?![\w])")
 
@@ -137,5 +138,7 @@ def numbers(text: str) -> list[float]:
 def settled(shown: str) -> str:
     """The lines of an answer that no draw changes: which task it is of, what it promises and what is spent."""
     return "\n".join(
-        re.findall(r"^(?:serving task|task|guarantee:|with the|epsilon =|budget:) .*$", shown, re.MULTILINE)
+        re.findall(
+            r"^(?:serving task|task|guarantee:|claimed:|worlds:|with the|epsilon =|budget:) .*$", shown, re.MULTILINE
+        )
     )

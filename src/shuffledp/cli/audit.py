@@ -83,7 +83,9 @@ _STEPS = 1000
     is_flag=True,
     help="Learn the distribution of the messages instead of trusting what the randomizer states.",
 )
-@click.option("--seed", type=Whole(), help="Seed, to repeat an audit [default: secret coins, new each time].")
+@click.option(
+    "--seed", type=Whole(), help="Seed, to repeat an audit on this machine [default: secret coins, new each time]."
+)
 @json_option
 @click.option("--plot", type=_FILE, help="Draw scores and epsilon: a .png, .svg or .pdf file.")
 @click.option("--report", type=_FILE, help="Write a page: an .html file.")
