@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, partial
-from itertools import product
+from itertools import islice, product
 from math import exp, floor, prod
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -448,7 +448,7 @@ def test_no_hostile_file_is_confirmed_or_takes_long(
     """By the checker as it is, but for the work that it may do: less is enough to see that there is an end."""
     monkeypatch.setattr(check, "MOST_WORK", check.MOST_WORK // 100)
     file, names = tmp_path / "hostile.json", list[str]()
-    for name, content in hostile():
+    for name, content in islice(hostile(), 0, None, full(3, 1)):
         file.write_bytes(content)
         start = process_time()
         code, words = said(file, capsys)
@@ -458,21 +458,21 @@ def test_no_hostile_file_is_confirmed_or_takes_long(
         assert words.isascii(), name
         assert process_time() - start < 120, name
         names.append(name)
-    assert len(names) >= 500
+    assert len(names) >= full(160, 500)
     assert len(set(names)) == len(names)
 
 
 def test_verify_confirms_no_hostile_file_either(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prove_certificate, "Effort", partial(Effort, most=3_000_000))
     read_at_all = 0
-    for name, content in hostile():
+    for name, content in islice(hostile(), 1, None, full(3, 1)):
         try:
             document = parse_json(content)
         except Unreadable:
             continue
         read_at_all += 1
         assert verify(document).verdict in ("refused", "cannot be verified"), name
-    assert read_at_all >= 400
+    assert read_at_all >= full(130, 400)
 
 
 def test_what_is_confirmed_of_forgeries_is_true_and_said_exactly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pyarrow import parquet
 from oracles.node import node
 from oracles.parties import ANALYZER, EIGHT, MEAN, SHUFFLER, announced, released, sealed, serving
 from oracles.process import called
+from oracles.scale import full
 from shuffledp import Certificate, Guarantee, Plan, account, plan, run, verify
 from shuffledp.baselines.registry import from_document as protocol_of
 from shuffledp.baselines.registry import protocols
@@ -67,6 +69,7 @@ def as_json(document: Any) -> Any:
     return json.loads(json.dumps(document))
 
 
+@cache
 def plans() -> list[Plan]:
     """Of every protocol, with whole epsilons, rounds and words."""
     found = []
@@ -84,6 +87,7 @@ def plans() -> list[Plan]:
 def test_plans(writer: str, tmp_path: Path) -> None:
     made = plans()
     assert len({type(one.protocol) for one in made}) >= 10
+    made = made[WRITERS.index(writer) % 2 :: full(2, 1)]  # each in two of the forms, in test-all in every form
     whole = [one.document() for one in made]
     for document, promised, text, short in zip(
         whole,

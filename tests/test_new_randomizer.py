@@ -14,6 +14,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from conformance.test_randomizers import CHECKS, Check, name
+from oracles.scale import full
 from shuffledp import (
     Certificate,
     KeyedRandomness,
@@ -264,19 +265,19 @@ def test_plan_and_run() -> None:
 def test_audit(tmp_path: Path) -> None:
     clock = Clock.of(SIZE_, 0.3)
     randomness = KeyedRandomness.seeded(5)
-    assert audit(clock, view="local", trials=40_000, randomness=randomness).verdict == "consistent"
-    shuffled = audit(clock, n=20, delta=1e-3, trials=20_000, randomness=KeyedRandomness.seeded(6))
+    assert audit(clock, view="local", trials=full(10_000, 40_000), randomness=randomness).verdict == "consistent"
+    shuffled = audit(clock, n=20, delta=1e-3, trials=full(5_000, 20_000), randomness=KeyedRandomness.seeded(6))
     assert shuffled.verdict == "consistent"
     assert not shuffled.learned
     wrong = audit(
         Punctual(size=SIZE_, threshold=clock.threshold),
         view="local",
-        trials=40_000,
+        trials=full(10_000, 40_000),
         randomness=KeyedRandomness.seeded(7),
     )
     assert wrong.verdict == "violated"
     planned = plan("hours", n=30, epsilon=3.0, delta=1e-2, size=3)
-    assert audit(planned, trials=20_000, randomness=KeyedRandomness.seeded(8)).verdict != "violated"
+    assert audit(planned, trials=full(4_000, 20_000), randomness=KeyedRandomness.seeded(8)).verdict != "violated"
     typed = command("audit --randomizer clock --size 3 --gamma 0.5 --view local --trials 5000", tmp_path)
     assert typed["verdict"] in ("consistent", "under-powered")
 

@@ -16,6 +16,9 @@ from shuffledp.randomizers.registry import RANDOMIZERS
 ROOT = Path(__file__).parents[1]
 
 
+pytestmark = pytest.mark.xdist_group("site")  # which is built once
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")

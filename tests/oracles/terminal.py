@@ -118,8 +118,10 @@ def abridged(shown: str, below: str) -> str:
 RANDOM = re.compile(
     r"(?:echo \S+ \| )?shuffledp (?:run|analyzer run|shuffler (?:close|serve)|client submit|keygen|ledger show|audit) "
 )
-"""Commands that show random numbers. A seeded audit draws the same trials on every machine, but which event it counts hangs on the
-last bit of a probability, which is the processor's."""
+"""Commands that show random numbers.
+
+A seeded audit draws the same trials on every machine, but which event it counts may hang on the last bit of a probability, which
+is the processor's."""
 _DRAWN = re.compile(r"\b[0-9a-f]{64}\b|[A-Za-z0-9+/]{43}=")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*\.?\d*(?:e[+-]?\d+)?(?![\w])")
 

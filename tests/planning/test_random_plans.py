@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from oracles.process import called
-from oracles.scale import examples, full
+from oracles.scale import full
 from shuffledp import InvalidInput, NoClaim, Plan, plan, run, verify
 from shuffledp.engines.run import run_source
 from shuffledp.planning.registry import FAMILIES, questions
@@ -22,7 +22,7 @@ from shuffledp.protocols.registry import PROTOCOLS
 from shuffledp.sources.values import ValuesSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::shuffledp.errors.PlanWarning")
-PLANS = examples(50)
+PLANS = full(30, 300)
 """300 in `make test-all`."""
 TRIES = 40
 """Of which one at least must be possible: there are crowds too small for any plan."""
