@@ -16,7 +16,7 @@ from shuffledp.auditing.conduct import conduct
 from shuffledp.auditing.subject import Claimed
 from shuffledp.baselines.compare import compare
 from shuffledp.core.counts import Counts
-from shuffledp.core.guarantee import NOTHING_LOCAL, SHUFFLER_NOISE
+from shuffledp.core.guarantee import NOTHING_LOCAL, SHUFFLER_NOISE, SHUFFLER_NOISE_SHOWN
 from shuffledp.core.population import Population
 from shuffledp.engines.export import message_table, read_export
 from shuffledp.planning.release_cost import Spend, composed
@@ -112,13 +112,14 @@ def test_what_never_fails_errs_more_with_the_number_of_people() -> None:
 
 def test_a_plan_says_against_whom_it_protects() -> None:
     text = MADE.explain()
-    assert SHUFFLER_NOISE in text
+    assert SHUFFLER_NOISE_SHOWN in text
+    assert MADE.guarantee.caveat == SHUFFLER_NOISE
     assert NOTHING_LOCAL in text
-    assert "the guarantee holds for any number of reports" in text
+    assert "any number of reports; the minimum of 50, below which nothing is released, is a choice" in text
     assert math.isinf(MADE.epsilon0)
     assert MADE.guarantee.n == 1
     answer = run(MADE, FIFTY)
-    assert SHUFFLER_NOISE in str(answer)
+    assert SHUFFLER_NOISE_SHOWN in str(answer)
     assert any("A shuffler that sees this answer knows the exact counts" in note for note in answer.notes)
     assert answer.document()["guarantee"]["epsilon_if_shuffler_and_analyzer_collude"] is None
     assert answer.realised_epsilon == 1.0

@@ -726,7 +726,7 @@ GAPS = (
     ),
     Gap(
         "Three things are exact, and no budget counts them: that a query fails, how long a run takes, and how many rows it leaves out or adjusts. Results state which of their numbers are exact ([queries](run.md#who-may-ask-and-who-owns-the-rows)).",
-        ("docs/run.md", "That there *was* an error is an exact bit"),
+        ("docs/run.md", "Whether there *was* an error is still an exact bit"),
     ),
     Gap(
         "The tests did not build the image of a shuffler. Its base is as good as the digest that it is given ([deploy](service-deploy.md#systemd-and-containers)).",

@@ -28,7 +28,12 @@ SHUFFLER_NOISE: Final = (
     "relies on dummies that the shuffler adds, and on no crowd: it holds against the analyzer and all who see the answer, but "
     "not against a shuffler who sees it"
 )
-"""The caveat where the shuffler hides people."""
+"""The caveat where the shuffler hides people, as files state it: readers compare it letter by letter, so it stays."""
+SHUFFLER_NOISE_SHOWN: Final = (
+    "relies on dummies that the shuffler adds, not on a crowd: it protects people from the analyzer and from everybody who "
+    "sees the answer, but not from a shuffler that sees the answer"
+)
+"""The same for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +71,12 @@ class Guarantee:
             raise InvalidInput(f"delta must be from 0 to 1; got {self.delta}. A usual choice is 1e-6.")
 
     def __str__(self) -> str:
-        caveat = "" if self.caveat is None else f", which {self.caveat}"
+        noised = self.caveat == SHUFFLER_NOISE
+        shown = SHUFFLER_NOISE_SHOWN if noised else self.caveat
+        caveat = "" if shown is None else f", which {shown}"
         crowd = (
             "with noise from the shuffler, for any number of reports"
-            if self.caveat == SHUFFLER_NOISE
+            if noised
             else f"after shuffling {counted(self.n, 'report')}"
         )
         return (

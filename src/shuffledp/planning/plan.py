@@ -314,7 +314,8 @@ class Plan:
             )
         if not self.needs_crowd:
             lines.append(
-                f"the guarantee holds for any number of reports; to release none below {self.min_batch:,} is a choice"
+                f"the guarantee holds for any number of reports; the minimum of {self.min_batch:,}, below which nothing is "
+                "released, is a choice"
             )
             return "\n".join(lines)
         few = f"if only {counted(half, 'honest report')} {'arrives' if half == 1 else 'arrive'}"
