@@ -128,7 +128,7 @@ def check(name: str, at: Place, made: dict[str, Any], found: Verification) -> bo
 def test_a_forged_certificate_is_confirmed_only_if_it_is_true(name: str) -> None:
     honest, tried, true = certificate(name), 0, 0
     assert verify(honest).confirmed
-    one_in = full(6, 1) if name in SLOW else 1  # proofs of some take so long that make test tries every sixth
+    one_in = full(3, 1) if name in SLOW else 1  # proofs of some take so long that make test tries every third
     for at, made in islice(edits(name), one_in // 2, None, one_in):
         if name in STRUCTURED and at[:2] != ("claim", "randomizer"):
             continue
