@@ -6,8 +6,8 @@ Whole numbers of 64 bits are decimal strings, because JSON numbers are doubles e
 import contextlib
 import math
 import re
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, Self
 
 from shuffledp.core.canonical import LARGEST
 from shuffledp.core.randomness import WORD
@@ -17,6 +17,7 @@ Document = dict[str, Any]
 """JSON data: nothing but dictionaries with text keys, lists, texts, numbers, booleans and None."""
 Reader = Callable[[Any], Any]
 """The value of a field, or a ValueError that says what it must be."""
+Readers = Mapping[str, Reader]
 
 
 _MARKS: Final = {
@@ -113,3 +114,22 @@ def several(read: Reader) -> Reader:
         return tuple(read(entry) for entry in value)
 
     return read_all
+
+
+class Written:
+    """What is written as its kind and some of its attributes, just as they are, and made again from these."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    """Its name in documents."""
+    readers: ClassVar[Readers]
+    """Of the attributes that are written."""
+
+    def document(self) -> Document:
+        """JSON data from which `from_document` builds the very same."""
+        return {"kind": self.kind, **{name: getattr(self, name) for name in self.readers}}
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """What a document says; anything unexpected in it is refused."""
+        return cls(**fields(document, cls.kind, **cls.readers))

@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from shuffledp.core.document import Document
+from shuffledp.core.document import Written
 
 Wholes = NDArray[np.uint32]
 
@@ -54,11 +54,10 @@ class Shape:
     triple: Fraction | None = None
 
 
-class Structure(ABC):
+class Structure(Written, ABC):
     """A set S_v of messages for every value v, all of one size."""
 
     __slots__ = ()
-    kind: ClassVar[str]
 
     @property
     @abstractmethod
@@ -119,15 +118,6 @@ class Structure(ABC):
     def decoding_memory(self) -> int:
         """About how many bytes `totals` takes."""
         return 48 * self.values
-
-    @abstractmethod
-    def document(self) -> Document:
-        """As JSON data."""
-
-    @classmethod
-    @abstractmethod
-    def from_document(cls, document: object) -> Self:
-        """Of a document."""
 
 
 class Geometry(Structure):
