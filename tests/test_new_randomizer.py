@@ -27,11 +27,11 @@ from shuffledp import (
     run,
     verify,
 )
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.cli import cli
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.document import Document, fields, whole, word
+from shuffledp.core.randomizer import OwnMessages
 from shuffledp.core.randomness import WORD, RandomSource, choose_below
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
@@ -48,6 +48,7 @@ from shuffledp.randomizers.channel import ChannelBlanket
 from shuffledp.randomizers.mixing import threshold_of, with_blanket
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.named import Kind
+from shuffledp.randomizers.of_blanket import OfPureBlanket
 from shuffledp.randomizers.together import Together
 
 Reals = NDArray[np.float64]
@@ -55,7 +56,7 @@ SIZE_OF_A_CLOCK = {"size": "the number of hours"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
+class Clock(OfPureBlanket, OwnMessages):
     """With probability gamma any hour; otherwise the true one, or in one of three cases the next."""
 
     kind: ClassVar[str] = "clock"
@@ -101,22 +102,6 @@ class Clock:
     def blanket(self) -> Blanket:
         rows = tuple(tuple(fmpq(entry.numerator, entry.denominator) for entry in row) for row in self.law)
         return ChannelBlanket(rows=rows, name=f"clock of {self.size} hours")
-
-    @property
-    def gamma(self) -> float:
-        return evaluate(self.blanket().gamma).lower
-
-    @property
-    def epsilon0(self) -> float:
-        return evaluate(lambda: self.blanket().epsilon0() or 0).upper  # type: ignore[arg-type, return-value]
-
-    @property
-    def symbols(self) -> int:
-        return self.size
-
-    @property
-    def messages(self) -> int:
-        return self.size
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> Reals:
         return np.asarray(np.array(self.law[symbol], dtype=np.float64)[message])

@@ -12,7 +12,6 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
@@ -23,7 +22,8 @@ from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import threshold_of, with_blanket
-from shuffledp.randomizers.structure import Design, Structure, ball
+from shuffledp.randomizers.of_blanket import OfPureBlanket
+from shuffledp.randomizers.structure import AmongValues, Design, Structure, ball
 from shuffledp.randomizers.structures import AffineSpace, structure_of
 
 
@@ -121,7 +121,7 @@ class DesignBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DesignResponse:
+class DesignResponse(OfPureBlanket, AmongValues):
     """With probability gamma a uniform message, otherwise a uniform one of those that belong to the value.
 
     Give a structure and the threshold, gamma in units of 2^-64; `private` finds it for an epsilon0 or a gamma, rounded up.
@@ -180,29 +180,9 @@ class DesignResponse:
         return design_blanket(self.structure, gamma=Fraction(self.threshold, WORD))
 
     @property
-    def gamma(self) -> float:
-        """The probability of ignoring the value, rounded down."""
-        return evaluate(self.blanket().gamma).lower
-
-    @property
     def gamma_as_run(self) -> float:
-        """The same, to the nearest double."""
+        """The probability of ignoring the value, to the nearest double."""
         return self.threshold / WORD
-
-    @property
-    def epsilon0(self) -> float:
-        """The local privacy parameter, rounded up."""
-        return evaluate(self.blanket().epsilon0).upper
-
-    @property
-    def symbols(self) -> int:
-        """Number of values."""
-        return self.structure.values
-
-    @property
-    def messages(self) -> int:
-        """Number of messages."""
-        return self.structure.messages
 
     def sentence(self) -> str:
         """What a user does with a symbol."""

@@ -25,7 +25,7 @@ from shuffledp.core.randomness import DUMMY_DRAW, RandomSource, choose_below, un
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.poisson import CappedPoisson, capped_poisson
-from shuffledp.randomizers.structure import Structure, ball
+from shuffledp.randomizers.structure import AmongValues, Structure, ball
 from shuffledp.randomizers.structures import AffineSpace, structure_of
 from shuffledp.randomizers.truthful import Truthful
 
@@ -113,7 +113,7 @@ class DummyBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dummies(Truthful):
+class Dummies(Truthful, AmongValues):
     """A uniform message of those that belong to the value, and about `dummies` uniform messages of all.
 
     >>> Dummies(structure=Identity(size=10_000), dummies=0.43).most
@@ -154,16 +154,6 @@ class Dummies(Truthful):
             dummies=self.dummies,
             distance=self._number.distance,
         )
-
-    @property
-    def symbols(self) -> int:
-        """Number of values."""
-        return self.structure.values
-
-    @property
-    def messages(self) -> int:
-        """Number of messages."""
-        return self.structure.messages
 
     @property
     def true_messages(self) -> int:

@@ -18,6 +18,7 @@ from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.core.document import Document, fields, whole
 from shuffledp.core.guarantee import SHUFFLER_NOISE
 from shuffledp.core.pair import Pair, doubles
+from shuffledp.core.randomizer import OwnMessages
 from shuffledp.core.randomness import RandomSource
 from shuffledp.randomizers.geometric_noise import GeometricNoise, Outcome, ThinnedGeometric, TwoSidedGeometric, noise_of
 from shuffledp.randomizers.truthful import Truthful
@@ -91,7 +92,7 @@ class NoiseBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShufflerNoise(Truthful):
+class ShufflerNoise(Truthful, OwnMessages):
     """The symbol itself; the shuffler adds dummies of every symbol.
 
     Attributes:
@@ -109,16 +110,6 @@ class ShufflerNoise(Truthful):
     def blanket(self) -> NoiseBlanket:
         """What hides a user."""
         return NoiseBlanket(noise=self.noise)
-
-    @property
-    def symbols(self) -> int:
-        """Number of values."""
-        return self.size
-
-    @property
-    def messages(self) -> int:
-        """As many."""
-        return self.size
 
     def sentence(self) -> str:
         """What a user does with a symbol, and the shuffler with all of them."""

@@ -130,6 +130,23 @@ class Geometry(Structure):
         """The structure of the largest order up to `share` times this one's; None if it does not hold so many values."""
 
 
+class AmongValues:
+    """A randomizer of the values of a structure, with its messages."""
+
+    __slots__ = ()
+    structure: Structure
+
+    @property
+    def symbols(self) -> int:
+        """Number of values."""
+        return self.structure.values
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return self.structure.messages
+
+
 @runtime_checkable
 class OnStructure(Protocol):
     """A randomizer whose messages belong to values, unless it ignores the value."""
