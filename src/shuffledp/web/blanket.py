@@ -196,7 +196,6 @@ def _story() -> Block:
 
 BLANKET: Final = Tab(
     name="blanket",
-    title="Blanket",
     lead="The part of every message that does not depend on its sender, to play with.",
     asks=_fields,
     answer=_answer,
