@@ -7,7 +7,7 @@ import contextlib
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 
 from shuffledp.core.canonical import LARGEST
 from shuffledp.core.randomness import WORD
@@ -116,8 +116,22 @@ def several(read: Reader) -> Reader:
     return read_all
 
 
+@runtime_checkable
+class _Documented(Protocol):
+    def document(self) -> Document: ...
+
+
+def as_data(value: Any, read: Reader) -> Any:
+    """What this reader reads the value from."""
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, _Documented):
+        return value.document()
+    return str(value) if read is word else value
+
+
 class Written:
-    """What is written as its kind and some of its attributes, just as they are, and made again from these."""
+    """What is written as its kind and some of its attributes, and made again from these."""
 
     __slots__ = ()
     kind: ClassVar[str]
@@ -127,7 +141,7 @@ class Written:
 
     def document(self) -> Document:
         """JSON data from which `from_document` builds the very same."""
-        return {"kind": self.kind, **{name: getattr(self, name) for name in self.readers}}
+        return {"kind": self.kind, **{name: as_data(getattr(self, name), read) for name, read in self.readers.items()}}
 
     @classmethod
     def from_document(cls, document: object) -> Self:

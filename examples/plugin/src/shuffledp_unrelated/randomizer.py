@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.blanket import RandomizerFamily
-from shuffledp.core.document import Document, fields, word
+from shuffledp.core.document import Readers, Written, word
 from shuffledp.core.randomizer import OwnMessages
 from shuffledp.core.randomness import WORD, RandomSource, coins, rows_from
 from shuffledp.errors import InvalidInput
@@ -23,7 +23,7 @@ BORN_IN_MAY: Final = WORD // 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnrelatedQuestion(OfBlanket, OwnMessages):
+class UnrelatedQuestion(OfBlanket, OwnMessages, Written):
     """The true answer (0 is no, 1 is yes) or, with probability gamma, that to a harmless question.
 
     Formula: P(yes) = g p + (1 - g) x for the true answer x.
@@ -32,6 +32,7 @@ class UnrelatedQuestion(OfBlanket, OwnMessages):
     """
 
     kind: ClassVar[str] = "unrelated-question"
+    readers: ClassVar[Readers] = {"threshold": word, "harmless": word}
     size = 2  # no and yes
 
     threshold: int
@@ -92,17 +93,6 @@ class UnrelatedQuestion(OfBlanket, OwnMessages):
             coins(chance, 1, rows, randomness, j)[:, 0] for j, chance in enumerate((self.threshold, self.harmless))
         )
         return np.where(ignored, harmless, answers).astype(np.uint8)
-
-    # As data
-
-    def document(self) -> Document:
-        """Both probabilities."""
-        return {"kind": self.kind, "threshold": str(self.threshold), "harmless": str(self.harmless)}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """From its document."""
-        return cls(**fields(document, cls.kind, threshold=word, harmless=word))
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
