@@ -19,11 +19,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shuffledp import plan
 from shuffledp.service.sealing.hpke import seal_message
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.http import OCTETS
-from shuffledp.service.task import Task
+from small_task import small_task
 
 SECONDS = float(os.environ.get("SHUFFLEDP_BENCH_SECONDS", "30"))
 PATIENCE = 5.0
@@ -35,14 +34,7 @@ LARGEST = (1 << 20) // LENGTH * LENGTH
 MOST_UPLOADS = 20_000
 """That one connection of a flood sends, however fast they are answered."""
 HOSTILE = "127.0.0.2"
-TASK = Task(
-    plan=plan("histogram", n=100_000, epsilon=1.0, delta=1e-6, size=16),
-    window=3600,
-    max_age=7200,
-    shufflers=("Alpha",),
-    analyzer="Beta",
-    honest_fraction=1.0,
-)
+TASK = small_task(100_000)
 SHUFFLER, ANALYZER = KeyRing.fresh("shuffler"), KeyRing.fresh("analyzer")
 HEAD = f"POST /v2/tasks/{TASK.id}/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: {OCTETS}\r\n"
 

@@ -5,12 +5,12 @@ size; a million candidates in 20 s; 2,000 runs at n = 1e6, every message randomi
 """
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
 from goals import against
+from measured import fastest
 from shuffledp import KeyedRandomness, plan
 from shuffledp.core.free_memory import settle_allocator
 from shuffledp.domains.texts import Texts
@@ -27,17 +27,6 @@ RUNS = 2000
 WATCHED = {0.0: 16, 0.001: 16, 0.01: 16, 0.1: 4}
 """How many values the runs look at, by the share of users who hold each. The rest hold one value."""
 GENERATOR = np.random.default_rng(0)
-
-
-def fastest(*jobs: Callable[[], object], repeats: int) -> list[float]:
-    """CPU-seconds of each job, the best of interleaved repetitions."""
-    best = [float("inf")] * len(jobs)
-    for _ in range(repeats):
-        for j, job in enumerate(jobs):
-            start = time.process_time()
-            job()
-            best[j] = min(best[j], time.process_time() - start)
-    return best
 
 
 def encoding(protocol: Frequencies) -> None:

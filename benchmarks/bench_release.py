@@ -16,18 +16,14 @@ from pathlib import Path
 import httpx
 
 from bench_service import MILLION, Load, cpu, served
-from shuffledp import plan
 from shuffledp.service.sealing.hpke import seal, seal_message
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.stores.batch import NextKey
 from shuffledp.service.stores.sqlite.store import SQLiteStore
-from shuffledp.service.task import Task
 from shuffledp.service.wire.record import Header
+from small_task import small_task
 
-TASK = Task(
-    plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200,
-    shufflers=("Alpha",), analyzer="Beta", honest_fraction=1.0,
-)  # fmt: skip
+TASK = small_task()
 SINGLES = 20_000
 CONNECTIONS = 8
 

@@ -25,7 +25,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from shuffledp import plan
 from shuffledp.service.analyzer.analyzer import analyze, open_batch
 from shuffledp.service.analyzer.opened_reports import OpenedReports
 from shuffledp.service.sealing.hpke import seal, seal_inner, unseal
@@ -38,6 +37,7 @@ from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.task import Task
 from shuffledp.service.wire.record import Header
 from shuffledp.service.wire.released_batch import ReleasedBatch
+from small_task import small_task
 
 SECONDS = float(os.environ.get("SHUFFLEDP_BENCH_SECONDS", "60"))
 TOGETHER = 500
@@ -287,14 +287,7 @@ def large_batch(task: Task) -> None:
 
 def main() -> None:
     """Seal, submit, release, open."""
-    task = Task(
-        plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16),
-        window=3600,
-        max_age=7200,
-        shufflers=("Alpha",),
-        analyzer="Beta",
-        honest_fraction=1.0,
-    )
+    task = small_task()
     ring = KeyRing.fresh("shuffler")
     analysis(task)
     context = get_context("spawn")

@@ -20,12 +20,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from bench_service import SECONDS, TOGETHER, Load, cpu, sealed, served
 from goals import against
 from oracles.postgres import PostgresServer
-from shuffledp import plan
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.release import release
 from shuffledp.service.stores.batch import NextKey
 from shuffledp.service.stores.registry import open_store
 from shuffledp.service.task import Task
+from small_task import small_task
 
 REPORTS = int(1_000_000 * min(1.0, SECONDS / 60))
 KEY = NextKey(id=0, fingerprint="")
@@ -78,10 +78,7 @@ def submitted(url: str, task: Task, ring: KeyRing, bodies: list[bytes], used: Ca
 
 def main() -> None:
     """Both stores, one after the other."""
-    task = Task(
-        plan=plan("histogram", n=1000, epsilon=1.0, delta=1e-6, size=16), window=3600, max_age=7200,
-        shufflers=("Alpha",), analyzer="Beta", honest_fraction=1.0,
-    )  # fmt: skip
+    task = small_task()
     ring, count = KeyRing.fresh("shuffler"), int(20_000 * SECONDS)
     step = -(-count // 8)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:

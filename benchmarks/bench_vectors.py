@@ -4,13 +4,10 @@ Goals: encode at d = 100, M = 2,048 at 60 % of the speed of numpy that draws the
 a million reports of d = 100 in 3 times the time of drawing 1e8 normals; rows of 10,000 in a bounded memory.
 """
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 
 from goals import against
-from measured import most_memory
+from measured import fastest, most_memory
 from shuffledp import KeyedRandomness
 from shuffledp.domains.vectors import Ball
 from shuffledp.protocols.vector_mean import VectorMean
@@ -26,17 +23,6 @@ def protocol_of(dimension: int) -> VectorMean:
     return VectorMean(randomizer=randomizer, domain=Ball(dimension, 1.0))
 
 
-def seconds(*jobs: Callable[[], object], repeats: int = 3) -> list[float]:
-    """CPU-seconds of each job, the best of interleaved repetitions."""
-    best = [float("inf")] * len(jobs)
-    for _ in range(repeats):
-        for j, job in enumerate(jobs):
-            start = time.process_time()
-            job()
-            best[j] = min(best[j], time.process_time() - start)
-    return best
-
-
 def encoding(protocol: VectorMean) -> None:
     """A hundred users."""
     rows = GENERATOR.random((USERS, DIMENSION)) / 20
@@ -49,7 +35,7 @@ def encoding(protocol: VectorMean) -> None:
         for row in rows:
             (GENERATOR.standard_normal((SIZE, DIMENSION)) @ row).argmax()
 
-    encoded, drawn = seconds(ours, numpys)
+    encoded, drawn = fastest(ours, numpys, repeats=3)
     print(f"encode one row of {DIMENSION} among {SIZE:,} codewords: {1e3 * encoded / USERS:.2f} ms")
     print(against("encode rows of 100, speed of numpy that draws as many normals", drawn / encoded))
 
@@ -66,7 +52,7 @@ def decoding(protocol: VectorMean) -> None:
         for _ in range(100):
             GENERATOR.standard_normal(1_000_000)
 
-    decoded, drawn = seconds(ours, numpys, repeats=2)
+    decoded, drawn = fastest(ours, numpys, repeats=2)
     print(against("decode a million rows of 100, times numpy's 1e8 normals", decoded / drawn))
 
 

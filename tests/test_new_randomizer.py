@@ -28,11 +28,11 @@ from shuffledp import (
     run,
     verify,
 )
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.cli import cli
 from shuffledp.core import checks
 from shuffledp.core.blanket import Blanket, RandomizerFamily
-from shuffledp.core.document import Document, fields, whole, word
+from shuffledp.core.document import Readers, Written, whole, word
+from shuffledp.core.randomizer import OwnMessages
 from shuffledp.core.randomness import WORD, RandomSource, choose_below
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
@@ -49,6 +49,7 @@ from shuffledp.randomizers.channel import ChannelBlanket
 from shuffledp.randomizers.mixing import threshold_of, with_blanket
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.named import Kind
+from shuffledp.randomizers.of_blanket import OfPureBlanket
 from shuffledp.randomizers.together import Together
 
 Reals = NDArray[np.float64]
@@ -56,10 +57,11 @@ SIZE_OF_A_CLOCK = {"size": "the number of hours"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
+class Clock(OfPureBlanket, OwnMessages, Written):
     """With probability gamma any hour; otherwise the true one, or in one of three cases the next."""
 
     kind: ClassVar[str] = "clock"
+    readers: ClassVar[Readers] = {"size": whole, "threshold": word}
 
     size: int
     threshold: int
@@ -103,22 +105,6 @@ class Clock:
         rows = tuple(tuple(fmpq(entry.numerator, entry.denominator) for entry in row) for row in self.law)
         return ChannelBlanket(rows=rows, name=f"clock of {self.size} hours")
 
-    @property
-    def gamma(self) -> float:
-        return evaluate(self.blanket().gamma).lower
-
-    @property
-    def epsilon0(self) -> float:
-        return evaluate(lambda: self.blanket().epsilon0() or 0).upper  # type: ignore[arg-type, return-value]
-
-    @property
-    def symbols(self) -> int:
-        return self.size
-
-    @property
-    def messages(self) -> int:
-        return self.size
-
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> Reals:
         return np.asarray(np.array(self.law[symbol], dtype=np.float64)[message])
 
@@ -131,24 +117,18 @@ class Clock:
             (hours + late.astype(hours.dtype)) % self.size, self.threshold, self.size, randomness, first_row
         )
 
-    def document(self) -> Document:
-        return {"kind": self.kind, "size": self.size, "threshold": str(self.threshold)}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        return cls(**fields(document, cls.kind, size=whole, threshold=word))
-
     @classmethod
     def examples(cls) -> list[Self]:
         return [cls.of(3, 0.2), cls.of(5, 0.5)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hours(Counting, OneMessage):
+class Hours(Written, Counting, OneMessage):
     """How many users go to bed at each hour."""
 
     randomizer: Clock
     kind = "hours"
+    readers: ClassVar[Readers] = {"randomizer": Clock.from_document}
     reference: ClassVar[str] = "this test"
     description = Description(question="hours", measure="users")
 
@@ -175,13 +155,6 @@ class Hours(Counting, OneMessage):
     def max_shift(self, n: int) -> float:
         weights = np.linalg.inv(self._law)
         return float(np.max(weights.max(axis=0) - weights.min(axis=0)))
-
-    def document(self) -> Document:
-        return {"kind": self.kind, "randomizer": self.randomizer.document()}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        return cls(**fields(document, cls.kind, randomizer=Clock.from_document))
 
     @classmethod
     def examples(cls) -> list[Self]:

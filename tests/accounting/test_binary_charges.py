@@ -9,6 +9,7 @@ import pytest
 from flint import arb
 from scipy.stats import binom
 
+from oracles.precision import digits
 from shuffledp import Channel
 from shuffledp.accounting import binary
 from shuffledp.arithmetic.summand_law import ULP
@@ -16,12 +17,7 @@ from shuffledp.arithmetic.summand_law import ULP
 Q, R, EPSILON = 0.6, 0.25, 0.4
 A = mp.exp(mp.mpf(EPSILON))
 ALPHA = mp.mpf(Q) - A * mp.mpf(R)
-
-
-@pytest.fixture(autouse=True)
-def _digits() -> Any:
-    with mp.workdps(40):
-        yield
+_digits = digits(40)
 
 
 def coins() -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from oracles.precision import digits, exact
 from shuffledp.accounting import cushion, numeric, rounds_lower_bound, witness
 from shuffledp.arithmetic.enclosure import Enclosure
 from shuffledp.arithmetic.positive_part import ErrorLedger, Expectation
@@ -23,12 +24,7 @@ from shuffledp.core.pair import Pair
 MANY = 1e6
 """Units in the last place."""
 POINTS = 300
-
-
-@pytest.fixture(autouse=True)
-def _digits() -> Any:
-    with mp.workdps(50):
-        yield
+_digits = digits(50)
 
 
 def rounded_up(found: float, truth: Any, size: float) -> bool:
@@ -53,10 +49,6 @@ def an_off_pair(seed: int) -> Pair:
     return Pair(
         (first - second)[:4] / eta, second[:4] / eta, eta, bare_first=first[4:], bare_second=second[4:], ulps=MANY
     )
-
-
-def exact(values: Any) -> list[Any]:
-    return [mp.mpf(float(value)) for value in values]
 
 
 # Sums and differences of probabilities that are known by their logarithms.

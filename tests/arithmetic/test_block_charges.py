@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from oracles.precision import digits, exact
 from shuffledp.arithmetic import blocks
 from shuffledp.arithmetic.summand_law import ULP, Law
 
@@ -18,20 +19,11 @@ MANY = 1e6
 VALUES, MASSES, SCALES = np.array([1.5, -0.25, -1.0]), np.array([0.25, 0.5, 0.25]), np.array([2.0, 0.5, 1.25])
 MEAN = 0.1
 M = 30
-
-
-@pytest.fixture(autouse=True)
-def _digits() -> Any:
-    with mp.workdps(40):
-        yield
+_digits = digits(40)
 
 
 def summand() -> Any:
     return blocks._Summand(Law(VALUES, MASSES, SCALES, MANY), MEAN)
-
-
-def exact(values: Any) -> list[Any]:
-    return [mp.mpf(float(value)) for value in values]
 
 
 def test_a_summand_around_the_mean() -> None:

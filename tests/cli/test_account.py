@@ -126,49 +126,6 @@ def test_a_channel_from_a_file_is_the_response_it_is(tmp_path: Path, text: str) 
 
 
 @pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        (f"{RR.replace('--delta 1e-6', '--epsilon -1')}", "epsilon must be at least 0"),
-        (RR.replace("--size 10", "--size 1"), "size must be"),
-        (RR.replace("--size 10", "--size 2.5"), "whole number"),
-        (RR.replace("--size 10", ""), "--size"),
-        (RR.replace("--n 1e6", "--n 0"), "n must be from 1"),
-        (RR.replace("--n 1e6", "--n 1.5"), "whole number"),
-        (RR.replace("--n 1e6", "--n many"), "not a number"),
-        (RR.replace("--epsilon0 1", "--epsilon0 nan"), "not a usable number"),
-        (RR.replace("--epsilon0 1", "--epsilon0 inf"), "not a usable number"),
-        (RR.replace("--epsilon0 1", "--epsilon0 -1"), "epsilon0 must be"),
-        (RR.replace("--epsilon0 1", "--gamma 1.5"), "gamma must be"),
-        (RR + " --gamma 0.5", "Give one of them"),
-        (RR.replace("--delta 1e-6", "--delta 2"), "delta must be"),
-        (RR.replace("--delta 1e-6", "--delta 0"), "delta must be"),
-        (RR.replace("rr", "rs", 1), "--randomizer"),
-        (RR + " --bound magic", "there is no bound 'magic'"),
-        (RR.replace("--delta 1e-6", ""), "exactly one quantity"),
-        (RR + " --epsilon 1", "exactly one quantity"),
-        (RR + " --sigma 1", "has no --sigma"),
-        (RR + " --json --csv", "exclude each other"),
-        (RR + " --solve-for delta", "left out"),
-        (RR.replace("1e6", "1e3,1e4").replace("--epsilon0 1", "--epsilon0 1,2"), "only one quantity can be swept"),
-        ("account --randomizer laplace --size 3 --epsilon0 1 --n 10 --delta 0.1", "--size belongs to rr"),
-        ("account --randomizer plane --gamma 0.1 --n 10 --delta 0.1", "Add --prime"),
-        ("account --randomizer plane --prime 9 --gamma 0.1 --n 10 --delta 0.1", "must be a prime number"),
-        ("account --randomizer hadamard --size 1 --gamma 0.1 --n 10 --delta 0.1", "size must be"),
-        ("account --randomizer hadamard --size 9 --range 2 --gamma 0.1 --n 10 --delta 0.1", "belongs to local-hashing"),
-        ("account --randomizer local-hashing --size 9 --gamma 0.1 --n 10 --delta 0.1", "Add --range"),
-        ("account --randomizer local-hashing --size 9 --range 12 --gamma 0.1 --n 10 --delta 0.1", "2 to 11 values"),
-        ("account --randomizer gaussian --sigma 0 --n 10 --delta 0.1", "sigma must be"),
-        ("account --randomizer channel --n 10 --delta 0.1", "--matrix"),
-        ("account --randomizer channel --matrix no-such-file --n 10 --delta 0.1", "does not exist"),
-        ("accoutn", "No such command"),
-    ],
-)
-def test_bad_input_is_one_clear_error(command: str, why: str) -> None:
-    done = run(command)
-    assert_refused(done, why)
-
-
-@pytest.mark.parametrize(
     ("text", "why"),
     [
         ("0.5,0.4\n0.5,0.5\n", "row 0 of the channel sums to 0.9, not 1"),
@@ -213,21 +170,6 @@ def test_dummies_are_solved_for_and_only_honest_ones_count() -> None:
         for d, more in ((0.5, ""), (1.0, "--honest-fraction 0.5"))
     )
     assert liars["results"][0]["value"] == pytest.approx(whole["results"][0]["value"], rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        ("", "Add --size or --prime"),
-        ("--size 5 --prime 5", "not both"),
-        ("--size 5 --dimension 3", "belongs to a plane"),
-        ("--prime 4", "prime number"),
-        ("--size 5 --gamma 0.1", "has no --gamma"),
-    ],
-)
-def test_what_dummies_hide_must_be_said_once(given: str, why: str) -> None:
-    done = run(f"account --randomizer dummies {given} --dummies 0.5 --n 1e4 --delta 1e-6")
-    assert_refused(done, why)
 
 
 def test_wide_enclosures_say_where_the_truth_is() -> None:

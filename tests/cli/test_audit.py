@@ -61,6 +61,9 @@ def test_every_randomizer_that_runs(tmp_path: Path, kind: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+ADDRESS = "--url http://127.0.0.1:1 --operator-token t --analyzer-token t --keys k"
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -79,20 +82,6 @@ def test_every_randomizer_that_runs(tmp_path: Path, kind: str) -> None:
         (f"{RR} --plot nowhere/audit.png", "no folder"),
         ("audit --command cat --epsilon 1 --size 3 --trials 100", "options of a randomizer"),
         ("audit --randomizer rr --size 3 --epsilon0 1 --trials 100 --n 20", "n and delta"),
-    ],
-)
-def test_bad_input_is_refused_in_a_line(tmp_path: Path, line: str, message: str) -> None:
-    done = called(line, cwd=tmp_path)
-    assert_refused(done, message)
-    assert not list(tmp_path.iterdir())
-
-
-ADDRESS = "--url http://127.0.0.1:1 --operator-token t --analyzer-token t --keys k"
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
         ("audit --task task.json", "users, operator and analyzer at once"),
         (f"{RR} --url http://127.0.0.1:1", "Add --task"),
         (f"audit --task task.json plan.json {ADDRESS}", "one thing"),
@@ -101,9 +90,10 @@ ADDRESS = "--url http://127.0.0.1:1 --operator-token t --analyzer-token t --keys
         ("audit plan.json --service --trials 40 --n 30", "its plan's own guarantee"),
     ],
 )
-def test_services_that_cannot_be_audited(tmp_path: Path, line: str, message: str) -> None:
+def test_bad_input_is_refused_in_a_line(tmp_path: Path, line: str, message: str) -> None:
     done = called(line, cwd=tmp_path)
     assert_refused(done, message)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_shuffler_that_runs_at_an_address(tmp_path: Path) -> None:

@@ -5,13 +5,14 @@ import csv
 import json
 import logging
 import re
+from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oracles.hostile import hostile
+from oracles.hostile import HostileShuffler
 from oracles.mutation import places, replaced
 from oracles.parties import EIGHT, SHUFFLER, prepared
 from oracles.process import called
@@ -187,7 +188,7 @@ def test_what_a_shuffler_says_is_shown_as_escapes(tmp_path: Path) -> None:
     (folder / "token").write_text("t" * 20)
     (folder / "token").chmod(0o600)
     (folder / "value").write_text("a")
-    with hostile() as shuffler:
+    with closing(HostileShuffler()) as shuffler:
         at = f"{shuffler.url}/refusal-with-escapes"
         for words in (
             f"client submit task.json --url {at} --analyzer-keys analyzer.pub.json --state state --value-file value",

@@ -206,22 +206,23 @@ def test_the_checks_make_every_bound_speak() -> None:
 # Wrong bounds: each is rejected by the check that is there for it.
 
 
+class Wrong:
+    """What they have in common."""
+
+    name: str
+    kind: BoundKind = "formula"
+    reference: str = "none"
+
+
 @dataclass(frozen=True)
-class Shifted:
+class Shifted(Wrong):
     """A bound whose ends are moved."""
 
+    name = "shifted"
+    kind = "numeric"
     bound: Bound
     upper: float = 0.0
     lower: float = 0.0
-    name: str = "shifted"
-
-    @property
-    def kind(self) -> BoundKind:
-        return self.bound.kind
-
-    @property
-    def reference(self) -> str:
-        return self.bound.reference
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
         claim = self.bound.claim(blanket, n=n, epsilon=epsilon, side=side)
@@ -233,12 +234,10 @@ class Shifted:
 
 
 @dataclass(frozen=True)
-class PrintedBennett:
+class PrintedBennett(Wrong):
     """Bennett's bound with Lemma 5.6 as the paper prints it: an extra 1 / (a m) in front (docs/errata.md)."""
 
-    name: str = "bennett as printed"
-    kind: BoundKind = "formula"
-    reference: str = "Lemma 5.6"
+    name = "bennett as printed"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
         (law,), gamma = blanket.amplification(arb(epsilon)), float(blanket.gamma())
@@ -254,12 +253,10 @@ class PrintedBennett:
 
 
 @dataclass(frozen=True)
-class Presumptuous:
+class Presumptuous(Wrong):
     """A bound that claims something even where it says that it does not apply."""
 
-    name: str = "presumptuous"
-    kind: BoundKind = "formula"
-    reference: str = "none"
+    name = "presumptuous"
 
     def claim(self, blanket: Blanket, *, n: int, epsilon: float, side: Side = "both") -> Claim:
         claim = bound_named("bennett").claim(blanket, n=n, epsilon=epsilon, side=side)

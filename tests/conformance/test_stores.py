@@ -41,21 +41,22 @@ def test_a_registered_store(check: Callable[[Opening], None], opening: Opening) 
     check(opening)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "seed"),
-    [(kind, seed) for kind in sorted(BACKENDS) for seed in range(1, examples(10) if kind == "sqlite" else full(3, 10))],
-    indirect=["scheme"],
-)
+def histories(many: int, few: int) -> pytest.MarkDecorator:
+    """Random histories in every kind of store; a server takes longer, so fewer of them."""
+    cases = [
+        (kind, seed)
+        for kind in sorted(BACKENDS)
+        for seed in range(1, examples(many) if kind == "sqlite" else full(few, many))
+    ]
+    return pytest.mark.parametrize(("scheme", "seed"), cases, indirect=["scheme"])
+
+
+@histories(10, few=3)
 def test_a_registered_store_does_what_its_model_does(opening: Opening, seed: int) -> None:
-    """A server takes longer: fewer random histories."""
     suite.does_what_its_model_does(opening, seed)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "seed"),
-    [(kind, seed) for kind in sorted(BACKENDS) for seed in range(1, examples(6) if kind == "sqlite" else full(2, 6))],
-    indirect=["scheme"],
-)
+@histories(6, few=2)
 def test_tasks_in_one_store_have_nothing_to_do_with_each_other(opening: Opening, seed: int) -> None:
     suite.keeps_tasks_keys_and_windows_apart(opening, seed)
 

@@ -157,20 +157,6 @@ def test_plan_run_and_simulate_by_group(tmp_path: Path) -> None:
     assert "share of each value within carrier" in text
 
 
-@pytest.mark.parametrize(
-    ("by", "what"),
-    [
-        ("--by carrier", "takes a column and its labels"),
-        ("--by =AA,DL", "takes a column and its labels"),
-        ("--by carrier=AA,,DL", "empty text"),
-        ("--by carrier=AA,DL --by carrier=B6,UA", "twice"),
-    ],
-)
-def test_groups_on_the_command_line_that_make_no_sense(by: str, what: str) -> None:
-    found = called(f"plan mean {by} --n 1000 --epsilon 1 --delta 1e-6")
-    assert_refused(found, what)
-
-
 def test_a_population_needs_a_cell_for_every_column(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(MEAN.document()))
     (tmp_path / "truth.csv").write_text("AA,f,3,10\nAA,3,10\n")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from oracles.tallies import same
-from shuffledp import Histogram, KeyedRandomness, Plan, Policy, RandomizedResponse, Summation, plan, run, run_file
+from shuffledp import Histogram, KeyedRandomness, Plan, Policy, RandomizedResponse, Summation, run, run_file
 from shuffledp.domains.labels import Labels
 from shuffledp.engines.tally import Tally, tally_rows
 from shuffledp.protocols.one_message import OneMessage
@@ -79,16 +79,6 @@ def test_rows_that_are_too_many_for_a_person_are_counted_once(
     assert (tally.truth == kept.truth).all()
 
 
-@pytest.fixture(scope="module")
-def mean() -> Plan:
-    return plan("mean", n=1000, epsilon=1.0, delta=1e-6, low=0.0, high=10.0)
-
-
-@pytest.fixture(scope="module")
-def colours() -> Plan:
-    return plan("histogram", n=1000, epsilon=1.0, delta=1e-6, labels=["red", "green", "blue"])
-
-
 NUMBERS: list[Any] = [*np.round(np.random.default_rng(5).uniform(-1, 11, 1500), 3).tolist(), None, math.nan, -math.inf]
 NAMES: list[Any] = [*np.random.default_rng(6).choice(["red", "green", "blue", "mauve"], 1500).tolist(), None, "", None]
 
@@ -98,14 +88,14 @@ NAMES: list[Any] = [*np.random.default_rng(6).choice(["red", "green", "blue", "m
     [
         ("mean", Policy(missing="skip", outside="clamp")),
         ("mean", Policy(missing_as="2.5", outside="clamp")),
-        ("colours", Policy(missing="skip", other="blue")),
-        ("colours", Policy(missing_as="red", other="green")),
+        ("histogram", Policy(missing="skip", other="blue")),
+        ("histogram", Policy(missing_as="red", other="green")),
     ],
 )
 def test_policies_in_memory_agree_with_files(
-    tmp_path: Path, mean: Plan, colours: Plan, question: str, policy: Policy
+    tmp_path: Path, mean: Plan, histogram: Plan, question: str, policy: Policy
 ) -> None:
-    asked, values = (mean, NUMBERS) if question == "mean" else (colours, NAMES)
+    asked, values = (mean, NUMBERS) if question == "mean" else (histogram, NAMES)
     path = tmp_path / "people.parquet"
     parquet.write_table(pa.table({"value": pa.array(values, from_pandas=False)}), path)
     expected = run_file(asked, path, column="value", policy=policy, randomness=WORDS, truth=True)

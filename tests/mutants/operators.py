@@ -165,13 +165,7 @@ def left_out(node: ast.AST, text: _Text) -> Iterator[Change]:
 def swapped(node: ast.AST, text: _Text) -> Iterator[Change]:
     """The first two arguments of a call."""
     if isinstance(node, ast.Call) and len(node.args) >= 2 and not isinstance(node.args[1], ast.Starred):
-        name = (
-            node.func.attr
-            if isinstance(node.func, ast.Attribute)
-            else node.func.id
-            if isinstance(node.func, ast.Name)
-            else ""
-        )
+        name = _called(node)
         first, second = node.args[:2]
         if name not in _SYMMETRIC and not isinstance(first, ast.Starred | ast.GeneratorExp):
             gap = text.source[text.end(first) : text.start(second)].decode()
@@ -303,17 +297,18 @@ def _only_says(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Raise) and name in ("exc", "cause")
 
 
+def _called(call: ast.Call) -> str:
+    """The last name of what is called; nothing if it has none."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
 def _shown(node: ast.AST) -> bool:
     if isinstance(node, ast.FunctionDef):
         return node.name in _SHOWN
     if isinstance(node, ast.Call):
-        name = (
-            node.func.id
-            if isinstance(node.func, ast.Name)
-            else node.func.attr
-            if isinstance(node.func, ast.Attribute)
-            else ""
-        )
+        name = _called(node)
         return name in _TYPED or name.endswith(("Error", "Input", "Claim", "Warning"))
     if (
         isinstance(node, ast.Subscript)

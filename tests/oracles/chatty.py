@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from oracles.parties import PARTIES
 from shuffledp import InvalidInput, RandomizedResponse, plan
 from shuffledp.core.counts import Counts
-from shuffledp.core.document import Document, fields
+from shuffledp.core.document import Readers, Written
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomness import RandomSource
@@ -26,11 +26,12 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Chatty(Counting, Deployable):
+class Chatty(Written, Counting, Deployable):
     """How many users hold each value."""
 
     randomizer: RandomizedResponse
     kind = "chatty"
+    readers: ClassVar[Readers] = {"randomizer": RandomizedResponse.from_document}
     reference: ClassVar[str] = "this test"
 
     @property
@@ -96,13 +97,6 @@ class Chatty(Counting, Deployable):
 
     def simulate(self, population: Population, generator: np.random.Generator, runs: int) -> Reals:
         raise NotImplementedError
-
-    def document(self) -> Document:
-        return {"kind": self.kind, "randomizer": self.randomizer.document()}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        return cls(**fields(document, cls.kind, randomizer=RandomizedResponse.from_document))
 
     @classmethod
     def examples(cls) -> list[Self]:

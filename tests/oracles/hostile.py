@@ -4,7 +4,7 @@ import socket
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 UNPACKED = 400 << 20
 """Bytes that the compressed answer unpacks to: many times what a client may use."""
@@ -105,7 +105,7 @@ class HostileShuffler:
             while connection.recv(1 << 16):  # what is still sent to it: an answer must not get lost in a reset
                 pass
 
-    def stop(self) -> None:
+    def close(self) -> None:
         self._over.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._accepting.join()
@@ -114,13 +114,3 @@ class HostileShuffler:
             with suppress(OSError):  # it has ended
                 connection.shutdown(socket.SHUT_RDWR)
             thread.join()
-
-
-@contextmanager
-def hostile() -> Iterator[HostileShuffler]:
-    """One that is stopped when no longer needed."""
-    server = HostileShuffler()
-    try:
-        yield server
-    finally:
-        server.stop()

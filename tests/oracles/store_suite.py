@@ -534,16 +534,22 @@ def remembers_ids_that_nobody_sent(opening: Opening) -> None:
     store.close()
 
 
-def forgets_purged_bytes_and_no_report(opening: Opening) -> None:
-    store = started(opening())
-    store.add_reports("t", reports(3), [name(77)], keys=KEYS)
-    batch = closed(store)
+def purged_once_released(store: Store, batch: Batch) -> Batch:
+    """Without its bytes, but with their hash."""
     with pytest.raises(InvalidInput, match="not a released batch"):
         store.purge(batch.id)
     release(store, batch.id)
     purged = store.purge(batch.id)
     assert purged.purged
     assert purged.digest is not None
+    return purged
+
+
+def forgets_purged_bytes_and_no_report(opening: Opening) -> None:
+    store = started(opening())
+    store.add_reports("t", reports(3), [name(77)], keys=KEYS)
+    batch = closed(store)
+    purged = purged_once_released(store, batch)
     for found in (store.batch(batch.id), release(store, batch.id)):  # and it does not come back
         assert found == purged
         assert list(store.pieces(batch.id)) == []

@@ -44,6 +44,6 @@ def killed(_: Typed) -> Iterator[dict[str, Any]]:
 
 
 KNOWN = {
-    answer.__name__: Tab(name=answer.__name__, title="", lead="", asks=fields, answer=answer)
+    answer.__name__: Tab(name=answer.__name__, lead="", asks=fields, answer=answer)
     for answer in (counted, endless, refused, broken, killed)
 }

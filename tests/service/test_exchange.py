@@ -8,13 +8,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from oracles.hostile import BEHAVIOURS, ENDLESS, UNPACKED, HostileShuffler, hostile
+from oracles.hostile import BEHAVIOURS, ENDLESS, UNPACKED, HostileShuffler
 from oracles.parties import ANALYZER, EIGHT, MEAN, SHUFFLER
 from shuffledp import InvalidInput
 from shuffledp.service.analyzer.batch_fetcher import BatchFetcher
@@ -41,7 +42,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def shuffler() -> Iterator[HostileShuffler]:
-    with hostile() as found:
+    with closing(HostileShuffler()) as found:
         yield found
 
 

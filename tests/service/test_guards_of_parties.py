@@ -196,6 +196,14 @@ def test_only_what_waits_can_be_wrapped_again_or_move(tmp_path: Path) -> None:
     assert mine.reports == 1
 
 
+def with_memory(folder: Path) -> tuple[Client, Announcement, Path, dict[str, Any]]:
+    """A client that reported, what it was told, and where it remembers what."""
+    mine, told = client(folder, Clock(1000.0)), announced(serving(EIGHT), EIGHT)
+    mine.report("a", told)
+    (path,) = folder.glob("*.json")
+    return mine, told, path, json.loads(path.read_text())
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -205,10 +213,7 @@ def test_only_what_waits_can_be_wrapped_again_or_move(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_damaged_memory_of_a_client_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    mine, told = client(tmp_path, Clock(1000.0)), announced(serving(EIGHT), EIGHT)
-    mine.report("a", told)
-    (path,) = tmp_path.glob("*.json")
-    kept = json.loads(path.read_text())
+    mine, told, path, kept = with_memory(tmp_path)
     path.write_text(json.dumps(kept | wrong))
     with pytest.raises(InvalidInput, match="is damaged"):
         mine.report("a", told)
@@ -225,10 +230,7 @@ def test_a_damaged_memory_of_a_client_is_refused(tmp_path: Path, wrong: dict[str
     ],
 )  # fmt: skip
 def test_a_damaged_report_of_a_client_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    mine, told = client(tmp_path, Clock(1000.0)), announced(serving(EIGHT), EIGHT)
-    mine.report("a", told)
-    (path,) = tmp_path.glob("*.json")
-    kept = json.loads(path.read_text())
+    mine, told, path, kept = with_memory(tmp_path)
     entry = kept["windows"][str(told.window)]
     for more in (wrong, None):
         broken = (

@@ -22,7 +22,7 @@ async function setUp(options = {}) {
   const clock = { now: 1_000_000_000_000 };
   const storage = new MemoryStorage();
   const sleeps = [];
-  const client = new Client({
+  const settings = {
     url: "http://127.0.0.1:1/",
     taskId: shuffler.id,
     analyzer: shuffler.next.list,
@@ -30,11 +30,10 @@ async function setUp(options = {}) {
     words,
     now: () => clock.now,
     fetch: shuffler.fetch,
-    sleep: async (pause) => sleeps.push(pause),
-    ...options.client,
-  });
+  };
+  const client = new Client({ ...settings, sleep: async (pause) => sleeps.push(pause), ...options.client });
   const kept = async () => JSON.parse(await storage.get(`shuffledp/2/${shuffler.id}`));
-  return { shuffler, client, words, clock, storage, sleeps, kept };
+  return { shuffler, client, words, clock, storage, sleeps, kept, settings };
 }
 
 const lost = () => {
@@ -415,16 +414,8 @@ test("a storage that fails or is damaged means that nothing is reported", async 
 });
 
 test("two submits at once randomize once", async () => {
-  const { shuffler, client, words, storage, clock } = await setUp();
-  const twin = new Client({
-    url: "http://127.0.0.1:1",
-    taskId: shuffler.id,
-    analyzer: shuffler.next.list,
-    storage,
-    words,
-    now: () => clock.now,
-    fetch: shuffler.fetch,
-  });
+  const { shuffler, client, words, settings } = await setUp();
+  const twin = new Client({ ...settings, url: "http://127.0.0.1:1" });
   const results = await Promise.all([client.submit("a"), twin.submit("b"), client.submit("c")]);
   assert.equal(results.filter(({ earlier }) => !earlier).length, 1);
   assert.equal(shuffler.taken.size, 1);

@@ -13,7 +13,6 @@ from shuffledp.core import checks
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import RandomSource, SystemRandomness, rows_from
-from shuffledp.domains.reals import RealRange
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.histogram import HistogramQuestion
@@ -53,11 +52,6 @@ class NoisySum(Summing, Fields):
         self.check_total()
         if self.steps < 1:
             raise InvalidInput(f"a grid has at least one step; got {self.steps}. Give more.")
-
-    @property
-    def domain(self) -> RealRange:
-        """The range of values."""
-        return RealRange(self.low, self.high)
 
     @property
     def noise(self) -> DiscreteLaplace:

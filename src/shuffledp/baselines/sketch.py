@@ -23,18 +23,34 @@ Reals = NDArray[np.float64]
 Messages = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sketch(Counting, Fields):
     """What both sketches have in common: hash functions, and agreements with each value counted."""
 
-    __slots__ = ()
     size: int
     hashes: int
     width: int
     flip: Flip
-    seed: int
+    seed: int = 0
+    reference: ClassVar[str] = cite("Apple17")
+    flipped: ClassVar[int]
+    """How many of the bits that a user sends depend on the value."""
 
-    def __init__(self, *, size: int, hashes: int, width: int, flip: Flip, seed: int = 0) -> None:
-        raise NotImplementedError
+    def __post_init__(self) -> None:
+        checks.size(self.size)
+        checks.size(self.width, name="width")
+        if self.hashes < 1:
+            raise InvalidInput(f"a sketch has at least one hash function; got {self.hashes}. Use e.g. 1024.")
+
+    @classmethod
+    def private(cls, *, size: int, epsilon0: float, hashes: int = 65536, width: int = 1024, seed: int = 0) -> Self:
+        """The most accurate one that is epsilon0-LDP."""
+        return cls(size=size, hashes=hashes, width=width, flip=Flip.private(epsilon0 / cls.flipped), seed=seed)
+
+    @property
+    def epsilon0(self) -> float:
+        """The local privacy parameter, rounded up."""
+        return self.flipped * self.flip.epsilon
 
     @property
     def domain(self) -> WholeNumbers:
@@ -74,21 +90,8 @@ class CountMeanSketch(Sketch):
     Legend: k = hashes, m = width, s = flip.probability; eps0 = 2 log((1 - s) / s).
     """
 
-    size: int
-    hashes: int
-    width: int
-    flip: Flip
-    seed: int = 0
     kind = "count-mean-sketch"
-    reference: ClassVar[str] = cite("Apple17")
-
-    def __post_init__(self) -> None:
-        _check(self.size, self.hashes, self.width)
-
-    @classmethod
-    def private(cls, *, size: int, epsilon0: float, hashes: int = 65536, width: int = 1024, seed: int = 0) -> Self:
-        """The most accurate one that is epsilon0-LDP."""
-        return cls(size=size, hashes=hashes, width=width, flip=Flip.private(epsilon0 / 2), seed=seed)
+    flipped = 2
 
     def sentence(self) -> str:
         """What one user does."""
@@ -96,11 +99,6 @@ class CountMeanSketch(Sketch):
             f"each user hashes the value to {self.width:,} bits by one of {self.hashes:,} functions and flips every bit "
             f"with probability {self.flip.probability:.6g}"
         )
-
-    @property
-    def epsilon0(self) -> float:
-        """The local privacy parameter, rounded up: two bits change."""
-        return 2 * self.flip.epsilon
 
     @property
     def bits(self) -> int:
@@ -153,23 +151,13 @@ class HadamardSketch(Sketch):
     Legend: k = hashes, m = width, a power of two; s = flip.probability; eps0 = log((1 - s) / s).
     """
 
-    size: int
-    hashes: int
-    width: int
-    flip: Flip
-    seed: int = 0
     kind = "hadamard-sketch"
-    reference: ClassVar[str] = cite("Apple17")
+    flipped = 1
 
     def __post_init__(self) -> None:
-        _check(self.size, self.hashes, self.width)
+        Sketch.__post_init__(self)
         if self.width & (self.width - 1):
             raise InvalidInput(f"the width of a Hadamard sketch is a power of two; got {self.width}. Use e.g. 1024.")
-
-    @classmethod
-    def private(cls, *, size: int, epsilon0: float, hashes: int = 65536, width: int = 1024, seed: int = 0) -> Self:
-        """The most accurate one that is epsilon0-LDP."""
-        return cls(size=size, hashes=hashes, width=width, flip=Flip.private(epsilon0), seed=seed)
 
     def sentence(self) -> str:
         """What one user does."""
@@ -177,11 +165,6 @@ class HadamardSketch(Sketch):
             f"each user hashes the value to {self.width:,} bits by one of {self.hashes:,} functions and lies about one "
             f"Hadamard coefficient with probability {self.flip.probability:.6g}"
         )
-
-    @property
-    def epsilon0(self) -> float:
-        """The local privacy parameter, rounded up."""
-        return self.flip.epsilon
 
     @property
     def bits(self) -> int:
@@ -251,13 +234,6 @@ class HadamardSketches(LocalHistogram):
     def private(self, size: int, epsilon0: float) -> HadamardSketch:
         """The most accurate one that is epsilon0-LDP."""
         return HadamardSketch.private(size=size, epsilon0=epsilon0)
-
-
-def _check(size: int, hashes: int, width: int) -> None:
-    checks.size(size)
-    checks.size(width, name="width")
-    if hashes < 1:
-        raise InvalidInput(f"a sketch has at least one hash function; got {hashes}. Use e.g. 1024.")
 
 
 def _table(sketch: Sketch) -> NDArray[np.int64]:

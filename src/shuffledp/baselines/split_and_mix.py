@@ -18,7 +18,6 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import RandomSource, rows_from
 from shuffledp.core.turnout import honest_reports
-from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.summation import SumQuestion
 from shuffledp.planning.family import Family
@@ -61,13 +60,9 @@ class SplitAndMix(Summing, Fields):
     reference: ClassVar[str] = cite("IKOS06")
 
     def __post_init__(self) -> None:
-        checks.settle(
-            self,
-            n=checks.users(self.n),
-            epsilon=checks.epsilon(self.epsilon, positive=True),
-            delta=checks.probability(self.delta, "delta"),
-            steps=checks.whole(self.steps, "steps", "Give at least 1."),
-        )
+        checks.settle(self, n=checks.users(self.n))
+        checks.settle_promise(self)
+        checks.settle(self, steps=checks.whole(self.steps, "steps", "Give at least 1."))
         self.check_total()
         if self.steps < 1:
             raise InvalidInput(f"a grid has at least one step; got {self.steps}. Give more.")
@@ -82,11 +77,6 @@ class SplitAndMix(Summing, Fields):
     def honest(self) -> int:
         """Users relied on."""
         return honest_reports(self.n, self.honest_fraction)
-
-    @property
-    def domain(self) -> RealRange:
-        """The range of values."""
-        return RealRange(self.low, self.high)
 
     def sentence(self) -> str:
         """What one user does."""

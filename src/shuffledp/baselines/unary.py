@@ -15,7 +15,6 @@ from shuffledp.core.blanket import Blanket
 from shuffledp.core.counts import Counts
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import WORD, RandomSource, words_each
-from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.families.summation import SumQuestion
 from shuffledp.planning.family import Family
@@ -51,11 +50,6 @@ class UnaryBits(Summing, Fields):
         self.check_total()
         if type(self.messages) is not int or self.messages < 1 or not 0 < self.threshold < WORD:
             raise InvalidInput("a user sends at least one bit, and its blanket is between 0 and 1. Check both.")
-
-    @property
-    def domain(self) -> RealRange:
-        """The range of values."""
-        return RealRange(self.low, self.high)
 
     @property
     def randomizer(self) -> RandomizedResponse:

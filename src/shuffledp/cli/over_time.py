@@ -1,14 +1,12 @@
 """`shuffledp plan --rounds`: one round of many, and what all of them cost."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shuffledp.cli.documents import write_new
 from shuffledp.cli.option_names import as_flags
 from shuffledp.cli.output import print_lines
-from shuffledp.cli.plan_warnings import warn
+from shuffledp.cli.plan_output import publish
 from shuffledp.cli.progress import progress, working
 from shuffledp.core.captions import Wording
 from shuffledp.core.digits import about, column_up
@@ -38,13 +36,8 @@ def plan_over_time(
         )
     with working("Planning the rounds"):
         plan = replace(plan_from_targets(question, given), wording=wording)
-    warn(plan)
-    text = json.dumps(plan.document(), indent=2, allow_nan=False)
-    if out is not None:
-        write_new(out, text + "\n", replace=force)
-    if as_json:
-        print_lines(text)
-    else:
+    publish(plan, out, force=force, as_json=as_json)
+    if not as_json:
         print_lines(plan.explain())
     if as_json and plot is None:
         return

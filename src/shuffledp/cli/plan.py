@@ -1,17 +1,16 @@
 """`shuffledp plan`: from a question to parameters."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from shuffledp.cli.documents import check_place, write_new
+from shuffledp.cli.documents import check_place
 from shuffledp.cli.numbers import Real, Whole
 from shuffledp.cli.output import print_lines
 from shuffledp.cli.over_time import plan_over_time
-from shuffledp.cli.plan_warnings import warn
+from shuffledp.cli.plan_output import publish
 from shuffledp.cli.progress import working
 from shuffledp.cli.questions import QUESTION, QuestionCommand, given_options
 from shuffledp.cli.survey_strategies import strategies_table
@@ -105,12 +104,8 @@ def plan_command(
         strategies = survey_strategies(question, asked, paper=paper) if _SEVERAL in asked else []
         plan = best_plan(strategies) if strategies else plan_from_targets(question, asked, paper=paper)
     plan = replace(plan, wording=wording)
-    warn(plan)
-    text = json.dumps(plan.document(), indent=2, allow_nan=False)
-    if out is not None:
-        write_new(out, text + "\n", replace=force)
+    publish(plan, out, force=force, as_json=as_json)
     if as_json:
-        print_lines(text)
         return
     with working("Explaining"):
         explained = plan.explain()

@@ -76,6 +76,11 @@ def epsilon(value: Any, name: str = "epsilon", *, positive: bool = False, side: 
     return number
 
 
+def settle_promise(noun: Any) -> None:
+    """Settle what is promised at the least or spent at the most: an epsilon and a delta."""
+    settle(noun, epsilon=epsilon(noun.epsilon, positive=True), delta=probability(noun.delta, "delta"))
+
+
 def scale(value: Any, name: str) -> float:
     """A noise scale within reason, rounded down."""
     number = real(value, name, "down")

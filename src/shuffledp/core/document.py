@@ -6,8 +6,8 @@ Whole numbers of 64 bits are decimal strings, because JSON numbers are doubles e
 import contextlib
 import math
 import re
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 
 from shuffledp.core.canonical import LARGEST
 from shuffledp.core.randomness import WORD
@@ -17,6 +17,7 @@ Document = dict[str, Any]
 """JSON data: nothing but dictionaries with text keys, lists, texts, numbers, booleans and None."""
 Reader = Callable[[Any], Any]
 """The value of a field, or a ValueError that says what it must be."""
+Readers = Mapping[str, Reader]
 
 
 _MARKS: Final = {
@@ -113,3 +114,36 @@ def several(read: Reader) -> Reader:
         return tuple(read(entry) for entry in value)
 
     return read_all
+
+
+@runtime_checkable
+class _Documented(Protocol):
+    def document(self) -> Document: ...
+
+
+def as_data(value: Any, read: Reader) -> Any:
+    """What this reader reads the value from."""
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, _Documented):
+        return value.document()
+    return str(value) if read is word else value
+
+
+class Written:
+    """What is written as its kind and some of its attributes, and made again from these."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    """Its name in documents."""
+    readers: ClassVar[Readers]
+    """Of the attributes that are written."""
+
+    def document(self) -> Document:
+        """JSON data from which `from_document` builds the very same."""
+        return {"kind": self.kind, **{name: as_data(getattr(self, name), read) for name, read in self.readers.items()}}
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        """What a document says; anything unexpected in it is refused."""
+        return cls(**fields(document, cls.kind, **cls.readers))

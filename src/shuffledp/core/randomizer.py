@@ -91,6 +91,23 @@ class SampledRandomizer(LocalRandomizer, Sampled, Protocol):
     """A randomizer that can be run."""
 
 
+class OwnMessages:
+    """A randomizer of which every symbol is a message as well, and there are no others."""
+
+    __slots__ = ()
+    size: int
+
+    @property
+    def symbols(self) -> int:
+        """Number of inputs."""
+        return self.size
+
+    @property
+    def messages(self) -> int:
+        """Number of outputs."""
+        return self.size
+
+
 @runtime_checkable
 class Idealized(Protocol):
     """A law in real numbers, such as Laplace noise. What runs is another one, near it, on 64-bit words."""

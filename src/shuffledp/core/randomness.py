@@ -78,12 +78,8 @@ class RandomSource(Protocol):
         ...
 
 
-class EncodingRandomness:
-    """Words of a source for encoding alone: whatever is asked for, it is none that a randomizer uses.
-
-    A randomizer's privacy is proved for words that nothing else depends on, so encoders get their own part of the addresses:
-    the lane of rounding, and draws from 2^32 to 2^33.
-    """
+class _OfSource:
+    """Words of a source, at other addresses than its own."""
 
     __slots__ = ("source",)
 
@@ -99,6 +95,16 @@ class EncodingRandomness:
         """All of the source."""
         self.source.reserve()
 
+
+class EncodingRandomness(_OfSource):
+    """Words of a source for encoding alone: whatever is asked for, it is none that a randomizer uses.
+
+    A randomizer's privacy is proved for words that nothing else depends on, so encoders get their own part of the addresses:
+    the lane of rounding, and draws from 2^32 to 2^33.
+    """
+
+    __slots__ = ()
+
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:  # noqa: ARG002
         """The lane of rounding, whichever is asked for."""
         return self.source.stream(first_row, count, ROUNDING)
@@ -110,34 +116,26 @@ class EncodingRandomness:
         return self.source.blocks(rows, draw | 1 << 32)
 
 
-class QuestionRandomness:
+class QuestionRandomness(_OfSource):
     """Words of a source for one of several questions that a person answers all: none that another question uses."""
 
-    __slots__ = ("_question", "_source")
+    __slots__ = ("_question",)
 
     def __init__(self, source: RandomSource, question: int) -> None:
         if not 0 <= question < MOST_QUESTIONS:
             raise InvalidInput(f"a person answers at most {MOST_QUESTIONS:,} questions. Ask fewer.")
-        self._source, self._question = source, question
-
-    @property
-    def private(self) -> bool:
-        """Whether the source is private."""
-        return self._source.private
-
-    def reserve(self) -> None:
-        """All of the source."""
-        self._source.reserve()
+        super().__init__(source)
+        self._question = question
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
         """A lane for each question and purpose."""
-        return self._source.stream(first_row, count, lane + _LANES * self._question)
+        return self.source.stream(first_row, count, lane + _LANES * self._question)
 
     def blocks(self, rows: Words, draw: int) -> Words:
         """Draws below 2^40 are moved up by multiples of that."""
         if not 0 <= draw < 1 << 40:
             raise InvalidInput("a question draws numbers below 2^40. Use smaller ones.")
-        return self._source.blocks(rows, draw + (self._question << 40))
+        return self.source.blocks(rows, draw + (self._question << 40))
 
 
 def randomness_of(question: int, randomness: RandomSource) -> RandomSource:
@@ -270,7 +268,7 @@ def _copied(key: bytes, private: bool) -> KeyedRandomness:
     return randomness
 
 
-class RowWords:
+class RowWords(_OfSource):
     """Words of a key for rows that have numbers of their own, distinct ones in any order.
 
     Whoever uses them counts rows from `first_row` on, and gets the words at the address of the row that is meant. Words of
@@ -282,26 +280,19 @@ class RowWords:
         first_row: what the first of these rows is called by whoever uses the words.
     """
 
-    __slots__ = ("_first", "_in_order", "_rows", "_source")
+    __slots__ = ("_first", "_in_order", "_rows")
+    source: "KeyedRandomness"
 
     def __init__(self, source: RandomSource, rows: Words, first_row: int) -> None:
         if not isinstance(source, KeyedRandomness):
             raise InvalidInput("row numbers need randomness that has a key. Use KeyedRandomness.fresh().")
-        self._source, self._rows, self._first = source, rows, first_row
+        super().__init__(source)
+        self._rows, self._first = rows, first_row
         self._in_order = (
             len(rows) > 0
             and int(rows[0]) + len(rows) - 1 == int(rows[-1]) < 1 << 60
             and bool((rows[1:] == rows[:-1] + np.uint64(1)).all())
         )
-
-    @property
-    def private(self) -> bool:
-        """Whether the source is private."""
-        return self._source.private
-
-    def reserve(self) -> None:
-        """All of the source."""
-        self._source.reserve()
 
     def stream(self, first_row: int, count: int, lane: Lane) -> Bytes:
         """The bytes at the rows' addresses."""
@@ -310,19 +301,19 @@ class RowWords:
         if first_row < width * self._first or len(rows) * width != count or first_row % width:
             raise InvalidInput("words are requested for rows that do not exist. Please report this.")
         if self._in_order and count:
-            return self._source.stream(int(rows[0]) * width, count, lane)
-        return self._source.stream_at(rows, lane)
+            return self.source.stream(int(rows[0]) * width, count, lane)
+        return self.source.stream_at(rows, lane)
 
     def blocks(self, rows: Words, draw: int) -> Words:
         """The blocks at the rows' addresses."""
-        return self._source.blocks(self._rows[rows - np.uint64(self._first)], draw)
+        return self.source.blocks(self._rows[rows - np.uint64(self._first)], draw)
 
     def spread(self, each: int) -> "RowWords":
         """Words of `each` rows for every row: row i becomes i * each, i * each + 1, ..."""
         if len(self._rows) and int(self._rows.max()) >= WORD // each:
             raise InvalidInput(f"with {each:,} messages each, row numbers end at 2^64 / {each:,}. Use smaller ones.")
         spread = np.repeat(self._rows * np.uint64(each), each) + np.tile(rows_from(0, each), len(self._rows))
-        return RowWords(self._source, spread, self._first * each)
+        return RowWords(self.source, spread, self._first * each)
 
 
 def public_bytes(key: bytes, addresses: NDArray[np.uint64]) -> Bytes:

@@ -216,6 +216,21 @@ class Domain(ABC):
         """The domain of a document; anything unexpected in it is refused."""
 
 
+class Numeric(Domain):
+    """Numbers. They are not listed, so none is another one's name."""
+
+    __slots__ = ()
+
+    def check(self, policy: Policy) -> None:
+        if policy.other is not None:
+            raise InvalidInput("`other` is for histograms with labels; for numbers use `outside='clamp'`.")
+        self._stand_in(policy)
+
+    @abstractmethod
+    def _stand_in(self, policy: Policy) -> Any:
+        """What a missing value counts as; None if nothing was said. Refused if that is none of the numbers."""
+
+
 def settle_missing(
     values: NDArray[Any], missing: Mask | None, policy: Policy, *, stand_in: Any, blank: Any, first_row: int | None
 ) -> Clean:

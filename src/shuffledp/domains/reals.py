@@ -1,20 +1,20 @@
 """A range of real numbers, and what becomes of numbers outside it."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
-from shuffledp.core.document import Document, fields, number
+from shuffledp.core.document import Readers, Written, number
 from shuffledp.domains.columns import numbers
-from shuffledp.domains.domain import STRICT, Clean, Domain, Policy, refusal, settle_missing
+from shuffledp.domains.domain import STRICT, Clean, Numeric, Policy, refusal, settle_missing
 from shuffledp.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class RealRange(Domain):
+class RealRange(Written, Numeric):
     """A number of [low, high].
 
     >>> RealRange(0.0, 10.0).clean([2.5, 12.0], Policy(outside="clamp")).values.tolist()
@@ -24,6 +24,7 @@ class RealRange(Domain):
     low: float = 0.0
     high: float = 1.0
     kind = "reals"
+    readers: ClassVar[Readers] = {"low": number, "high": number}
 
     def __post_init__(self) -> None:
         for name, value in (("low", self.low), ("high", self.high)):
@@ -40,12 +41,6 @@ class RealRange(Domain):
     def span(self) -> float:
         """How far apart two values can be."""
         return self.high - self.low
-
-    def check(self, policy: Policy) -> None:
-        """Numbers are not listed, so none is another one's name."""
-        if policy.other is not None:
-            raise InvalidInput("`other` is for histograms with labels; for numbers use `outside='clamp'`.")
-        self._stand_in(policy)
 
     def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
         """The numbers, all in the range."""
@@ -86,11 +81,3 @@ class RealRange(Domain):
         if not self.low <= number <= self.high:
             raise InvalidInput(f"`missing_as` must be a number in [{self.low:.6g}, {self.high:.6g}].")
         return number
-
-    def document(self) -> Document:
-        """The ends of the range."""
-        return {"kind": self.kind, "low": self.low, "high": self.high}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        return cls(**fields(document, cls.kind, low=number, high=number))

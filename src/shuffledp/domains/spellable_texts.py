@@ -3,12 +3,12 @@
 import contextlib
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.document import Document, fields, text, whole
+from shuffledp.core.document import Readers, Written, text, whole
 from shuffledp.domains.columns import distinct_texts
 from shuffledp.domains.domain import STRICT, Clean, Domain, Policy, refusal, settle_missing
 from shuffledp.errors import InvalidInput
@@ -19,7 +19,7 @@ _LONGEST: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spelled(Domain):
+class Spelled(Written, Domain):
     r"""At most so many letters of an alphabet. Without an alphabet the letters are the bytes of UTF-8, except 0.
 
     A clean value is the letters' numbers, counted from 1, as a byte string.
@@ -31,6 +31,7 @@ class Spelled(Domain):
     alphabet: str = ""
     max_length: int
     kind = "spelled"
+    readers: ClassVar[Readers] = {"alphabet": text, "max_length": whole}
 
     def __post_init__(self) -> None:
         if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < len(self.alphabet):
@@ -128,13 +129,6 @@ class Spelled(Domain):
     def is_number(self, column: str) -> bool:  # noqa: ARG002
         """Texts, even if they look like numbers."""
         return False
-
-    def document(self) -> Document:
-        return {"kind": self.kind, "alphabet": self.alphabet, "max_length": self.max_length}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        return cls(**fields(document, cls.kind, alphabet=text, max_length=whole))
 
 
 def letters_of(alphabet: str) -> str:

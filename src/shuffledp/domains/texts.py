@@ -9,12 +9,12 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.document import Document, fields, text
+from shuffledp.core.document import Readers, Written, text
 from shuffledp.domains.columns import distinct_texts
 from shuffledp.domains.domain import STRICT, Clean, Domain, Policy, settle_missing
 from shuffledp.errors import InvalidInput
@@ -38,7 +38,7 @@ def text_hashes(key: str, texts: Iterable[str | bytes], *, tag: int = 0) -> Hash
 
 
 @dataclass(frozen=True, slots=True)
-class Texts(Domain):
+class Texts(Written, Domain):
     """Any text, as its hash under a key of 16 bytes in hexadecimal digits.
 
     >>> Texts("00" * 16).clean(["apple", "pear", "apple"]).values.tolist()
@@ -47,6 +47,7 @@ class Texts(Domain):
 
     key: str
     kind = "texts"
+    readers: ClassVar[Readers] = {"key": text}
 
     def __post_init__(self) -> None:
         if not isinstance(self.key, str) or not re.fullmatch("[0-9a-f]{32}", self.key):
@@ -83,10 +84,3 @@ class Texts(Domain):
     def is_number(self, column: str) -> bool:  # noqa: ARG002
         """Texts, even if they look like numbers."""
         return False
-
-    def document(self) -> Document:
-        return {"kind": self.kind, "key": self.key}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        return cls(fields(document, cls.kind, key=text)["key"])

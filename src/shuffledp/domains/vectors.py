@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.digits import about
 from shuffledp.core.document import Document, fields, number, several, text, whole
-from shuffledp.domains.domain import STRICT, Clean, Domain, Mask, Policy, refusal, what_if_missing
+from shuffledp.domains.domain import STRICT, Clean, Mask, Numeric, Policy, refusal, what_if_missing
 from shuffledp.domains.vector_rows import matrix_of
 from shuffledp.errors import InvalidInput
 
@@ -23,7 +23,7 @@ MOST_ENTRIES: Final = 1 << 20
 _LARGEST: Final = 1e100
 
 
-class Vectors(Domain):
+class Vectors(Numeric):
     """Rows of `dimension` numbers, each of a column that may have a name.
 
     A clean value has one field, "row", whose numbers are in the units they were given in. What a protocol works with is the same
@@ -100,12 +100,6 @@ class Vectors(Domain):
     def into_ball(self, values: NDArray[Any]) -> Reals:
         """Clean values as points of the unit ball."""
         return (self.rows(values) - self.middle) / self.radii
-
-    def check(self, policy: Policy) -> None:
-        """Numbers are not listed, so none is another one's name."""
-        if policy.other is not None:
-            raise InvalidInput("`other` is for histograms with labels; for numbers use `outside='clamp'`.")
-        self._stand_in(policy)
 
     def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
         """The rows, all in the ball or box. One that lacks a number is missing; one that is infinite is refused."""

@@ -7,16 +7,13 @@ from typing import ClassVar
 
 from shuffledp.core.cores import cores
 from shuffledp.core.free_memory import settle_allocator
-from shuffledp.core.randomness import RandomSource
-from shuffledp.domains.domain import STRICT, Policy
-from shuffledp.engines.engine import Progress
+from shuffledp.engines.engine import Job, JobEngine, Progress
 from shuffledp.engines.tally import Tally, Tallying
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.sources.source import Source, Split
 
 
-class Arrow:
+class Arrow(JobEngine):
     """Tallies the splits of the source in threads: reading, numpy and the cipher let others run meanwhile.
 
     Args:
@@ -29,23 +26,13 @@ class Arrow:
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads
 
-    def tally(
-        self,
-        protocol: ShuffleProtocol,
-        source: Source,
-        randomness: RandomSource,
-        policy: Policy = STRICT,
-        *,
-        truth: bool = False,
-        progress: Progress | None = None,
-    ) -> Tally:
+    def carried_out(self, job: Job, source: Source, progress: Progress) -> Tally:
         """Tally the splits side by side; of several errors, that of the first rows is raised."""
         settle_allocator()
-        total = Tallying(protocol, randomness, policy, in_file=source.in_file, truth=truth)
+        total = job.started()
         total.add([])  # what is worked out once for all rows is worked out here: balls are not made for threads
-        for share in self._shares(total, source.checked_splits(protocol.domain)):
-            if progress is not None:
-                progress(share)
+        for share in self._shares(total, source.checked_splits(job.protocol.domain)):
+            progress(share)
         return total.tally()
 
     def _shares(self, total: Tallying, splits: Iterator[Split]) -> Iterator[float]:

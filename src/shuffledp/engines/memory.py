@@ -4,43 +4,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shuffledp.core.randomness import RandomSource, Words
+from shuffledp.core.randomness import Words
 from shuffledp.domains.columns import is_arrow
-from shuffledp.domains.domain import STRICT, Policy
-from shuffledp.engines.engine import Progress
-from shuffledp.engines.tally import Tally, tally_rows
-from shuffledp.protocols.protocol import ShuffleProtocol
+from shuffledp.engines.engine import Job, JobEngine, Progress
+from shuffledp.engines.tally import Tally
 from shuffledp.sources.source import Chunk, Source
 
 
-class Memory:
+class Memory(JobEngine):
     """Loads the source into one column and tallies that."""
 
     name: ClassVar[str] = "memory"
 
-    def tally(
-        self,
-        protocol: ShuffleProtocol,
-        source: Source,
-        randomness: RandomSource,
-        policy: Policy = STRICT,
-        *,
-        truth: bool = False,
-        progress: Progress | None = None,
-    ) -> Tally:
+    def carried_out(self, job: Job, source: Source, progress: Progress) -> Tally:
         """Tally all rows as one column."""
-        protocol.domain.check(policy)
-        chunks = list(source.checked_chunks(protocol.domain))
-        if not chunks:
-            return Tally.empty(protocol, truth=truth)
-        tally = tally_rows(
-            protocol, _joined([chunk.raw for chunk in chunks]), randomness, policy, first_row=chunks[0].first_row,
-            in_file=source.in_file, truth=truth, addresses=_addresses(chunks),
-            leave_out=np.concatenate([chunk.leave_out + (chunk.first_row - chunks[0].first_row) for chunk in chunks]),
-        )  # fmt: skip
-        if progress is not None:
+        chunks = list(source.checked_chunks(job.protocol.domain))
+        total = job.started()
+        if chunks:
+            total.add(
+                _joined([chunk.raw for chunk in chunks]), first_row=chunks[0].first_row, addresses=_addresses(chunks),
+                leave_out=np.concatenate([one.leave_out + (one.first_row - chunks[0].first_row) for one in chunks]),
+            )  # fmt: skip
             progress(1.0)
-        return tally
+        return total.tally()
 
 
 def _addresses(chunks: list[Chunk]) -> Words | None:

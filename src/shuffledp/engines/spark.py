@@ -7,7 +7,7 @@ same path, and what can only be read in its order is read here and sent to them.
 
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -18,12 +18,10 @@ from shuffledp.cluster.spark_session import current_session, forget_tables, sett
 from shuffledp.cluster.sums import Done, Found, Noted, Refused, Sums, joined, sums
 from shuffledp.core.counts import Counts
 from shuffledp.core.free_memory import settle_allocator
-from shuffledp.core.randomness import KeyedRandomness, RandomSource
-from shuffledp.domains.domain import STRICT, Policy
-from shuffledp.engines.engine import Progress
+from shuffledp.core.randomness import KeyedRandomness
+from shuffledp.engines.engine import Job, JobEngine, Progress
 from shuffledp.engines.tally import Tally, Tallying
 from shuffledp.errors import InvalidInput
-from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.sources.source import Source, Split, rows_at_once
 from shuffledp.sources.spark_table import Reader, SparkSource
 
@@ -39,7 +37,7 @@ _MOST_ADDERS: Final = 64
 _ROWS_SEEN, _REJECTED, _ADJUSTED, _TRUTH = range(4)
 
 
-class Spark:
+class Spark(JobEngine):
     """Tallies splits of the rows in tasks of Spark; a task that is run again gives the same messages.
 
     Args:
@@ -51,31 +49,19 @@ class Spark:
     def __init__(self, session: Any = None) -> None:
         self._session = session
 
-    def tally(
-        self,
-        protocol: ShuffleProtocol,
-        source: Source,
-        randomness: RandomSource,
-        policy: Policy = STRICT,
-        *,
-        truth: bool = False,
-        progress: Progress | None = None,
-    ) -> Tally:
+    def carried_out(self, job: Job, source: Source, progress: Progress) -> Tally:
         """Tally all splits, each of which counts once however often it is tried."""
-        if not isinstance(randomness, KeyedRandomness):
+        if not isinstance(job.randomness, KeyedRandomness):
             raise InvalidInput(
                 "Spark may do work twice, so words must be the same each time. Use KeyedRandomness.fresh()."
             )
-        protocol.domain.check(policy)
-        job = _Job(protocol, randomness, policy, in_file=source.in_file, truth=truth)
         if isinstance(source, SparkSource):
             tally = _of_table(job, source)
-            if progress is not None:
-                progress(1.0)
+            progress(1.0)
             return tally
         return self._of_splits(job, source, progress)
 
-    def _of_splits(self, job: "_Job", source: Source, progress: Progress | None) -> Tally:
+    def _of_splits(self, job: Job, source: Source, progress: Progress) -> Tally:
         """Splits of a source, so many at once that the driver can hold them. Of several errors, the first one is raised."""
         spark = self._session or current_session()
         total = Tally.empty(job.protocol, truth=job.truth)
@@ -91,9 +77,9 @@ class Spark:
                 waiting.append(piece)
             if waiting and (piece is None or len(waiting) >= _MOST_SENT or sum(map(len, waiting)) >= _BYTES):
                 work = partial(_done, job)
-                total += job.heard(sums_of(spark, waiting, work, job.protocol.counters, partitions=_adders(job)))
+                total += _heard(job, sums_of(spark, waiting, work, job.protocol.counters, partitions=_adders(job)))
                 waiting.clear()
-                if progress is not None and failure is None:
+                if failure is None:
                     progress(share)
             if piece is None:
                 break
@@ -102,44 +88,36 @@ class Spark:
         return total
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What is done with rows, wherever that is."""
+def _started(job: Job) -> Tallying:
+    settle_allocator()
+    return job.started()
 
-    protocol: ShuffleProtocol = field(repr=False)
-    randomness: KeyedRandomness = field(repr=False)
-    policy: Policy
-    in_file: bool
-    truth: bool
 
-    def started(self) -> Tallying:
-        settle_allocator()
-        return Tallying(self.protocol, self.randomness, self.policy, in_file=self.in_file, truth=self.truth)
+def _told(tally: Tally) -> Iterator[Found | Noted]:
+    """A task's tally, for those who add up."""
+    keys = np.flatnonzero(tally.counts.values)
+    yield Found(keys, tally.counts.values[keys])
+    yield Noted(_ROWS_SEEN, "", tally.rows)
+    for place, reasons in ((_REJECTED, tally.rejected), (_ADJUSTED, tally.adjusted)):
+        for reason, often in sorted(reasons.items()):
+            yield Noted(place, reason, often)
+    if tally.truth is not None:
+        yield Noted(_TRUTH, pickle.dumps(tally.truth).hex(), 1)
 
-    def told(self, tally: Tally) -> Iterator[Found | Noted]:
-        """A task's tally, for those who add up."""
-        keys = np.flatnonzero(tally.counts.values)
-        yield Found(keys, tally.counts.values[keys])
-        yield Noted(_ROWS_SEEN, "", tally.rows)
-        for place, reasons in ((_REJECTED, tally.rejected), (_ADJUSTED, tally.adjusted)):
-            for reason, often in sorted(reasons.items()):
-                yield Noted(place, reason, often)
-        if tally.truth is not None:
-            yield Noted(_TRUTH, pickle.dumps(tally.truth).hex(), 1)
 
-    def heard(self, summed: Sums) -> Tally:
-        """The tally that all tasks together told."""
-        total = Tally.empty(self.protocol, truth=self.truth)
-        rejected, adjusted, rows = total.rejected.copy(), total.adjusted.copy(), 0
-        for (place, text), value in summed.notes.items():
-            if place == _ROWS_SEEN:
-                rows = value
-            elif place == _TRUTH:
-                for _ in range(value):  # tasks whose truths are the same
-                    total = replace(total, truth=total.truth + pickle.loads(bytes.fromhex(text)))  # noqa: S301 - our own
-            else:
-                (rejected if place == _REJECTED else adjusted)[text] += value
-        return replace(total, rows=rows, counts=Counts(summed.counts), rejected=rejected, adjusted=adjusted)
+def _heard(job: Job, summed: Sums) -> Tally:
+    """The tally that all tasks together told."""
+    total = Tally.empty(job.protocol, truth=job.truth)
+    rejected, adjusted, rows = total.rejected.copy(), total.adjusted.copy(), 0
+    for (place, text), value in summed.notes.items():
+        if place == _ROWS_SEEN:
+            rows = value
+        elif place == _TRUTH:
+            for _ in range(value):  # tasks whose truths are the same
+                total = replace(total, truth=total.truth + pickle.loads(bytes.fromhex(text)))  # noqa: S301 - our own
+        else:
+            (rejected if place == _REJECTED else adjusted)[text] += value
+    return replace(total, rows=rows, counts=Counts(summed.counts), rejected=rejected, adjusted=adjusted)
 
 
 # Splits of any source
@@ -174,13 +152,13 @@ def _pickled(split: Split) -> bytes:
     raise InvalidInput(f"the rows cannot be sent to Spark ({trouble}). Give a file, or a column of plain values.")
 
 
-def _done(job: _Job, pieces: Iterator[bytes]) -> Iterator[Found | Noted]:
+def _done(job: Job, pieces: Iterator[bytes]) -> Iterator[Found | Noted]:
     """What a task does with splits of a source."""
-    total = job.started()
+    total = _started(job)
     for piece in pieces:
         for split in pickle.loads(piece):  # noqa: S301 - our own driver's
             _add(pickle.loads(split), total)  # noqa: S301
-    yield from job.told(total.tally())
+    yield from _told(total.tally())
 
 
 def _add(split: Split, total: Tallying) -> None:
@@ -197,7 +175,7 @@ def _add(split: Split, total: Tallying) -> None:
 # A table of Spark
 
 
-def _of_table(job: _Job, source: SparkSource) -> Tally:
+def _of_table(job: Job, source: SparkSource) -> Tally:
     reading = source.reading(job.protocol.domain)
     adders = int(setting(source.session, "spark.sql.shuffle.partitions") or 1)
     summed = sums(
@@ -205,7 +183,7 @@ def _of_table(job: _Job, source: SparkSource) -> Tally:
         partitions=max(adders, _adders(job)),
     )  # fmt: skip
     forget_tables()
-    tally = job.heard(summed)
+    tally = _heard(job, summed)
     if summed.distinct != summed.done:
         raise InvalidInput(
             f"{source} has two rows with the same row number, which would share their coins. Number each row once."
@@ -215,17 +193,17 @@ def _of_table(job: _Job, source: SparkSource) -> Tally:
     return tally
 
 
-def _rows_done(job: _Job, reader: Reader, batches: Iterator[Any]) -> Iterator[Found | Noted | Done]:
+def _rows_done(job: Job, reader: Reader, batches: Iterator[Any]) -> Iterator[Found | Noted | Done]:
     """What a task does with rows of a table."""
-    total, read, row = job.started(), reader.opened(), 0
+    total, read, row = _started(job), reader.opened(), 0
     for batch in joined(batches, rows_at_once(job.protocol.domain)):
         rows = read(batch, row)
         total.add(rows.raw, first_row=row, leave_out=rows.leave_out, addresses=rows.addresses)
         yield Done(rows.addresses)
         row += batch.num_rows
-    yield from job.told(total.tally())
+    yield from _told(total.tally())
 
 
-def _adders(job: _Job) -> int:
+def _adders(job: Job) -> int:
     """Tasks that add up what others counted."""
     return min(_MOST_ADDERS, 1 + job.protocol.counters // _FEW)

@@ -36,10 +36,9 @@ class OverTime:
     delta: float
 
     def __post_init__(self) -> None:
+        checks.settle_promise(self)
         checks.settle(
             self,
-            epsilon=checks.epsilon(self.epsilon, positive=True),
-            delta=checks.probability(self.delta, "delta"),
             rounds=checks.whole(self.rounds, "rounds", "Give e.g. 7."),
             per_person=checks.whole(self.per_person, "rounds_per_person", "Give e.g. 7."),
         )

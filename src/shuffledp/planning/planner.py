@@ -174,15 +174,9 @@ class Planner:
             **asked: what every question takes: n, epsilon, delta, ...
         """
         return self(
-            "mean",
-            low=low,
-            high=high,
-            by=by,
-            share=share,
-            precision=precision,
-            messages_per_user=messages_per_user,
+            "mean", low=low, high=high, by=by, share=share, precision=precision, messages_per_user=messages_per_user,
             **asked,
-        )
+        )  # fmt: skip
 
     @_spelled_out
     def sum(
@@ -202,15 +196,9 @@ class Planner:
             **asked: what every question takes: n, epsilon, delta, ...
         """
         return self(
-            "sum",
-            low=low,
-            high=high,
-            by=by,
-            share=share,
-            precision=precision,
-            messages_per_user=messages_per_user,
+            "sum", low=low, high=high, by=by, share=share, precision=precision, messages_per_user=messages_per_user,
             **asked,
-        )
+        )  # fmt: skip
 
     @_spelled_out
     def query(

@@ -44,12 +44,8 @@ class Terms:
     bound: str = "best"
 
     def __post_init__(self) -> None:
-        checks.settle(
-            self,
-            n=checks.users(self.n),
-            epsilon=checks.epsilon(self.epsilon, positive=True),
-            delta=checks.probability(self.delta, "delta"),
-        )
+        checks.settle(self, n=checks.users(self.n))
+        checks.settle_promise(self)
         honest_reports(self.n, self.honest_fraction)
 
     @property

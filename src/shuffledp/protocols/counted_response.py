@@ -5,13 +5,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.document import Document
 from shuffledp.core.population import Population
 from shuffledp.core.randomizer import RunnableRandomizer
 from shuffledp.core.randomness import RandomSource
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting, by_share
 from shuffledp.protocols.estimator import Reals
+from shuffledp.protocols.on_domain import OnDomain
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.sampling import Sampleable
 
@@ -29,7 +29,7 @@ class Response(RunnableRandomizer, Protocol):
         ...
 
 
-class CountedResponse(Counting, OneMessage, Sampleable):
+class CountedResponse(OnDomain, Counting, OneMessage, Sampleable):
     """Users who hold each value of a list, by a response on its symbols. Its error does not depend on the data."""
 
     __slots__ = ()
@@ -73,6 +73,3 @@ class CountedResponse(Counting, OneMessage, Sampleable):
         users = np.full(size, n // size)
         users[: n % size] += 1
         return Population(values=np.arange(size), users=users)
-
-    def document(self) -> Document:
-        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}

@@ -45,11 +45,6 @@ class DigitSums(Summing, InDigits, Sampleable):
         if self.randomizer.groups != 1:
             raise InvalidInput("the messages of a sum carry no group. Make the plan again with shuffledp plan.")
 
-    @property
-    def domain(self) -> RealRange:
-        """The range of values."""
-        return RealRange(self.low, self.high)
-
     def sentence(self) -> str:
         """Rounding, digits and dummies in words."""
         grid = counted(self.precision, "step")

@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
-from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
-from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting, by_share
+from shuffledp.protocols.decoded_totals import DecodedTotals
+from shuffledp.protocols.on_domain import OnDomain
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import AmongDummies, Ranked, Ranking
 from shuffledp.protocols.with_dummies import WithDummies
@@ -30,7 +30,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DummyCounts(Counting, WithDummies):
+class DummyCounts(OnDomain, DecodedTotals, Counting, WithDummies):
     """How many users hold each value of a list.
 
     Formula: with T_v the messages that belong to v and D the number of messages less that of users, (T_v - n p0 - D s) / (1 - p0)
@@ -43,6 +43,7 @@ class DummyCounts(Counting, WithDummies):
     randomizer: Dummies
     domain: Listed
     kind = "counts-with-dummies"
+    randomizer_type = Dummies
     reference: ClassVar[str] = cite("LWY22")
 
     def __post_init__(self) -> None:
@@ -61,14 +62,8 @@ class DummyCounts(Counting, WithDummies):
 
     # What they add up to
 
-    @property
-    def decoding_memory(self) -> int:
-        return self.randomizer.structure.decoding_memory
-
-    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+    def decoded(self, counts: NDArray[np.int64], n: int) -> Reals:
         """All values at once."""
-        if counts.ndim > 1:
-            return np.stack([self.debias(row, n) for row in counts])
         often = counts[:-1]
         totals = self.randomizer.structure.totals(often)[: self.domain.size]
         return self.unbiased(totals, n, np.asarray(often.sum() - n))
@@ -118,16 +113,6 @@ class DummyCounts(Counting, WithDummies):
         return self.unbiased(held + generator.binomial(n - held, p0) + found, n, dummies)
 
     # As data
-
-    def document(self) -> Document:
-        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        found = fields(document, cls.kind, domain=domain_of, randomizer=Dummies.from_document)
-        if not isinstance(found["domain"], Listed):
-            raise InvalidInput("counts are of a list of values. Make the plan again with shuffledp plan.")
-        return cls(randomizer=found["randomizer"], domain=found["domain"])
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.counts import Counts
-from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.domains.listed import Listed
-from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counted_response import CountedResponse
+from shuffledp.protocols.decoded_totals import DecodedTotals
 from shuffledp.protocols.membership import Membership
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import Ranked, Ranking
@@ -27,7 +26,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frequencies(CountedResponse):
+class Frequencies(DecodedTotals, CountedResponse):
     """How many users hold each of many values.
 
     Formula: with T_v the messages that belong to v, (T_v - n p0) / (p1 - p0) is unbiased, p1 = 1 - g + g s,
@@ -39,6 +38,8 @@ class Frequencies(CountedResponse):
     randomizer: DesignResponse
     domain: Listed
     kind = "frequencies"
+    randomizer_type = DesignResponse
+    domain_in_words = "frequencies are of a list of values"
     reference: ClassVar[str] = cite("FNNT22")
 
     def __post_init__(self) -> None:
@@ -50,14 +51,8 @@ class Frequencies(CountedResponse):
             )
         self.check_gamma()
 
-    @property
-    def decoding_memory(self) -> int:
-        return self.randomizer.structure.decoding_memory
-
-    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
+    def decoded(self, counts: NDArray[np.int64], n: int) -> Reals:
         """All values at once, by FFT."""
-        if counts.ndim > 1:
-            return np.stack([self.debias(row, n) for row in counts])
         return self.law.unbiased(self.randomizer.structure.totals(counts)[: self.domain.size], n)
 
     @property
@@ -86,13 +81,6 @@ class Frequencies(CountedResponse):
     @property
     def reading(self) -> "FrequenciesReading":
         return FrequenciesReading(self)
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        found = fields(document, cls.kind, domain=domain_of, randomizer=DesignResponse.from_document)
-        if not isinstance(found["domain"], Listed):
-            raise InvalidInput("frequencies are of a list of values. Make the plan again with shuffledp plan.")
-        return cls(randomizer=found["randomizer"], domain=found["domain"])
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -8,14 +8,12 @@ from numpy.typing import NDArray
 
 from shuffledp.core import argument
 from shuffledp.core.counts import Counts
-from shuffledp.core.document import fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
-from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counted_response import CountedResponse
@@ -43,6 +41,8 @@ class Histogram(CountedResponse):
     randomizer: RandomizedResponse
     domain: Listed = None  # type: ignore[assignment] # whole numbers, if nothing is said
     kind = "histogram"
+    randomizer_type = RandomizedResponse
+    domain_in_words = "a histogram is of a list of values"
     reference: ClassVar[str] = cite("BBGN19", "Algorithm 1")
 
     def __post_init__(self) -> None:
@@ -107,13 +107,6 @@ class Histogram(CountedResponse):
         blanket = generator.binomial(users, self.gamma)
         replies = generator.multinomial(blanket.sum(axis=-1), np.full(self.size, 1 / self.size))
         return np.asarray(users - blanket + replies)
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        found = fields(document, cls.kind, domain=domain_of, randomizer=RandomizedResponse.from_document)
-        if not isinstance(found["domain"], Listed):
-            raise InvalidInput("a histogram is of a list of values. Make the plan again with shuffledp plan.")
-        return cls(found["randomizer"], found["domain"])
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.counts import Counts
-from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate, Threshold
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import RandomSource
@@ -19,11 +18,11 @@ from shuffledp.domains.cross_table import CrossTable
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
-from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.margins import margins
+from shuffledp.protocols.on_domain import OnDomain
 from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.statistics import BinStatistics
 from shuffledp.randomizers.geometric_noise import GeometricNoise, ThinnedGeometric, TwoSidedGeometric
@@ -37,7 +36,7 @@ _UNLIKELY: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisedCounts(Counting, Deployable):
+class NoisedCounts(OnDomain, Counting, Deployable):
     """How many users hold each value of a list.
 
     Formula: (C - E[Z]) / b is unbiased; its variance is (f b (1 - b) + Var Z) / b^2 if f users hold the value.
@@ -49,6 +48,7 @@ class NoisedCounts(Counting, Deployable):
     randomizer: ShufflerNoise
     domain: Listed
     kind = "counts-with-shuffler-noise"
+    randomizer_type = ShufflerNoise
     reference: ClassVar[str] = cite("MSE25")
 
     def __post_init__(self) -> None:
@@ -163,16 +163,6 @@ class NoisedCounts(Counting, Deployable):
 
     # As data
 
-    def document(self) -> Document:
-        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        found = fields(document, cls.kind, domain=domain_of, randomizer=ShufflerNoise.from_document)
-        if not isinstance(found["domain"], Listed):
-            raise InvalidInput("counts are of a list of values. Make the plan again with shuffledp plan.")
-        return cls(randomizer=found["randomizer"], domain=found["domain"])
-
     @classmethod
     def examples(cls) -> list[Self]:
         """A list, a grid and a table; with and without a chance of failure."""
@@ -229,10 +219,6 @@ class NoisedStatistics(BinStatistics):
     def law(self) -> None:
         """A record belongs to its value for certain."""
         return
-
-    @property
-    def size(self) -> int:
-        return self.protocol.size
 
     def frequencies(self) -> Estimate:
         return _noised(self.protocol, BinStatistics.frequencies(self), np.array(1), float(max(1, self.counts.n)))

@@ -152,9 +152,9 @@ class BinStatistics(Ranking):
         return self
 
     @property
-    @abstractmethod
     def size(self) -> int:
         """How many bins there are."""
+        return len(self.counts.value)
 
     def in_range(self, first: int, last: int) -> Estimate:
         """The number of users in bins first ... last, both included."""
@@ -211,10 +211,6 @@ class Statistics(BinStatistics):
     @property
     def law(self) -> Membership:
         return self.protocol.law
-
-    @property
-    def size(self) -> int:
-        return self.protocol.size
 
     def union_error(self, value: Reals, bins: NDArray[np.integer] | int) -> Reals:
         n, g = self.counts.n, self.protocol.gamma

@@ -48,11 +48,6 @@ class Summation(Summing, OneMessage, Sampleable):
             raise InvalidInput("gamma is 1: the messages say nothing about the values. Use a smaller gamma.")
 
     @property
-    def domain(self) -> RealRange:
-        """The range of values."""
-        return RealRange(self.low, self.high)
-
-    @property
     def precision(self) -> int:
         """Number of steps of the grid."""
         return self.randomizer.size - 1

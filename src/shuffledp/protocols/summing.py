@@ -40,12 +40,14 @@ class Summing(ShuffleProtocol):
     """The sum of the users' values, or their mean; a query is the mean of answers in [0, 1]."""
 
     __slots__ = ()
+    low: float
+    high: float
     total: Total
 
     @property
-    @abstractmethod
     def domain(self) -> RealRange:
-        """The values that are added up."""
+        """The range of values."""
+        return RealRange(self.low, self.high)
 
     @abstractmethod
     def user_error(self, value: Reals | float) -> Reals:

@@ -340,6 +340,15 @@ def own_errors(survey: Survey, value: Reals, n: int) -> Reals:
     return np.concatenate([one.protocol.standard_error(part, n) for one, part in parts], axis=-1)
 
 
+def of_those_asked(survey: Survey, counts: NDArray[np.int64], n: int) -> Reals:
+    """The answers to all questions, from messages of which those of the first question come first."""
+    offsets = offsets_of(survey)
+    answers = [
+        as_if_all(one.protocol, counts[..., offsets[t] : offsets[t + 1]], n) for t, one in enumerate(survey.questions)
+    ]
+    return np.concatenate(answers, axis=-1)
+
+
 def as_if_all(protocol: OneMessage, counts: NDArray[np.int64], n: int) -> Reals:
     """The answer of those whose messages are counted, as if they were a random sample of n people; 0 if there is none."""
     asked = counts.sum(axis=-1)

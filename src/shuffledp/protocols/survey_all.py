@@ -15,7 +15,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.grouped import GroupedSummation
 from shuffledp.protocols.histogram import Histogram
-from shuffledp.protocols.survey import Asked, Survey, WholeSurveyReading, as_if_all, offsets_of, own_errors
+from shuffledp.protocols.survey import Asked, Survey, WholeSurveyReading, of_those_asked, own_errors
 from shuffledp.protocols.survey_one import OneOfAll
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.together import Together
@@ -105,14 +105,7 @@ class AllOfThem(Survey):
         return WholeSurveyReading(self)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
-        offsets = offsets_of(self)
-        return np.concatenate(
-            [
-                as_if_all(one.protocol, counts[..., offsets[t] : offsets[t + 1]], n)
-                for t, one in enumerate(self.questions)
-            ],
-            axis=-1,
-        )
+        return of_those_asked(self, counts, n)
 
     def standard_error(self, value: Reals, n: int) -> Reals:
         return own_errors(self, value, n)

@@ -21,7 +21,7 @@ from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.one_message import OneMessage, Symbols
 from shuffledp.protocols.sampling import Sampleable, spread
 from shuffledp.protocols.summation import Summation
-from shuffledp.protocols.survey import Asked, Survey, SurveyReading, as_if_all, offsets_of
+from shuffledp.protocols.survey import Asked, Survey, SurveyReading, of_those_asked
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 
@@ -92,14 +92,7 @@ class OneOfAll(Survey, OneMessage):
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
         """Those of the people asked, as if they were all; 0 where nobody was."""
-        offsets = offsets_of(self)
-        return np.concatenate(
-            [
-                as_if_all(one.protocol, counts[..., offsets[t] : offsets[t + 1]], n)
-                for t, one in enumerate(self.questions)
-            ],
-            axis=-1,
-        )
+        return of_those_asked(self, counts, n)
 
     def standard_error(self, value: Reals, n: int) -> Reals:
         found = []

@@ -16,6 +16,7 @@ from shuffledp.domains.texts import Texts
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.candidates import Candidates, TakesCandidates
 from shuffledp.protocols.counting import by_share, lines_by_share
+from shuffledp.protocols.decoded_totals import DecodedTotals
 from shuffledp.protocols.description import Description
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.forecast import Forecast
@@ -34,7 +35,7 @@ _NOBODY_ASKED: Final = Candidates()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
+class TextFrequencies(DecodedTotals, OneMessage, Sampleable, TakesCandidates):
     """How many users hold each of the texts that are asked about.
 
     Formula: a text is the point hash mod P. Another text falls on it with probability 1 / P, so that a message of somebody
@@ -101,13 +102,7 @@ class TextFrequencies(OneMessage, Sampleable, TakesCandidates):
 
     # Estimates
 
-    @property
-    def decoding_memory(self) -> int:
-        return self.randomizer.structure.decoding_memory
-
-    def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
-        if counts.ndim > 1:
-            return np.stack([self.debias(row, n) for row in counts])
+    def decoded(self, counts: NDArray[np.int64], n: int) -> Reals:
         return self.law.unbiased(self.randomizer.structure.totals_of(counts, self.places()), n)
 
     def standard_error(self, value: Reals, n: int) -> Reals:

@@ -12,13 +12,11 @@ from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.cores import cores
 from shuffledp.core.counts import Counts
 from shuffledp.core.digits import about
-from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.population import Population
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomness import RandomSource
-from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.vectors import Ball, Box, Vectors
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.decoded_sums import DecodedSums
@@ -26,6 +24,7 @@ from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.nearest_codewords import simulated_sums
+from shuffledp.protocols.on_domain import OnDomain
 from shuffledp.protocols.row_means import RowMeans
 from shuffledp.protocols.sampling import Sampleable
 from shuffledp.randomizers.codebook_response import CodebookResponse, on_sphere
@@ -63,7 +62,7 @@ class Law(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorMean(RowMeans, Deployable, Sampleable):
+class VectorMean(OnDomain, RowMeans, Deployable, Sampleable):
     """The mean of rows of numbers, each a point of a ball or of a box.
 
     Formula: (mean of the first d entries of the messages' codewords) / ((1 - g) m) is unbiased for the mean of the points of the
@@ -76,6 +75,9 @@ class VectorMean(RowMeans, Deployable, Sampleable):
     randomizer: CodebookResponse  # type: ignore[assignment]  # its inputs are points, not symbols
     domain: Vectors
     kind = "vector-mean"
+    randomizer_type = CodebookResponse
+    domain_type = Vectors
+    domain_in_words = "a mean of rows is of rows of numbers"
     reference: ClassVar[str] = cite("BDFKR18")
 
     def __post_init__(self) -> None:
@@ -317,16 +319,6 @@ class VectorMean(RowMeans, Deployable, Sampleable):
         return _MANY * self.domain.dimension
 
     # As data
-
-    def document(self) -> Document:
-        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        found = fields(document, cls.kind, domain=domain_of, randomizer=CodebookResponse.from_document)
-        if not isinstance(found["domain"], Vectors):
-            raise InvalidInput("a mean of rows is of rows of numbers. Make the plan again with shuffledp plan.")
-        return cls(randomizer=found["randomizer"], domain=found["domain"])
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -12,12 +12,12 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import AmplificationVariable, Blanket
 from shuffledp.core.document import Document, fields, number, several
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.errors import InvalidInput, NotDefined
 from shuffledp.randomizers.hull import corners
+from shuffledp.randomizers.of_blanket import OfBlanket
 
 if TYPE_CHECKING:
     from shuffledp.randomizers.lattice import LatticeChannel
@@ -66,10 +66,6 @@ class ChannelBlanket(Blanket):
                     return None
                 worst = max(worst, max(column) / min(column))
         return arb(worst).log()
-
-    def epsilon0_up(self) -> float | None:
-        """The local privacy parameter as a double, rounded up."""
-        return None if self.epsilon0() is None else evaluate(lambda: self.epsilon0() or arb(0)).upper
 
     def coins(self) -> tuple[arb, arb] | None:
         """Of the two messages that somebody can send, if there are only two; None if an input can send just one of them."""
@@ -233,7 +229,7 @@ def _least(values: list[arb]) -> arb:
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(OfBlanket):
     """Inputs by rows, messages by columns; entries are probabilities and each row sums to 1.
 
     Rows may miss 1 by 1e-9, as decimal text does; the law accounted for is the row divided by its exact sum.
@@ -313,16 +309,6 @@ class Channel:
     def messages(self) -> int:
         """Number of outputs."""
         return int(self.matrix.shape[1])
-
-    @property
-    def gamma(self) -> float:
-        """The probability of ignoring the value, rounded down."""
-        return max(0.0, evaluate(self.blanket().gamma).lower)
-
-    @property
-    def epsilon0(self) -> float | None:
-        """The local privacy parameter, rounded up; None if some message is impossible for some input only."""
-        return self.blanket().epsilon0_up()
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """mu_symbol(message)."""

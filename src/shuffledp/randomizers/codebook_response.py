@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core.blanket import Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.document import Document, fields, whole, word
+from shuffledp.core.document import Readers, Written, whole, word
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomness import CHOICE_DRAW, WORD, RandomSource, randomness_of, rows_from
 from shuffledp.errors import InvalidInput
@@ -30,7 +30,7 @@ _LONGEST: Final = 1 + 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodebookResponse:
+class CodebookResponse(Written):
     """A user makes a point of the unit ball one of the sphere above it, draws a seed, and says which codeword is nearest.
 
     A message is seed * size + number. Whatever the codewords are, and however the nearest one is found, the messages (r, j_r(x))
@@ -45,6 +45,7 @@ class CodebookResponse:
     """
 
     kind: ClassVar[str] = "codebook"
+    readers: ClassVar[Readers] = {"dimension": whole, "size": whole, "repeats": whole, "threshold": word}
 
     dimension: int
     size: int
@@ -145,19 +146,6 @@ class CodebookResponse:
     def with_gamma(self, gamma: float) -> Self:
         """With more or less blanket in each message, rounded up."""
         return replace(self, threshold=threshold_of(gamma))
-
-    def document(self) -> Document:
-        """All that a checker needs, and the dimension."""
-        return {
-            "kind": self.kind, "dimension": self.dimension, "size": self.size, "repeats": self.repeats,
-            "threshold": str(self.threshold),
-        }  # fmt: skip
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """From its document."""
-        found: dict[str, Any] = fields(document, cls.kind, dimension=whole, size=whole, repeats=whole, threshold=word)
-        return cls(**found)
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -6,24 +6,24 @@ Randomized response, local hashing, Hadamard response and the geometries are all
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
-from shuffledp.core.document import Document, fields, word
+from shuffledp.core.document import Readers, Written, word
 from shuffledp.core.pair import Pair, held_by_either, pair_of
 from shuffledp.core.randomness import WORD, RandomSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.local_hashing import LocalHashing
 from shuffledp.randomizers.mixing import threshold_of, with_blanket
-from shuffledp.randomizers.structure import Design, Structure, ball
+from shuffledp.randomizers.of_blanket import OfPureBlanket
+from shuffledp.randomizers.structure import AmongValues, Design, Structure, ball
 from shuffledp.randomizers.structures import AffineSpace, structure_of
 
 
@@ -121,7 +121,7 @@ class DesignBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DesignResponse:
+class DesignResponse(OfPureBlanket, AmongValues, Written):
     """With probability gamma a uniform message, otherwise a uniform one of those that belong to the value.
 
     Give a structure and the threshold, gamma in units of 2^-64; `private` finds it for an epsilon0 or a gamma, rounded up.
@@ -131,6 +131,7 @@ class DesignResponse:
     """
 
     kind: ClassVar[str] = "design"
+    readers: ClassVar[Readers] = {"structure": structure_of, "threshold": word}
 
     structure: Structure
     threshold: int
@@ -180,29 +181,9 @@ class DesignResponse:
         return design_blanket(self.structure, gamma=Fraction(self.threshold, WORD))
 
     @property
-    def gamma(self) -> float:
-        """The probability of ignoring the value, rounded down."""
-        return evaluate(self.blanket().gamma).lower
-
-    @property
     def gamma_as_run(self) -> float:
-        """The same, to the nearest double."""
+        """The probability of ignoring the value, to the nearest double."""
         return self.threshold / WORD
-
-    @property
-    def epsilon0(self) -> float:
-        """The local privacy parameter, rounded up."""
-        return evaluate(self.blanket().epsilon0).upper
-
-    @property
-    def symbols(self) -> int:
-        """Number of values."""
-        return self.structure.values
-
-    @property
-    def messages(self) -> int:
-        """Number of messages."""
-        return self.structure.messages
 
     def sentence(self) -> str:
         """What a user does with a symbol."""
@@ -236,16 +217,6 @@ class DesignResponse:
         choices = np.arange(self.structure.choices, dtype=np.uint32)
         mine = self.structure.member(np.full(len(choices), symbol), choices)
         return np.isin(np.asarray(message), mine)
-
-    def document(self) -> Document:
-        """Structure and threshold as JSON data."""
-        return {"kind": self.kind, "structure": self.structure.document(), "threshold": str(self.threshold)}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """From its document."""
-        found: dict[str, Any] = fields(document, cls.kind, structure=structure_of, threshold=word)
-        return cls(**found)
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Final, Self
+from typing import ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.counts import Counts
-from shuffledp.core.document import Document, fields, number, several, whole
+from shuffledp.core.document import Readers, Written, number, several, whole
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomness import RandomSource, randomness_of
 from shuffledp.errors import InvalidInput
@@ -35,7 +35,7 @@ _MOST_COUNTED: Final = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Digits(Truthful):
+class Digits(Truthful, Written):
     """The digits of a number in some base, the least significant first, each a message beside about `dummies[j]` uniform ones.
 
     A symbol is the number; if there are groups, that of the group comes before its digits, and every message carries the group.
@@ -46,6 +46,7 @@ class Digits(Truthful):
     """
 
     kind: ClassVar[str] = "digits"
+    readers: ClassVar[Readers] = {"base": whole, "groups": whole, "dummies": several(number)}
 
     base: int
     dummies: tuple[float, ...]
@@ -157,16 +158,6 @@ class Digits(Truthful):
         each = self.groups * self.base
         law[[j * each + int(digit[0]) for j, digit in enumerate(self.digits_of(symbol))]] = 1.0
         return law
-
-    def document(self) -> Document:
-        """Base, groups and rates as JSON data."""
-        return {"kind": self.kind, "base": self.base, "groups": self.groups, "dummies": list(self.dummies)}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """From its document."""
-        found: dict[str, Any] = fields(document, cls.kind, base=whole, groups=whole, dummies=several(number))
-        return cls(**found)
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -7,7 +7,7 @@ nothing: there is no local guarantee.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from flint import arb, ctx
@@ -18,14 +18,14 @@ from shuffledp.arithmetic.summand_law import Poisson
 from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
-from shuffledp.core.document import Document, fields, number
+from shuffledp.core.document import Readers, Written, number
 from shuffledp.core.pair import Pair, doubles
 from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomness import DUMMY_DRAW, RandomSource, choose_below, uniform_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.poisson import CappedPoisson, capped_poisson
-from shuffledp.randomizers.structure import Structure, ball
+from shuffledp.randomizers.structure import AmongValues, Structure, ball
 from shuffledp.randomizers.structures import AffineSpace, structure_of
 from shuffledp.randomizers.truthful import Truthful
 
@@ -113,7 +113,7 @@ class DummyBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dummies(Truthful):
+class Dummies(Truthful, AmongValues, Written):
     """A uniform message of those that belong to the value, and about `dummies` uniform messages of all.
 
     >>> Dummies(structure=Identity(size=10_000), dummies=0.43).most
@@ -121,6 +121,7 @@ class Dummies(Truthful):
     """
 
     kind: ClassVar[str] = "dummies"
+    readers: ClassVar[Readers] = {"structure": structure_of, "dummies": number}
 
     structure: Structure
     dummies: float
@@ -154,16 +155,6 @@ class Dummies(Truthful):
             dummies=self.dummies,
             distance=self._number.distance,
         )
-
-    @property
-    def symbols(self) -> int:
-        """Number of values."""
-        return self.structure.values
-
-    @property
-    def messages(self) -> int:
-        """Number of messages."""
-        return self.structure.messages
 
     @property
     def true_messages(self) -> int:
@@ -217,16 +208,6 @@ class Dummies(Truthful):
     def attacker_view(self) -> AttackerView:
         """The law of the true message, and how many others there are on average."""
         return AttackerView(messages=self.messages, law=self._true_law, dummies=(self.dummies,))
-
-    def document(self) -> Document:
-        """Structure and rate as JSON data."""
-        return {"kind": self.kind, "structure": self.structure.document(), "dummies": self.dummies}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """From its document."""
-        found: dict[str, Any] = fields(document, cls.kind, structure=structure_of, dummies=number)
-        return cls(**found)
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -10,13 +10,13 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
-from shuffledp.core.document import Document, fields, number
+from shuffledp.core.document import Readers, Written, number
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
 from shuffledp.randomizers.noise_cells import Cells
+from shuffledp.randomizers.of_blanket import OfBlanket
 
 _STEP = 0.02
 """Width of a cell of the log-likelihood ratio, relative to the smaller of 1 and its standard deviation 1 / sigma."""
@@ -153,7 +153,7 @@ def _contractions(sigma: float) -> tuple[Pair, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gaussian:
+class Gaussian(OfBlanket, Written):
     """Value in [0, 1] plus normal noise of standard deviation sigma: the continuous law, for accounting.
 
     It has no epsilon0 (`epsilon0` is None). What *runs* is `lattice()`.
@@ -163,6 +163,7 @@ class Gaussian:
     """
 
     kind: ClassVar[str] = "gaussian"
+    readers: ClassVar[Readers] = {"sigma": number}
 
     sigma: float
 
@@ -181,15 +182,6 @@ class Gaussian:
         )
 
     @classmethod
-    def from_document(cls, document: object) -> Self:
-        """The randomizer of a document."""
-        return cls(**fields(document, cls.kind, sigma=number))
-
-    def document(self) -> Document:
-        """Its parameter as JSON data."""
-        return {"kind": self.kind, "sigma": self.sigma}
-
-    @classmethod
     def examples(cls) -> list[Self]:
         """Weak and strong noise."""
         return [cls(sigma=sigma) for sigma in (0.5, 2.0)]
@@ -197,15 +189,6 @@ class Gaussian:
     def blanket(self) -> GaussianBlanket:
         """The privacy blanket."""
         return GaussianBlanket(sigma=self.sigma)
-
-    @property
-    def epsilon0(self) -> None:
-        """None: the Gaussian mechanism is not epsilon0-LDP for any epsilon0."""
-
-    @property
-    def gamma(self) -> float:
-        """The probability of ignoring the value, rounded down."""
-        return evaluate(self.blanket().gamma).lower
 
     def density(self, message: ArrayLike, value: float) -> NDArray[np.float64]:
         """mu_value(message)."""

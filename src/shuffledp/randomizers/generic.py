@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from flint import arb
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
-from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
+from shuffledp.randomizers.of_blanket import ByEpsilon0
 from shuffledp.randomizers.response import ResponseBlanket
 
 
@@ -66,7 +65,7 @@ class GenericBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generic:
+class Generic(ByEpsilon0):
     """Some epsilon0-LDP randomizer; it can be accounted for but, being unknown, neither sampled nor evaluated.
 
     >>> Generic(epsilon0=1.0).gamma
@@ -91,25 +90,6 @@ class Generic:
             more_private="smaller",
         )
 
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """The randomizer of a document."""
-        return cls(**fields(document, cls.kind, epsilon0=number))
-
-    def document(self) -> Document:
-        """Its parameter as JSON data."""
-        return {"kind": self.kind, "epsilon0": self.epsilon0}
-
-    @classmethod
-    def examples(cls) -> list[Self]:
-        """A small, a usual and a large epsilon0."""
-        return [cls(epsilon0=epsilon0) for epsilon0 in (0.3, 1.0, 4.0)]
-
     def blanket(self) -> GenericBlanket:
         """A blanket that every such randomizer has at least."""
         return GenericBlanket(local=self.epsilon0)
-
-    @property
-    def gamma(self) -> float:
-        """e^-epsilon0, the least total variation similarity there is, rounded down."""
-        return evaluate(self.blanket().gamma).lower

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.document import Document, fields, whole
+from shuffledp.core.document import Readers, whole
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.structure import Structure, Wholes
 
@@ -23,6 +23,7 @@ class Hadamard(Structure):
 
     order: int
     kind = "hadamard"
+    readers: ClassVar[Readers] = {"order": whole}
 
     def __post_init__(self) -> None:
         if type(self.order) is not int or not 4 <= self.order <= 1 << 32 or self.order & (self.order - 1):
@@ -77,15 +78,6 @@ class Hadamard(Structure):
     def totals_of(self, counts: NDArray[np.int64], values: NDArray[np.integer]) -> NDArray[np.int64]:
         """All values take little longer than one."""
         return np.asarray(self.totals(counts)[values])
-
-    def document(self) -> Document:
-        """Its order."""
-        return {"kind": self.kind, "order": self.order}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """Of an order."""
-        return cls(**fields(document, cls.kind, order=whole))
 
 
 def rows_of_minus_one(column: NDArray[np.uint64], choice: Wholes) -> Wholes:

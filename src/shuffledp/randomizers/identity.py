@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import checks
-from shuffledp.core.document import Document, fields, whole
+from shuffledp.core.document import Readers, whole
 from shuffledp.randomizers.structure import Structure, Wholes
 
 
@@ -18,6 +18,7 @@ class Identity(Structure):
 
     size: int
     kind = "identity"
+    readers: ClassVar[Readers] = {"size": whole}
 
     def __post_init__(self) -> None:
         checks.settle(self, size=checks.size(self.size))
@@ -68,12 +69,3 @@ class Identity(Structure):
     def totals_of(self, counts: NDArray[np.int64], values: NDArray[np.integer]) -> NDArray[np.int64]:
         """Some of the counts."""
         return np.asarray(counts[values])
-
-    def document(self) -> Document:
-        """Its size."""
-        return {"kind": self.kind, "size": self.size}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """Of a size."""
-        return cls(**fields(document, cls.kind, size=whole))

@@ -4,19 +4,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
-from shuffledp.core.document import Document, fields, number
 from shuffledp.core.pair import Pair
 from shuffledp.randomizers.lattice import LatticeChannel, discretize
 from shuffledp.randomizers.noise_cells import Cells, cell_masses
+from shuffledp.randomizers.of_blanket import ByEpsilon0
 
 _STEP = 0.02
 """Finest cell of the log-likelihood ratio: the cells add about 1e-4 of its variance to l."""
@@ -112,7 +111,7 @@ def _contractions(epsilon0: float) -> tuple[Pair, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laplace:
+class Laplace(ByEpsilon0):
     """Value in [0, 1] plus Laplace noise of scale 1 / epsilon0: the paper's continuous law, for accounting.
 
     What *runs* is `lattice()`: a finite channel with integer probabilities and a blanket of its own.
@@ -139,28 +138,9 @@ class Laplace:
             more_private="smaller",
         )
 
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """The randomizer of a document."""
-        return cls(**fields(document, cls.kind, epsilon0=number))
-
-    def document(self) -> Document:
-        """Its parameter as JSON data."""
-        return {"kind": self.kind, "epsilon0": self.epsilon0}
-
-    @classmethod
-    def examples(cls) -> list[Self]:
-        """Strong, usual and weak noise."""
-        return [cls(epsilon0=epsilon0) for epsilon0 in (0.3, 1.0, 4.0)]
-
     def blanket(self) -> LaplaceBlanket:
         """The privacy blanket."""
         return LaplaceBlanket(local=self.epsilon0)
-
-    @property
-    def gamma(self) -> float:
-        """The probability of ignoring the value, rounded down."""
-        return evaluate(self.blanket().gamma).lower
 
     def density(self, message: ArrayLike, value: float) -> NDArray[np.float64]:
         """mu_value(message)."""

@@ -9,16 +9,16 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, number, several, text, word
 from shuffledp.core.randomness import WORD, RandomSource, rows_from
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import Channel, ChannelBlanket
+from shuffledp.randomizers.of_blanket import OfBlanket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LatticeChannel:
+class LatticeChannel(OfBlanket):
     """Input symbol s sends message m with probability counts[s][m] / 2^64, by table look-up of one random word.
 
     Attributes:
@@ -92,16 +92,6 @@ class LatticeChannel:
         """The blanket of exactly the probabilities that are sampled."""
         rows = tuple(tuple(fmpq(count, WORD) for count in row) for row in self.counts)
         return ChannelBlanket(rows=rows, name=self.label)
-
-    @property
-    def gamma(self) -> float:
-        """The probability of ignoring the value, rounded down."""
-        return evaluate(self.blanket().gamma).lower
-
-    @property
-    def epsilon0(self) -> float | None:
-        """The local privacy parameter, rounded up; None if some message is impossible for some input only."""
-        return self.blanket().epsilon0_up()
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """mu_symbol(message)."""

@@ -1,13 +1,13 @@
 """Local hashing: a user draws a hash function of a few values, and sends it with the hash of the own value."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.primes import is_prime, prime_from
-from shuffledp.core.document import Document, fields, whole
+from shuffledp.core.document import Readers, whole
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.structure import Structure, Wholes
 
@@ -29,6 +29,7 @@ class LocalHashing(Structure):
     prime: int
     range: int
     kind = "local-hashing"
+    readers: ClassVar[Readers] = {"prime": whole, "range": whole}
 
     def __post_init__(self) -> None:
         if type(self.prime) is not int or not is_prime(self.prime):
@@ -92,12 +93,3 @@ class LocalHashing(Structure):
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """One look-up per value and function."""
         return self.totals_of(counts, np.arange(self.values))
-
-    def document(self) -> Document:
-        """Prime and range."""
-        return {"kind": self.kind, "prime": self.prime, "range": self.range}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """Of a prime and a range."""
-        return cls(**fields(document, cls.kind, prime=whole, range=whole))

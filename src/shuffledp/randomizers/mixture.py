@@ -12,7 +12,6 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
@@ -23,6 +22,7 @@ from shuffledp.core.randomizer import RunnableRandomizer, Tunable
 from shuffledp.core.randomness import PART, RandomSource, choose_below
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.design_response import DesignResponse
+from shuffledp.randomizers.of_blanket import OfBlanket
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.structures import AffineSpace
 
@@ -148,8 +148,35 @@ def _mixed_pairs(blanket: MixtureBlanket) -> list[list[Pair]]:
     return [[blanket._beside(chosen)] for chosen in product(*choices)]
 
 
+class OfParts(OfBlanket):
+    """A randomizer of one symbol for each part, whose messages are those of the first part, then those of the next."""
+
+    __slots__ = ()
+    parts: tuple[RunnableRandomizer, ...]
+
+    @property
+    def symbols(self) -> int:
+        """Number of inputs: of all combinations."""
+        return math.prod(part.symbols for part in self.parts)
+
+    @property
+    def messages(self) -> int:
+        """Number of different messages, of all parts together."""
+        return sum(part.messages for part in self.parts)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The first message of each part, and the number of messages."""
+        return (0, *accumulate(part.messages for part in self.parts))
+
+    def check_messages(self) -> None:
+        """Refuse more than fit a report."""
+        if self.messages > _MOST_MESSAGES:
+            raise InvalidInput(f"{self.messages:,} messages do not fit 32 bits. Use fewer or smaller parts.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mixture:
+class Mixture(OfParts):
     """Part t with probability weights[t] / sum(weights), then a message of part t.
 
     A symbol is one symbol for each part: an array to randomize has a column per part. Where few are possible they may also be
@@ -171,8 +198,7 @@ class Mixture:
             raise InvalidInput("weights are whole numbers of at least 1, at most 2^32 in all. Use smaller ones.")
         if not all(isinstance(part, RunnableRandomizer) and not isinstance(part, Mixture) for part in self.parts):
             raise _no_part()
-        if self.messages > _MOST_MESSAGES:
-            raise InvalidInput(f"{self.messages:,} messages do not fit 32 bits. Use fewer or smaller parts.")
+        self.check_messages()
 
     @classmethod
     def of(cls, weights: Sequence[int], parts: Sequence[RunnableRandomizer]) -> Self:
@@ -209,35 +235,9 @@ class Mixture:
         return MixtureBlanket.of(_shares(self.weights), [part.blanket() for part in self.parts])
 
     @property
-    def gamma(self) -> float:
-        """The probability of ignoring the value, rounded down."""
-        return max(0.0, evaluate(self.blanket().gamma).lower)
-
-    @property
-    def epsilon0(self) -> float | None:
-        """The local privacy parameter, rounded up; None if a part has none."""
-        blanket = self.blanket()
-        return None if blanket.epsilon0() is None else evaluate(lambda: blanket.epsilon0() or arb(0)).upper
-
-    @property
-    def symbols(self) -> int:
-        """Number of inputs: of all combinations."""
-        return math.prod(part.symbols for part in self.parts)
-
-    @property
-    def messages(self) -> int:
-        """Number of outputs, of all parts together."""
-        return sum(part.messages for part in self.parts)
-
-    @property
     def columns(self) -> tuple[int, ...]:
         """The symbols of each part."""
         return tuple(part.symbols for part in self.parts)
-
-    @property
-    def offsets(self) -> tuple[int, ...]:
-        """The first message of each part, and the number of messages."""
-        return (0, *accumulate(part.messages for part in self.parts))
 
     def share(self, part: int) -> float:
         """How often a part is drawn."""

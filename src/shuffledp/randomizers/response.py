@@ -10,15 +10,16 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import AmplificationVariable, Blanket, RandomizerFamily
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, whole, word
 from shuffledp.core.pair import Pair, pair_of
+from shuffledp.core.randomizer import OwnMessages
 from shuffledp.core.randomness import WORD, RandomSource
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.mixing import threshold_of, with_blanket
+from shuffledp.randomizers.of_blanket import OfPureBlanket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +115,7 @@ class ResponseBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomizedResponse:
+class RandomizedResponse(OfPureBlanket, OwnMessages):
     """With probability gamma a uniform message, otherwise the symbol itself (Algorithm 1).
 
     Give the number of symbols and either the local privacy parameter or gamma.
@@ -194,26 +195,6 @@ class RandomizedResponse:
     def blanket(self) -> ResponseBlanket:
         """The privacy blanket."""
         return ResponseBlanket(size=self.size, given_epsilon0=self.given_epsilon0, given_gamma=self.given_gamma)
-
-    @property
-    def gamma(self) -> float:
-        """The probability of ignoring the value, rounded down (less blanket, less privacy claimed)."""
-        return evaluate(self.blanket().gamma).lower
-
-    @property
-    def epsilon0(self) -> float:
-        """The local privacy parameter, rounded up."""
-        return evaluate(self.blanket().epsilon0).upper
-
-    @property
-    def symbols(self) -> int:
-        """Number of inputs."""
-        return self.size
-
-    @property
-    def messages(self) -> int:
-        """Number of outputs: the same."""
-        return self.size
 
     @property
     def threshold(self) -> int:

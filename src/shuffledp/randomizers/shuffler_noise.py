@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import AmplificationVariable, Blanket
-from shuffledp.core.document import Document, fields, whole
+from shuffledp.core.document import Readers, Written, whole
 from shuffledp.core.guarantee import SHUFFLER_NOISE
 from shuffledp.core.pair import Pair, doubles
+from shuffledp.core.randomizer import OwnMessages
 from shuffledp.core.randomness import RandomSource
 from shuffledp.randomizers.geometric_noise import GeometricNoise, Outcome, ThinnedGeometric, TwoSidedGeometric, noise_of
 from shuffledp.randomizers.truthful import Truthful
@@ -91,7 +92,7 @@ class NoiseBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShufflerNoise(Truthful):
+class ShufflerNoise(Truthful, OwnMessages, Written):
     """The symbol itself; the shuffler adds dummies of every symbol.
 
     Attributes:
@@ -102,6 +103,7 @@ class ShufflerNoise(Truthful):
     size: int
     noise: GeometricNoise
     kind: ClassVar[str] = "shuffler-noise"
+    readers: ClassVar[Readers] = {"size": whole, "noise": noise_of}
 
     def __post_init__(self) -> None:
         checks.settle(self, size=checks.size(self.size))
@@ -109,16 +111,6 @@ class ShufflerNoise(Truthful):
     def blanket(self) -> NoiseBlanket:
         """What hides a user."""
         return NoiseBlanket(noise=self.noise)
-
-    @property
-    def symbols(self) -> int:
-        """Number of values."""
-        return self.size
-
-    @property
-    def messages(self) -> int:
-        """As many."""
-        return self.size
 
     def sentence(self) -> str:
         """What a user does with a symbol, and the shuffler with all of them."""
@@ -133,16 +125,6 @@ class ShufflerNoise(Truthful):
     def attacker_view(self) -> AttackerView:
         """The law of the message: its sender's symbol."""
         return AttackerView(messages=self.size, law=lambda value: np.bincount(value, minlength=self.size).astype(float))
-
-    def document(self) -> Document:
-        """As JSON data."""
-        return {"kind": self.kind, "size": self.size, "noise": self.noise.document()}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """From its document."""
-        found: dict[str, Any] = fields(document, cls.kind, size=whole, noise=noise_of)
-        return cls(**found)
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from shuffledp.core.document import Document
+from shuffledp.core.document import Written
 
 Wholes = NDArray[np.uint32]
 
@@ -54,11 +54,10 @@ class Shape:
     triple: Fraction | None = None
 
 
-class Structure(ABC):
+class Structure(Written, ABC):
     """A set S_v of messages for every value v, all of one size."""
 
     __slots__ = ()
-    kind: ClassVar[str]
 
     @property
     @abstractmethod
@@ -120,15 +119,6 @@ class Structure(ABC):
         """About how many bytes `totals` takes."""
         return 48 * self.values
 
-    @abstractmethod
-    def document(self) -> Document:
-        """As JSON data."""
-
-    @classmethod
-    @abstractmethod
-    def from_document(cls, document: object) -> Self:
-        """Of a document."""
-
 
 class Geometry(Structure):
     """Points and hyperplanes over a finite field: there is one for every prime, and all totals are decoded at once."""
@@ -138,6 +128,23 @@ class Geometry(Structure):
     @abstractmethod
     def smaller(self, share: float, values: int) -> Self | None:
         """The structure of the largest order up to `share` times this one's; None if it does not hold so many values."""
+
+
+class AmongValues:
+    """A randomizer of the values of a structure, with its messages."""
+
+    __slots__ = ()
+    structure: Structure
+
+    @property
+    def symbols(self) -> int:
+        """Number of values."""
+        return self.structure.values
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return self.structure.messages
 
 
 @runtime_checkable

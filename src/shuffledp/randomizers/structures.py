@@ -3,13 +3,13 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arithmetic.primes import is_prime, prime_from
-from shuffledp.core.document import Document, fields, whole
+from shuffledp.core.document import Readers, whole
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.hadamard_design import Hadamard
 from shuffledp.randomizers.identity import Identity
@@ -37,6 +37,7 @@ class AffineSpace(Geometry):
     prime: int
     dimension: int = 2
     kind = "affine"
+    readers: ClassVar[Readers] = {"prime": whole, "dimension": whole}
 
     def __post_init__(self) -> None:
         if type(self.prime) is not int or not is_prime(self.prime):
@@ -136,15 +137,6 @@ class AffineSpace(Geometry):
             lines = self.member(np.tile(values, len(choices)), np.repeat(choices, len(values)))
             found += counts[lines].reshape(len(choices), len(values)).sum(axis=0)
         return found
-
-    def document(self) -> Document:
-        """Its order and dimension."""
-        return {"kind": self.kind, "prime": self.prime, "dimension": self.dimension}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """Of an order and a dimension."""
-        return cls(**fields(document, cls.kind, prime=whole, dimension=whole))
 
 
 def _totals(counts: NDArray[np.int64], dimension: int) -> NDArray[np.int64]:

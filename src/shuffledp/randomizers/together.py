@@ -1,16 +1,14 @@
 """All of several questions: a message for each, every one shuffled apart from the others of the same person."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import AmplificationVariable, Blanket
@@ -21,11 +19,8 @@ from shuffledp.core.ragged import Ragged
 from shuffledp.core.randomizer import Columnar, RunnableRandomizer, columns_of
 from shuffledp.core.randomness import MOST_QUESTIONS, RandomSource, randomness_of
 from shuffledp.errors import InvalidInput
-from shuffledp.randomizers.mixture import Mixture, part_of
+from shuffledp.randomizers.mixture import Mixture, OfParts, part_of
 from shuffledp.randomizers.response import RandomizedResponse
-
-_MOST_MESSAGES: Final = 1 << 32
-"""What fits a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +85,7 @@ class TogetherBlanket(Blanket):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
+class Together(OfParts):
     """One message of each part, with coins of its own.
 
     A symbol is one symbol for each part: an array to randomize has a column per part, and one for each part of a mixture.
@@ -109,43 +104,16 @@ class Together:
             raise InvalidInput(f"a person sends a message of each of 1 to {MOST_QUESTIONS:,} parts. Give so many.")
         if not all(isinstance(part, RunnableRandomizer) for part in self.parts):
             raise InvalidInput("the parts are randomizers of one message that run. Use others.")
-        if self.messages > _MOST_MESSAGES:
-            raise InvalidInput(f"{self.messages:,} messages do not fit 32 bits. Use fewer or smaller parts.")
+        self.check_messages()
 
     def blanket(self) -> TogetherBlanket:
         """What hides a person, of the very laws that run."""
         return TogetherBlanket(parts=tuple(part.blanket() for part in self.parts))
 
     @property
-    def gamma(self) -> float:
-        """The probability of ignoring all values, rounded down."""
-        return max(0.0, evaluate(self.blanket().gamma).lower)
-
-    @property
-    def epsilon0(self) -> float | None:
-        """What all messages of a person give away by themselves, rounded up; None if a part has no such bound."""
-        blanket = self.blanket()
-        return None if blanket.epsilon0() is None else evaluate(lambda: blanket.epsilon0() or arb(0)).upper
-
-    @property
-    def symbols(self) -> int:
-        """Number of inputs: of all combinations."""
-        return math.prod(part.symbols for part in self.parts)
-
-    @property
-    def messages(self) -> int:
-        """Number of different messages, of all parts together."""
-        return sum(part.messages for part in self.parts)
-
-    @property
     def columns(self) -> tuple[int, ...]:
         """The symbols of each part, or of each part of one that is a mixture."""
         return tuple(size for part in self.parts for size in columns_of(part))
-
-    @property
-    def offsets(self) -> tuple[int, ...]:
-        """The first message of each part, and the number of messages."""
-        return (0, *accumulate(part.messages for part in self.parts))
 
     def sentence(self) -> str:
         """What a user does with a symbol."""

@@ -20,11 +20,7 @@ class Budget:
     delta: float
 
     def __post_init__(self) -> None:
-        checks.settle(
-            self,
-            epsilon=checks.epsilon(self.epsilon, positive=True),
-            delta=checks.probability(self.delta, "delta"),
-        )
+        checks.settle_promise(self)
         if self.delta > LARGEST_DELTA:
             raise InvalidInput(
                 f"a budget's delta must be at most {LARGEST_DELTA}; got {self.delta}. Delta is how often everything about a "

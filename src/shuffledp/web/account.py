@@ -255,7 +255,6 @@ def _drawn(
 
 ACCOUNT: Final = Tab(
     name="account",
-    title="Account",
     lead="What is a randomizer worth once its messages are shuffled?",
     asks=_fields,
     answer=_answer,

@@ -98,42 +98,24 @@ def _noise(typed: Typed) -> Iterator[Block]:
     omega = made.omega(y)
     yield numbers("numbers", _numbers(made.gamma, made.epsilon0))
     laws: dict[float, Colour] = {0.0: "green", 1.0: "purple", value: "vermilion"}
-    yield plot(
-        "laws",
-        Plot(
-            title="Distributions of the messages over the blanket",
-            x=y.tolist(),
-            across=Axis(label="message"),
-            up=Axis(label="density"),
-            lines=[
-                Line(name="blanket: gamma omega", y=(made.gamma * omega).tolist(), colour="grey", kind="area"),
-                *(
-                    Line(name=f"value {x:g}", y=made.density(y, x).tolist(), colour=colour, strong=x == value)
-                    for x, colour in laws.items()
-                ),
-            ],
-            note="The grey area is the largest that lies below all the curves, whatever the value. Its mass is gamma.",
-        ),
-    )
-    yield plot(
-        "rest",
-        Plot(
-            title="The blanket alone, and what is left over",
-            x=y.tolist(),
-            across=Axis(label="message"),
-            up=Axis(label="density"),
-            lines=[
-                Line(name="blanket omega", y=omega.tolist(), colour="grey", kind="area"),
-                Line(
-                    name=f"left over of value {value:g}",
-                    y=made.left_over(y, value).tolist(),
-                    colour="vermilion",
-                    strong=True,
-                ),
-            ],
-            note="A message is drawn from omega with probability gamma, else from what is left over.",
-        ),
-    )
+    each = [
+        Line(name=f"value {x:g}", y=made.density(y, x).tolist(), colour=colour, strong=x == value)
+        for x, colour in laws.items()
+    ]
+    yield _picture(
+        "laws", "Distributions of the messages over the blanket", y.tolist(), "density",
+        [Line(name="blanket: gamma omega", y=(made.gamma * omega).tolist(), colour="grey", kind="area"), *each],
+        "The grey area is the largest that lies below all the curves, whatever the value. Its mass is gamma.",
+    )  # fmt: skip
+    rest = made.left_over(y, value).tolist()
+    yield _picture(
+        "rest", "The blanket alone, and what is left over", y.tolist(), "density",
+        [
+            Line(name="blanket omega", y=omega.tolist(), colour="grey", kind="area"),
+            Line(name=f"left over of value {value:g}", y=rest, colour="vermilion", strong=True),
+        ],
+        "A message is drawn from omega with probability gamma, else from what is left over.",
+    )  # fmt: skip
     yield _story()
 
 
@@ -148,21 +130,20 @@ def _response(typed: Typed) -> Iterator[Block]:
     messages = np.arange(size)
     yield numbers("numbers", _numbers(made.gamma, made.epsilon0))
     law, blanket = made.probability(messages, symbol), made.gamma * made.omega(messages)
-    yield plot(
-        "laws",
-        Plot(
-            title="Distributions of the messages over the blanket",
-            x=[*map(float, messages)],
-            across=Axis(label="message"),
-            up=Axis(label="probability"),
-            lines=[
-                Line(name=f"value {symbol}", y=law.tolist(), colour="vermilion", kind="bars"),
-                Line(name="blanket: gamma omega", y=blanket.tolist(), colour="grey", kind="bars"),
-            ],
-            note="With probability gamma a message is uniformly random. Otherwise it is the true value.",
-        ),
-    )
+    yield _picture(
+        "laws", "Distributions of the messages over the blanket", [*map(float, messages)], "probability",
+        [
+            Line(name=f"value {symbol}", y=law.tolist(), colour="vermilion", kind="bars"),
+            Line(name="blanket: gamma omega", y=blanket.tolist(), colour="grey", kind="bars"),
+        ],
+        "With probability gamma a message is uniformly random. Otherwise it is the true value.",
+    )  # fmt: skip
     yield _story()
+
+
+def _picture(name: str, title: str, x: list[float], up: str, lines: list[Line], note: str) -> Block:
+    """How likely each message is."""
+    return plot(name, Plot(title=title, x=x, across=Axis(label="message"), up=Axis(label=up), lines=lines, note=note))
 
 
 def _numbers(gamma: float, local: float | None) -> list[Number]:
@@ -196,7 +177,6 @@ def _story() -> Block:
 
 BLANKET: Final = Tab(
     name="blanket",
-    title="Blanket",
     lead="The part of every message that does not depend on its sender, to play with.",
     asks=_fields,
     answer=_answer,

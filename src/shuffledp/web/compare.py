@@ -165,7 +165,6 @@ def _best(rows: dict[str, Candidate]) -> list[Number]:
 
 COMPARE: Final = Tab(
     name="compare",
-    title="Compare",
     lead="Whom must people trust, what do they send, and how far off is the answer, protocol by protocol?",
     asks=_fields,
     answer=_answer,

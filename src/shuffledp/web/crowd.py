@@ -121,7 +121,6 @@ def _answer(typed: Typed) -> Iterator[Block]:
 
 CROWD: Final = Tab(
     name="crowd",
-    title="Crowd",
     lead="Who holds what, who sent something random, and what the shuffler and the analyzer get to see.",
     asks=_fields,
     answer=_answer,

@@ -73,8 +73,7 @@ class Tab:
     """A form and what it answers.
 
     Attributes:
-        name: in the page's address.
-        title: of the tab.
+        name: in the page's address, and with a capital letter its title.
         lead: what it is for, in a sentence.
         asks: what is asked, in order; called each time, so that a protocol registered later counts.
         answer: blocks, each as soon as it is known; between two of them a newer request may take over.
@@ -82,7 +81,6 @@ class Tab:
     """
 
     name: str
-    title: str
     lead: str
     asks: Callable[[], Sequence[Field]]
     answer: Callable[["Typed"], Iterator[Block]]
@@ -97,7 +95,7 @@ class Tab:
         """What the page needs to draw the form."""
         return {
             "name": self.name,
-            "title": self.title,
+            "title": self.name.capitalize(),
             "lead": self.lead,
             "fields": [asdict(field) for field in self.fields],
             "starts": self.starts,

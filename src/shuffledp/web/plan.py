@@ -302,7 +302,6 @@ def _rounds(made: Plan) -> Iterator[Block]:
 
 PLAN: Final = Tab(
     name="plan",
-    title="Plan",
     lead="Say how exact the answer must be, and see what it costs in privacy, or the other way round.",
     asks=_fields,
     answer=_answer,

@@ -21,7 +21,6 @@ from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.batch import Batch
 from shuffledp.service.stores.crash_points import Point
 from shuffledp.service.stores.registry import open_store, restore_store
-from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.store import Instance, StoreUnavailable
 from shuffledp.service.stores.witness_file import SetBack, Witness
 
@@ -214,20 +213,24 @@ class At:
         return self.found
 
 
+class Overtaken(At):
+    """One that has come to 1, until something happens between its first two answers."""
+
+    def __init__(self, happens: Callable[[], object], *, then: int = 1) -> None:
+        super().__init__(1)
+        self._happens, self._then, self._asked = happens, then, 0
+
+    def instance(self) -> Instance:
+        self._asked += 1
+        if self._asked == 2:
+            self._happens()
+            self.found = Instance(id=UUID(int=5), generation=self._then)
+        return self.found
+
+
 def test_two_shufflers_that_follow_one_store_do_not_alarm_each_other(witness: Witness) -> None:
     """Between two questions of the first, the second takes store and witness further."""
-
-    class Shared(SQLiteStore):
-        asked = 0
-
-        def instance(self) -> Instance:
-            self.asked += 1
-            if self.asked == 2:
-                ahead.follow(At(7))  # type: ignore[arg-type]
-            return Instance(id=UUID(int=5), generation=1 if self.asked == 1 else 7)
-
-    ahead = witness
-    witness.follow(Shared(":memory:"))
+    witness.follow(Overtaken(lambda: witness.follow(At(7)), then=7))  # type: ignore[arg-type]
     witness.follow(At(7))  # type: ignore[arg-type]
     with pytest.raises(SetBack):
         witness.follow(At(6))  # type: ignore[arg-type]
@@ -235,17 +238,7 @@ def test_two_shufflers_that_follow_one_store_do_not_alarm_each_other(witness: Wi
 
 def test_a_shuffler_that_is_slow_does_not_make_the_witness_forget(witness: Witness) -> None:
     """It has looked how far the store has come, and while it waits for its turn another one takes both further."""
-
-    class Slow(SQLiteStore):
-        asked = 0
-
-        def instance(self) -> Instance:
-            self.asked += 1
-            if self.asked == 2:
-                witness.follow(At(7))  # type: ignore[arg-type]
-            return Instance(id=UUID(int=5), generation=1)
-
-    witness.follow(Slow(":memory:"))
+    witness.follow(Overtaken(lambda: witness.follow(At(7))))  # type: ignore[arg-type]
     with pytest.raises(SetBack):
         witness.follow(At(6))  # type: ignore[arg-type]
 
@@ -256,18 +249,12 @@ def test_a_shuffler_that_is_slow_does_not_make_the_witness_forget(witness: Witne
 def test_a_store_that_is_moved_while_a_batch_is_closed_does_not_release_it(witness: Witness) -> None:
     """The witness is asked by both at once, and the move has its turn first."""
 
-    class Closing(SQLiteStore):
-        asked = 0
-
-        def instance(self) -> Instance:
-            self.asked += 1
-            if self.asked == 2:
-                with witness.moving(Instance(id=UUID(int=5), generation=0), "new.db"):
-                    pass
-            return Instance(id=UUID(int=5), generation=1)
+    def moved() -> None:
+        with witness.moving(Instance(id=UUID(int=5), generation=0), "new.db"):
+            pass
 
     with pytest.raises(SetBack, match=r"was moved to new\.db"):
-        witness.follow(Closing(":memory:"))
+        witness.follow(Overtaken(moved))  # type: ignore[arg-type]
 
 
 def test_a_store_that_was_moved_is_not_served_beside_the_new_one(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import calibrate
-from shuffledp.core.document import Document, fields
+from shuffledp.core.document import Readers, Written
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import WORD, RandomSource
 from shuffledp.domains.labels import Labels
@@ -29,7 +29,7 @@ HARMLESS: Final = Option(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SensitiveAnswers(Counting, OneMessage):
+class SensitiveAnswers(Written, Counting, OneMessage):
     """How many people would say yes, and how many no.
 
     Formula: with T times "yes" from n people, (T - n g p) / (1 - g) is unbiased; its variance is the sum of q (1 - q) / (1 - g)^2
@@ -39,6 +39,7 @@ class SensitiveAnswers(Counting, OneMessage):
 
     randomizer: UnrelatedQuestion
     kind = "sensitive-answers"
+    readers: ClassVar[Readers] = {"randomizer": UnrelatedQuestion.from_document}
     reference: ClassVar[str] = "Greenberg, Abul-Ela, Simmons and Horvitz (1969)"
     domain = ANSWERS
     description = Description(question="sensitive", measure="users")
@@ -80,15 +81,6 @@ class SensitiveAnswers(Counting, OneMessage):
         """One message more or less."""
         no, yes = self._yes
         return 1 / (yes - no)
-
-    def document(self) -> Document:
-        """Its randomizer."""
-        return {"kind": self.kind, "randomizer": self.randomizer.document()}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """From its document."""
-        return cls(**fields(document, cls.kind, randomizer=UnrelatedQuestion.from_document))
 
     @classmethod
     def examples(cls) -> list[Self]:

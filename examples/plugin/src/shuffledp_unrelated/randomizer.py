@@ -8,21 +8,22 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from shuffledp.arithmetic.balls import evaluate
 from shuffledp.core import checks
 from shuffledp.core.blanket import RandomizerFamily
-from shuffledp.core.document import Document, fields, word
+from shuffledp.core.document import Readers, Written, word
+from shuffledp.core.randomizer import OwnMessages
 from shuffledp.core.randomness import WORD, RandomSource, coins, rows_from
 from shuffledp.errors import InvalidInput
 from shuffledp.randomizers.channel import ChannelBlanket
 from shuffledp.randomizers.mixing import threshold_of
 from shuffledp.randomizers.named import Kind
+from shuffledp.randomizers.of_blanket import OfBlanket
 
 BORN_IN_MAY: Final = WORD // 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnrelatedQuestion:
+class UnrelatedQuestion(OfBlanket, OwnMessages, Written):
     """The true answer (0 is no, 1 is yes) or, with probability gamma, that to a harmless question.
 
     Formula: P(yes) = g p + (1 - g) x for the true answer x.
@@ -31,6 +32,8 @@ class UnrelatedQuestion:
     """
 
     kind: ClassVar[str] = "unrelated-question"
+    readers: ClassVar[Readers] = {"threshold": word, "harmless": word}
+    size = 2  # no and yes
 
     threshold: int
     harmless: int = BORN_IN_MAY
@@ -76,27 +79,7 @@ class UnrelatedQuestion:
         yes = [fmpq(self.threshold * self.harmless, WORD * WORD) + x * (1 - fmpq(self.threshold, WORD)) for x in (0, 1)]
         return ChannelBlanket(rows=tuple((1 - one, one) for one in yes), name="unrelated question")
 
-    @property
-    def gamma(self) -> float:
-        """The probability of ignoring the value, rounded down."""
-        return evaluate(self.blanket().gamma).lower
-
-    @property
-    def epsilon0(self) -> float | None:
-        """The local privacy parameter, rounded up."""
-        return self.blanket().epsilon0_up()
-
     # What runs
-
-    @property
-    def symbols(self) -> int:
-        """No and yes."""
-        return 2
-
-    @property
-    def messages(self) -> int:
-        """No and yes."""
-        return 2
 
     def probability(self, message: NDArray[np.integer] | int, symbol: int) -> NDArray[np.float64]:
         """mu_symbol(message)."""
@@ -110,17 +93,6 @@ class UnrelatedQuestion:
             coins(chance, 1, rows, randomness, j)[:, 0] for j, chance in enumerate((self.threshold, self.harmless))
         )
         return np.where(ignored, harmless, answers).astype(np.uint8)
-
-    # As data
-
-    def document(self) -> Document:
-        """Both probabilities."""
-        return {"kind": self.kind, "threshold": str(self.threshold), "harmless": str(self.harmless)}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        """From its document."""
-        return cls(**fields(document, cls.kind, threshold=word, harmless=word))
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

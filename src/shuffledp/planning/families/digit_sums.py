@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from shuffledp.accounting.account import DEFAULT_BOUND, bound_named, calibrate
 from shuffledp.accounting.first_guess import gaussian_mu
@@ -15,8 +15,8 @@ from shuffledp.core.checks import LARGEST_N
 from shuffledp.core.digits import rounded_up
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.families.grouped import GroupedSumQuestion
-from shuffledp.planning.families.summation import ONE_MORE, SumQuestion
-from shuffledp.planning.family import Asked, PlannedFamily, too_small
+from shuffledp.planning.families.summation import ONE_MORE, SumQuestion, TotalQuestion
+from shuffledp.planning.family import PlannedFamily, too_small
 from shuffledp.planning.question import Terms
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.digit_sums import DigitSums
@@ -29,6 +29,9 @@ _MOST_DIGITS: Final = 12
 _LARGEST_BASE: Final = 1 << 20
 _TRIES: Final = 6
 _PRECISION: Final = 1e-4
+
+
+Asked = TypeVar("Asked", bound=TotalQuestion)
 
 
 class DigitFamily(PlannedFamily[Asked]):
@@ -44,13 +47,9 @@ class DigitFamily(PlannedFamily[Asked]):
     def build(self, question: Asked, randomizer: Digits) -> Deployable:
         """The protocol on this randomizer."""
 
-    @abstractmethod
-    def messages_allowed(self, question: Asked) -> float | None:
-        """Of a user, on average; None if nothing was said."""
-
-    @abstractmethod
-    def precision(self, question: Asked) -> int | None:
-        """Steps of the grid, as asked."""
+    def compared(self, question: Asked) -> Asked:
+        """With two messages and a few dummies, unless it is said how many."""
+        return question if question.messages_per_user is not None else question.at(messages_per_user=1 + ONE_MORE)
 
     def groups(self, question: Asked) -> int:  # noqa: ARG002
         """How many groups messages carry."""
@@ -79,7 +78,7 @@ class DigitFamily(PlannedFamily[Asked]):
 
     def guess(self, question: Asked) -> float | None:
         """With as many dummies as a Gaussian would need; nothing to expect if only one message is allowed."""
-        allowed = self.messages_allowed(question)
+        allowed = question.messages_per_user
         if question.bound != "best" or allowed is None or allowed <= 1:
             return math.inf
         hiding = _needed(question)
@@ -107,7 +106,7 @@ class DigitFamily(PlannedFamily[Asked]):
         return self.build(question, Digits(base=found[1], dummies=rates, groups=groups))
 
     def _allowed(self, question: Asked) -> float:
-        allowed = self.messages_allowed(question)
+        allowed = question.messages_per_user
         if question.bound != "best":
             raise NoClaim(f"the bound {question.bound} is not for dummies. Use the best one.")
         if allowed is None or allowed <= 1:
@@ -137,7 +136,7 @@ class DigitFamily(PlannedFamily[Asked]):
 
     def _shapes(self, question: Asked, hiding: float, allowed: float) -> Iterator[tuple[int, range]]:
         """For each number of digits the bases whose messages are allowed with so many dummies."""
-        groups, steps = self.groups(question), self.precision(question)
+        groups, steps = self.groups(question), question.precision
         for digits in range(1, min(_MOST_DIGITS, math.ceil(allowed) - 1) + 1):
             largest = min(_LARGEST_BASE, math.floor(MOST_LEVELS ** (1 / digits) * (1 + 1e-12)))
             bases = range(2, largest + 1)
@@ -164,16 +163,6 @@ class DigitSumsFamily(DigitFamily[SumQuestion]):
 
     question_type = SumQuestion
 
-    def compared(self, question: SumQuestion) -> SumQuestion:
-        """With two messages and a few dummies, unless it is said how many."""
-        return question if question.messages_per_user is not None else question.at(messages_per_user=1 + ONE_MORE)
-
-    def messages_allowed(self, question: SumQuestion) -> float | None:
-        return question.messages_per_user
-
-    def precision(self, question: SumQuestion) -> int | None:
-        return question.precision
-
     def build(self, question: SumQuestion, randomizer: Digits) -> DigitSums:
         """On the range that was asked for."""
         domain = question.domain
@@ -184,16 +173,6 @@ class GroupedDigitsFamily(DigitFamily[GroupedSumQuestion]):
     """The same by group: every message carries it, and there are dummies for each."""
 
     question_type = GroupedSumQuestion
-
-    def compared(self, question: GroupedSumQuestion) -> GroupedSumQuestion:
-        """With two messages and a few dummies, unless it is said how many."""
-        return question if question.messages_per_user is not None else question.at(messages_per_user=1 + ONE_MORE)
-
-    def messages_allowed(self, question: GroupedSumQuestion) -> float | None:
-        return question.messages_per_user
-
-    def precision(self, question: GroupedSumQuestion) -> int | None:
-        return question.precision
 
     def groups(self, question: GroupedSumQuestion) -> int:
         return question.domain.groups

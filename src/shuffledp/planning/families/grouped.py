@@ -1,13 +1,13 @@
 """Means, sums and queries by group: what is asked about them, and the grid that serves groups of a named share best."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.families.histogram import checked_share
 from shuffledp.planning.families.randomized_response import BlanketFamily
-from shuffledp.planning.families.summation import ONE_MORE, precision_of, range_of, true_messages
+from shuffledp.planning.families.summation import TotalQuestion, precision_of, range_of
 from shuffledp.planning.options import (
     BY,
     HIGH,
@@ -23,12 +23,11 @@ from shuffledp.planning.question import Given, Question
 from shuffledp.protocols.by_group import BySum
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.grouped import GroupedSummation
-from shuffledp.protocols.summing import Total
 from shuffledp.randomizers.response import RandomizedResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupedSumQuestion(Question):
+class GroupedSumQuestion(TotalQuestion):
     """The mean of a number in each group, its sum, or the share of the users of whom something is true.
 
     Attributes:
@@ -63,19 +62,6 @@ class GroupedSumQuestion(Question):
         return cls(
             domain=domain, share=share, precision=precision_of(given), messages_per_user=messages_of(given), **terms
         )
-
-    def with_one_more(self, protocol: Deployable) -> Self:
-        return self.at(messages_per_user=true_messages(protocol) + ONE_MORE)
-
-    @property
-    def total(self) -> Total:
-        """What the values of a group are added up to: the question's name."""
-        return cast("Total", self.name)
-
-    @classmethod
-    def averages(cls, name: str) -> bool:
-        """A mean and a query do."""
-        return name != "sum"
 
     @property
     def objective(self) -> str:

@@ -24,8 +24,29 @@ ONE_MORE: Final = 1.25
 """Messages of a user, on average: another digit, and a few dummies."""
 
 
+class TotalQuestion(Question):
+    """A sum, a mean or a query, of all users or of groups of them."""
+
+    __slots__ = ()
+    precision: int | None
+    messages_per_user: float | None
+
+    def with_one_more(self, protocol: Deployable) -> Self:
+        return self.at(messages_per_user=true_messages(protocol) + ONE_MORE)
+
+    @property
+    def total(self) -> Total:
+        """What the values are added up to: the question's name."""
+        return cast("Total", self.name)
+
+    @classmethod
+    def averages(cls, name: str) -> bool:
+        """A mean and a query do."""
+        return name != "sum"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SumQuestion(Question):
+class SumQuestion(TotalQuestion):
     """The sum of a number, its mean, or the share of the users of whom something is true.
 
     Attributes:
@@ -49,19 +70,6 @@ class SumQuestion(Question):
             messages_per_user=messages_of(given),
             **terms,
         )
-
-    def with_one_more(self, protocol: Deployable) -> Self:
-        return self.at(messages_per_user=true_messages(protocol) + ONE_MORE)
-
-    @property
-    def total(self) -> Total:
-        """What the values are added up to: the question's name."""
-        return cast("Total", self.name)
-
-    @classmethod
-    def averages(cls, name: str) -> bool:
-        """A mean and a query do."""
-        return name != "sum"
 
     def error_floor(self) -> ErrorFloor | None:
         """Theorem 4.2, for delta below 1/2."""
