@@ -28,6 +28,8 @@ from shuffledp.certificates.loss import LossLaw, loss_law
 
 _CURVES: Final = ((180, 0.01), (360, 0.01), (360, 0.005), (720, 0.005))
 """Points of each curve, and how finely it is evaluated at them: a few are quick and often enough."""
+_COVERED: Final = 720
+"""Points of the curves of two messages, of which many take little more than few."""
 _REFINED: Final = 360
 """With so many points a finer evaluation is tried, too."""
 _FINENESS, _FINER = 0.004, 0.001
@@ -177,9 +179,9 @@ def contour_delta(
 
 def _points(curve: Curve, charged: float, nodes: int) -> tuple[list[float], list[arb]]:
     """Points of one release's curve, up to where no more than this is charged for the rest."""
-    end = _reach(curve, charged)
+    end, nodes = _reach(curve, charged), _COVERED if curve.covered else nodes
     epsilons = [end * k / nodes for k in range(nodes)] + [end]
-    return epsilons, [curve.at(epsilon) for epsilon in epsilons]
+    return epsilons, curve.along(epsilons)
 
 
 def _reach(curve: Curve, little: float) -> float:
