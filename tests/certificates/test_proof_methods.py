@@ -11,7 +11,9 @@ import pytest
 from flint import acb, arb, ctx, fmpq
 
 from oracles.scale import full
+from shuffledp.certificates import binary_curve
 from shuffledp.certificates.binary import covered, largest
+from shuffledp.certificates.binary_curve import cover
 from shuffledp.certificates.contour_nodes import Term
 from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.positive_part import BITS, Crowd, chernoff, contour_bound, enumerated, thinned
@@ -48,9 +50,6 @@ def random_law(rng: random.Random) -> Values:
 
 
 def term(law: Values) -> Term:
-    def ball(value: Fraction) -> arb:
-        return arb(fmpq(value.numerator, value.denominator))
-
     return Term([ball(v) for v, _ in law], [ball(m) for _, m in law])
 
 
@@ -188,6 +187,64 @@ def test_the_cover_of_all_datasets_is_exact_where_it_can_be() -> None:
             assert target * (1 - arb(1e-12)) <= found <= target * 1.001
 
 
+@pytest.mark.parametrize("most", [1, 6, 20])
+def test_a_cover_at_many_epsilons_is_never_below_the_worst_dataset(most: int) -> None:
+    """Over all datasets in fractions: hardly above it, and where cells are wide, above it all the same."""
+    rng = random.Random(most)
+    for _ in range(POINTS // 2):
+        others = rng.randint(0, most)
+        r, q = sorted(rng.sample([Fraction(k, 100) for k in range(1, 100)], 2))
+        growths = sorted(1 + Fraction(rng.randint(0, 200), 100) ** 2 for _ in range(3))
+        exact = [ball(worst_dataset(q, r, others, growth)) for growth in growths]
+        coins = fmpq(*q.as_integer_ratio()), fmpq(*r.as_integer_ratio())
+        with ctx.workprec(BITS):
+            balls = [ball(growth) for growth in growths]
+            for found, truth in zip(cover(coins, others, balls, Effort()) or (), exact, strict=True):
+                assert not found < truth
+                assert found <= truth * (1 + 5e-4)
+
+
+def test_what_rounding_and_wide_cells_lose_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probabilities in twelve bits, and cells that may be far above what is known: never below the worst dataset."""
+    monkeypatch.setattr(binary_curve, "_FIRST_BITS", 12)
+    monkeypatch.setattr(binary_curve, "_MOST_BITS", 12)
+    monkeypatch.setattr(binary_curve, "_NEXT", 2.0)
+    above = []
+    for q, r in (
+        (Fraction(3, 4), Fraction(1, 4)),
+        (Fraction(9, 10), Fraction(3, 5)),
+        (Fraction(2, 5), Fraction(1, 20)),
+    ):
+        growths = [1 + Fraction(k, 2) for k in range(3)]
+        coins = fmpq(*q.as_integer_ratio()), fmpq(*r.as_integer_ratio())
+        with ctx.workprec(BITS):
+            found = cover(coins, 20, [ball(growth) for growth in growths], Effort())
+            for bound, growth in zip(found or (), growths, strict=True):
+                truth = ball(worst_dataset(q, r, 20, growth))
+                assert not bound < truth
+                above.append(float(bound) - float(truth))
+    assert max(above) > 1e-3
+
+
+def test_two_covers_of_all_datasets_agree() -> None:
+    """Laws in whole numbers, and sums over a circle."""
+    with ctx.workprec(BITS):
+        for coins, others, ends in (
+            ((fmpq(7, 8), fmpq(1, 8)), 999, (0.2, 0.8)),
+            ((fmpq(3, 4), fmpq(1, 4)), 20_000, (0.03, 0.06)),
+            ((fmpq(3, 5), fmpq(1, 1000)), 500, (0.3, 0.5)),
+        ):
+            growths = [arb(end).exp() for end in ends]
+            for found, growth in zip(cover(coins, others, growths, Effort()) or (), growths, strict=True):
+                other = largest(coins, others, growth, Effort())
+                assert other is not None
+                assert abs(found / other - 1) < (1e-3 if others < 2400 else 1e-2)
+
+
+def ball(value: Fraction) -> arb:
+    return arb(fmpq(value.numerator, value.denominator))
+
+
 @pytest.mark.parametrize("others", [50_000, 10**9])
 def test_the_cover_of_large_crowds_holds_near_the_worst_dataset(others: int) -> None:
     """A little above the divergence of a homogeneous dataset, by the normal approximation, and not below it."""
@@ -227,9 +284,12 @@ def test_the_cover_is_exact_where_two_thresholds_are_as_good(others: int, ratio:
             truth = max(truth, sum((max(Fraction(0), one - ratio * two) for one, two in pairs), Fraction(0)))
     with ctx.workprec(200):
         chances = (fmpq(5, 8), fmpq(3, 8))
-        found = largest(chances, others, arb(fmpq(ratio.numerator, ratio.denominator)), Effort())
-    assert found is not None
-    assert float(truth) * (1 - 1e-15) <= float(found.upper()) <= float(truth) * (1 + 1e-9)
+        growth = ball(ratio)
+        found = [largest(chances, others, growth, Effort()), *(cover(chances, others, [growth], Effort()) or ())]
+    assert len(found) == 2
+    for bound in found:
+        assert bound is not None
+        assert float(truth) * (1 - 1e-15) <= float(bound.upper()) <= float(truth) * (1 + 1e-7)
 
 
 def with_one_more(crowd: list[Fraction], chance: Fraction) -> list[Fraction]:

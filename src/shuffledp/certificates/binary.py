@@ -28,7 +28,7 @@ _BITS = 160
 _FIRST_CELLS = 24
 _MOST_DATASETS = 12_500
 _MOST_NODES = 20_000
-_FINEST: Final = 1500
+_FINEST: Final = 2400
 """In a curve, no cell has less than such a part of all users; or its bound is next to what is known of a dataset."""
 _NEXT: Final = 4e-4
 _PARTS: Final = 4

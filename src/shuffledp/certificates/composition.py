@@ -28,6 +28,8 @@ from shuffledp.certificates.loss import LossLaw, loss_law
 
 _CURVES: Final = ((180, 0.01), (360, 0.01), (360, 0.005), (720, 0.005))
 """Points of each curve, and how finely it is evaluated at them: a few are quick and often enough."""
+_COVERED: Final = 480, 960
+"""Points of the curves of two messages, at first and then: many take little more than few, however fine."""
 _REFINED: Final = 360
 """With so many points a finer evaluation is tried, too."""
 _FINENESS, _FINER = 0.004, 0.001
@@ -84,7 +86,7 @@ def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb
         best = best.min(_delta(laws, epsilon, effort))
         if target < best <= (1 + _NARROWLY) * target:
             best = best.min(_delta(laws, epsilon, effort, _FINER))
-        if best <= target:
+        if best <= target or (nodes != _CURVES[0][0] and all(curve.covered for curve, _ in curves)):
             break
         # half as many points cost about four times as much, so that a third of the difference is left to gain; at kinks, more
         half = _delta([(loss_law(e[::2], d[::2]), rounds) for (e, d), rounds in points], epsilon, effort)
@@ -177,9 +179,11 @@ def contour_delta(
 
 def _points(curve: Curve, charged: float, nodes: int) -> tuple[list[float], list[arb]]:
     """Points of one release's curve, up to where no more than this is charged for the rest."""
+    if curve.covered:
+        nodes = _COVERED[nodes != _CURVES[0][0]]
     end = _reach(curve, charged)
     epsilons = [end * k / nodes for k in range(nodes)] + [end]
-    return epsilons, [curve.at(epsilon) for epsilon in epsilons]
+    return epsilons, curve.along(epsilons)
 
 
 def _reach(curve: Curve, little: float) -> float:

@@ -1,6 +1,7 @@
 """One release's delta at any epsilon, from above, in balls: a cover of two messages, or the blanket summed up on a contour."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
@@ -8,6 +9,7 @@ from typing import Final
 from flint import arb
 
 from shuffledp.certificates.binary import largest
+from shuffledp.certificates.binary_curve import cover
 from shuffledp.certificates.effort import Effort
 from shuffledp.certificates.law import Law, Pair
 from shuffledp.certificates.positive_part import chernoff, contour_bound, enumerable, enumerated, thinned
@@ -72,6 +74,21 @@ class Curve:
         growth = arb(epsilon).exp()
         worst = max(float(self._ceiling(pair, growth)) for pair in self._pairs)
         return worst + float(self.law.shortfall(self.n, growth))
+
+    @property
+    def covered(self) -> bool:
+        """Whether it is one of two messages, of which all datasets are covered: that many points take little more than few."""
+        return self.law.coins is not None
+
+    def along(self, epsilons: Sequence[float]) -> list[arb]:
+        """Upper bounds on delta at increasing epsilons."""
+        new = [epsilon for epsilon in epsilons if epsilon < self.end() and (epsilon, 0.0) not in self.known]
+        if self.law.coins is not None and new:
+            growths = [arb(epsilon).exp() for epsilon in new]
+            found = cover(self.law.coins, self.n - 1, growths, self.effort)
+            for epsilon, delta in zip(new, found or (), strict=found is not None):
+                self.known[epsilon, 0.0] = delta.min(arb(1)).upper()
+        return [self.at(epsilon) for epsilon in epsilons]
 
     def at(self, epsilon: float) -> arb:
         """An upper bound on delta; two messages have one of their own, however fine the contour is."""
