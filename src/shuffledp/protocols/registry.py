@@ -17,6 +17,8 @@ from shuffledp.protocols.grouped_digits import GroupedDigits
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.noised import NoisedCounts
+from shuffledp.protocols.noised_distribution import NoisedDistribution
+from shuffledp.protocols.noised_survey import NoisedTable
 from shuffledp.protocols.one_bit_mean import OneBitMean
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summation import Summation
@@ -39,9 +41,11 @@ PROTOCOLS: Final = Registry[type[ShuffleProtocol]](
         TextFrequencies.kind: TextFrequencies,
         HeavyHitters.kind: HeavyHitters,
         Distribution.kind: Distribution,
+        NoisedDistribution.kind: NoisedDistribution,
         OneOfAll.kind: OneOfAll,
         AllOfThem.kind: AllOfThem,
         JointTable.kind: JointTable,
+        NoisedTable.kind: NoisedTable,
         OneBitMean.kind: OneBitMean,
         VectorMean.kind: VectorMean,
         DigitSums.kind: DigitSums,

@@ -107,7 +107,10 @@ DOCUMENTS: Final[dict[str, Schema]] = {
             _kind("vector-mean", domain=ref("Vectors"), randomizer=ref("Codebook")),
             _kind("frequencies", domain=ref("Domain"), randomizer=ref("Design")),
             _kind("text-frequencies", domain=ref("Texts"), randomizer=ref("Design")),
-            _kind("counts-with-shuffler-noise", domain=ref("Domain"), randomizer=ref("ShufflerNoise")),
+            *(
+                _kind(f"{what}-with-shuffler-noise", domain=ref("Domain"), randomizer=ref("ShufflerNoise"))
+                for what in ("counts", "distribution")
+            ),
             _kind("counts-with-dummies", domain=ref("Domain"), randomizer=ref("Dummies")),
             _kind(
                 "heavy-hitters",
@@ -130,7 +133,7 @@ DOCUMENTS: Final[dict[str, Schema]] = {
                     weights=_some(whole(1), 2),
                     questions=_some(ref("Protocol"), 2),
                 )
-                for way in ("one", "all", "table")
+                for way in ("one", "all", "table", "table-with-shuffler-noise")
             ),
         ]
     },
