@@ -263,7 +263,7 @@ def test_they_are_never_chosen_unasked_and_compared() -> None:
     noise = rows["shuffledp, shuffler's noise"]
     assert noise.trust == "the shuffler's noise"
     assert noise.rmse is not None
-    assert all(row.rmse is None or row.rmse > 3 * noise.rmse for row in rows.values() if row is not noise)
+    assert all(row.rmse is None or row.rmse > 2 * noise.rmse for row in rows.values() if row is not noise)
     assert not isinstance(plan("distribution", **asked).protocol, NoisedDistribution)
     terms: dict[str, Any] = {"questions": HABITS, "n": 300, "epsilon": 1.0, "delta": 1e-6}
     unasked = survey_strategies("survey", terms)
@@ -286,7 +286,7 @@ MEAN = {"name": "age", "ask": "mean", "low": 18, "high": 100}
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"questions": [*HABITS, MEAN]}, "'age', mean, cannot be asked with noise from the shuffler"),
+        ({"questions": [*HABITS, MEAN]}, "'age', a mean, cannot be asked with noise from the shuffler"),
         ({"way": "all"}, "all questions are asked in one table"),
         ({"questions": [HABITS[0] | {"noise": "shuffler"}, HABITS[1]]}, "Say `noise` of the survey"),
         ({"questions": [HABITS[0], HABITS[1] | {"resolution": 1 << 16}], "epsilon": 0.001}, "more than a shuffler can"),

@@ -128,10 +128,15 @@ function readDummies(randomizer) {
 function readShufflerNoise(randomizer) {
   if (!exactly(randomizer, ["kind", "size", "noise"]) || randomizer.kind !== "shuffler-noise") return null;
   const { size, noise } = randomizer;
-  const twoSided = exactly(noise, ["kind", "ratio", "peak"]) && noise.kind === "two-sided-geometric" && isWord(noise.ratio);
   const thinned = exactly(noise, ["kind", "kept", "ratio"]) && noise.kind === "thinned-geometric" && isWord(noise.ratio);
-  const known = (twoSided && Number.isInteger(noise.peak) && noise.peak >= 0) || (thinned && isWord(noise.kept));
+  const known = isNoise(noise) || (thinned && isWord(noise.kept));
   return known && isSize(size) ? { size, truthful: true, epsilon0: Infinity } : null;
+}
+
+/** Numbers of dummies with a peak, from which their chances fall to both sides. */
+export function isNoise(noise) {
+  const twoSided = exactly(noise, ["kind", "ratio", "peak"]) && noise.kind === "two-sided-geometric" && isWord(noise.ratio);
+  return twoSided && Number.isInteger(noise.peak) && noise.peak >= 0;
 }
 
 /** Several questions with noise from the shuffler: one message for the cell of the table of all of them. */

@@ -68,10 +68,12 @@ class NoisedDistribution(Cumulative, NoisedMessages):
 
     def sentence(self) -> str:
         """What one user does, and the shuffler."""
-        return f"each user finds the interval of the number, one of {self.size:,}, and {self.randomizer.sentence()}"
+        return (
+            f"each user sends the true interval of the number, one of {self.size:,}, and {self.noise.sentence()} (no local "
+            "guarantee)"
+        )
 
     def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:  # noqa: ARG002
-        """The interval."""
         return checks.symbols(values, self.size)
 
     # Estimates

@@ -1,6 +1,6 @@
 """What protocols have in common whose users send the truth: one symbol each, among which the shuffler puts dummies of its own."""
 
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,6 @@ class NoisedMessages(OneSymbol):
     def bits(self) -> int:
         return (self.alphabet - 1).bit_length()
 
-    @final
     def randomize(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> NDArray[Any]:
         """The symbol of each user; the encoder has words of its own."""
         symbols = self.encode(values, EncodingRandomness(randomness), first_row=first_row)

@@ -57,7 +57,7 @@ class NoisedTable(SurveyTable, NoisedMessages):
 
     def sentence(self) -> str:
         """One of the cells."""
-        return f"{self.where}, and {self.randomizer.sentence()}"
+        return f"{self.where} and sends it, and {self.noise.sentence()} (no local guarantee)"
 
     @property
     def reading(self) -> "NoisedTableReading":
@@ -103,5 +103,4 @@ class NoisedTableReading(WholeSurveyReading):
     __slots__ = ()
 
     def notes(self) -> tuple[str, ...]:
-        """Of all questions at once."""
         return (NOISE_NOTE,)

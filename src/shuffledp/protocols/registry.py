@@ -26,6 +26,7 @@ from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.protocols.survey_one import OneOfAll
 from shuffledp.protocols.survey_table import JointTable
 from shuffledp.protocols.text_frequencies import TextFrequencies
+from shuffledp.protocols.topped_up import ToppedUp
 from shuffledp.protocols.vector_mean import VectorMean
 
 PROTOCOLS: Final = Registry[type[ShuffleProtocol]](
@@ -38,6 +39,7 @@ PROTOCOLS: Final = Registry[type[ShuffleProtocol]](
         Frequencies.kind: Frequencies,
         DummyCounts.kind: DummyCounts,
         NoisedCounts.kind: NoisedCounts,
+        ToppedUp.kind: ToppedUp,
         TextFrequencies.kind: TextFrequencies,
         HeavyHitters.kind: HeavyHitters,
         Distribution.kind: Distribution,

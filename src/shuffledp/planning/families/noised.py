@@ -119,7 +119,6 @@ class NoisedTableFamily(SurveyFamily):
         raise NoClaim("there is no blanket in noise from the shuffler. Plan for an epsilon.")
 
     def propose_for_error(self, question: SurveyQuestion, cost: float) -> Survey:
-        """By the epsilon."""
         return PlannedFamily.propose_for_error(self, question, cost)  # type: ignore[return-value]
 
 

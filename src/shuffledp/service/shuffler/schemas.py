@@ -61,12 +61,13 @@ DOCUMENTS: Final[dict[str, Schema]] = {
         structure={"oneOf": [_AFFINE, _kind("identity", size=whole(2, 2**32))]},
         dummies=_RATE,
     ),
+    "TwoSidedGeometric": _kind("two-sided-geometric", ratio=_THRESHOLD, peak=whole(0)),
     "ShufflerNoise": _kind(
         "shuffler-noise",
         size=whole(2, 2**32),
         noise={
             "oneOf": [
-                _kind("two-sided-geometric", ratio=_THRESHOLD, peak=whole(0)),
+                ref("TwoSidedGeometric"),
                 _kind("thinned-geometric", kept=_THRESHOLD, ratio=_THRESHOLD),
             ]
         },
