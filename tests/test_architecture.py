@@ -180,7 +180,7 @@ RULES: dict[Rule, tuple[str, ...]] = {
     asks_for_randomizers: ("randomizers/",),
     cleans: ("domains/",),
     computes: ("domains/", "sources/"),
-    encodes: ("protocols/one_message.py", "protocols/with_dummies.py"),
+    encodes: ("protocols/one_message.py", "protocols/noised_messages.py", "protocols/with_dummies.py"),
     asks_a_domain: ("domains/", "protocols/randomized.py"),
     parses: ("core/parsing.py", "sources/expression.py"),
     prints: ("cli/output.py", "cli/progress.py"),

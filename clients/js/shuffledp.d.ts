@@ -8,7 +8,7 @@ export interface KeyList {
 
 /** What a value is encoded and randomized by. */
 export interface Protocol {
-  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "counts-with-shuffler-noise" | "vector-mean" | "summation" | "digit-sums";
+  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "counts-with-shuffler-noise" | "distribution-with-shuffler-noise" | "survey-table-with-shuffler-noise" | "vector-mean" | "summation" | "digit-sums";
   /** What is made of the values of a summation. */
   total?: "sum" | "mean" | "query";
   /** The values that it takes. */
@@ -18,8 +18,11 @@ export interface Protocol {
     | { kind: "intervals"; size: number; low: number; high: number }
     | { kind: "reals"; low: number; high: number }
     | { kind: "texts"; key: string }
+    | { kind: "record"; names: string[] }
     | { kind: "ball"; dimension: number; norm: number; columns: string[] }
     | { kind: "box"; lows: number[]; highs: number[]; columns: string[] };
+  /** Of a survey: the questions, each with its protocol. */
+  questions?: { name: string; protocol: Protocol }[];
   /** Which messages belong to a value, if not just itself: lines or planes through a point. */
   structure?: { prime: number; dimension: 2 | 3; points: number; choices: number };
   /** Number of messages: bins, grid points, lines or planes; of digits, of grid points. */
@@ -43,8 +46,8 @@ export interface Protocol {
   epsilon0: number;
 }
 
-/** A label, a number, or a row of numbers: an array, or an object with a number for each named column. */
-export type Value = string | number | number[] | { [column: string]: number };
+/** A label, a number, a row of numbers (an array, or an object with a number for each named column), or an answer to each question. */
+export type Value = string | number | number[] | { [column: string]: number } | { [question: string]: string | number };
 
 export interface Task {
   id: string;

@@ -11,12 +11,17 @@ from oracles.node import CLIENT, node
 from oracles.parties import ANALYZER, PARTIES, SHUFFLER, prepared
 from oracles.result import analyzed
 from oracles.server import TOKENS, running
-from shuffledp import plan
+from shuffledp import KeyedRandomness, plan
 from shuffledp.arithmetic.primes import prime_from
+from shuffledp.domains.intervals import Intervals
+from shuffledp.domains.labels import Labels
 from shuffledp.domains.whole_numbers import WholeNumbers
 from shuffledp.protocols.digit_sums import DigitSums
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.noised import NoisedCounts
+from shuffledp.protocols.noised_distribution import NoisedDistribution
+from shuffledp.protocols.noised_survey import NoisedTable
+from shuffledp.protocols.survey import Asked
 from shuffledp.randomizers.digit_by_digit import Digits
 from shuffledp.randomizers.dummies import Dummies
 from shuffledp.randomizers.geometric_noise import ThinnedGeometric, TwoSidedGeometric
@@ -75,6 +80,21 @@ def test_it_randomizes_as_python_does_whatever_the_protocol_and_the_value() -> N
         told = NoisedCounts(randomizer=ShufflerNoise(size=j + 2, noise=noise), domain=WholeNumbers(j + 2))
         value = int(random.integers(j + 2))
         cases.append({"protocol": told.document(), "value": value, "bytes": {}, "blocks": {}, "messages": [value]})
+    for j in range(50):
+        noise = TwoSidedGeometric.least(1.0, 1e-6) if j % 2 else ThinnedGeometric.least(2.0)
+        grid = Intervals(j + 2, float(random.normal()), 5.0 + j)
+        curve = NoisedDistribution(randomizer=ShufflerNoise(size=j + 2, noise=noise), domain=grid)
+        real = float(random.uniform(grid.low, grid.high))
+        interval = [int(symbol) for symbol in grid.clean([real]).values]
+        cases.append({"protocol": curve.document(), "value": real, "bytes": {}, "blocks": {}, "messages": interval})
+        label = LABELS[j % len(LABELS)]
+        counts_of = NoisedCounts(randomizer=ShufflerNoise(size=len(LABELS), noise=noise), domain=Labels(tuple(LABELS)))
+        asked = tuple(Asked(name=name, protocol=one) for name, one in (("a", curve), ("b", counts_of), ("c", curve)))
+        table = NoisedTable(questions=asked)
+        row = {"c": grid.low, "a": real, "b": label}
+        cell = table.encode(table.domain.clean([row]).values, KeyedRandomness.seeded(1), first_row=0)
+        case = {"protocol": table.document(), "value": row, "bytes": {}, "blocks": {}, "messages": [int(cell[0])]}
+        cases.append(case)
     for j in range(200):
         base = int(random.integers(2, 40))
         rates = tuple(float(2 ** random.uniform(-8, 2)) for _ in range(int(random.integers(1, 6))))

@@ -92,8 +92,8 @@ def rows(protocol: GroupedSummation | JointTable, often: int = 1) -> Population:
     """People in all groups, at uneven places of their ranges."""
     coins = np.random.default_rng(3)
     if isinstance(protocol, JointTable):
-        columns = [rows(one.protocol, 1).values if isinstance(one.protocol, GroupedSummation) else crowd(one.protocol).values
-                   for one in protocol.questions]  # fmt: skip
+        asked = [one.by_one_message for one in protocol.questions]
+        columns = [(rows(one, 1) if isinstance(one, GroupedSummation) else crowd(one)).values for one in asked]
         values = protocol.domain.joined([column[coins.integers(0, len(column), 40)] for column in columns])
     else:
         range_ = protocol.domain.value
@@ -260,7 +260,7 @@ def test_the_margins_and_shares_of_an_uneven_table_are_those_of_its_cells() -> N
 def test_one_of_several_questions_errs_entry_by_entry_as_it_says(protocol: OneOfAll) -> None:
     """Simulated: no entry errs by more than is stated at the truth, and each question by what is forecast for these people."""
     coins = np.random.default_rng(8)
-    parts = [crowd(one.protocol).values for one in protocol.questions]
+    parts = [crowd(one.by_one_message).values for one in protocol.questions]
     values = protocol.domain.joined([part[coins.integers(0, len(part), 12)] for part in parts])
     population = Population(values=values, users=coins.integers(20, 200, 12))
     truth = protocol.expected(population)

@@ -55,11 +55,24 @@ SAID: dict[type[Question], dict[str, Any]] = {
     },
 }
 """What each kind of question must be told."""
+WITH_NOISE = "shuffledp, joint table with the shuffler's noise"
+TOLD: dict[str, dict[str, Any]] = {
+    WITH_NOISE: {
+        "noise": "shuffler",
+        "questions": [
+            {"name": "smokes", "ask": "histogram", "labels": ["no", "yes"], "weight": 2},
+            {"name": "hours", "ask": "distribution", "low": -1.0, "high": 2.0, "resolution": 4},
+        ],
+    }
+}
+"""What families must be told that take only some questions of their kind."""
 
 
 def asked(family: Family[Any], name: str, **changes: Any) -> Any:
     """A small question."""
-    given = SAID.get(family.question_type, {}) | ({"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {})
+    given = TOLD.get(family.name, SAID.get(family.question_type, {})) | (
+        {"low": -1.0, "high": 2.0} if name in ("sum", "mean") else {}
+    )
     numbers = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6} | FEWER.get(family.name, {}) | changes
     question = ask(name, options=given, **numbers)
     assert family.answers(question)
@@ -150,6 +163,7 @@ def test_the_registry_knows_every_question_and_option() -> None:
         "shuffledp, one question each",
         "shuffledp, all questions",
         "shuffledp, joint table",
+        WITH_NOISE,
     }
     assert {option.name for option in options()} >= {"size", "labels", "low", "high", "precision"}
     with pytest.raises(InvalidInput, match="no question 'median'"):

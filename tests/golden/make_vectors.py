@@ -36,16 +36,22 @@ from shuffledp.planning.plan import Plan
 from shuffledp.protocols.digit_sums import DigitSums
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.frequencies import Frequencies
+from shuffledp.protocols.noised import NoisedCounts
+from shuffledp.protocols.noised_distribution import NoisedDistribution
+from shuffledp.protocols.noised_survey import NoisedTable
 from shuffledp.protocols.one_message import OneMessage
+from shuffledp.protocols.survey import Asked
 from shuffledp.protocols.text_frequencies import TextFrequencies
 from shuffledp.protocols.vector_mean import VectorMean
 from shuffledp.randomizers.codebook_response import CodebookResponse
 from shuffledp.randomizers.design_response import DesignResponse
 from shuffledp.randomizers.digit_by_digit import Digits
 from shuffledp.randomizers.dummies import Dummies
+from shuffledp.randomizers.geometric_noise import ThinnedGeometric, TwoSidedGeometric
 from shuffledp.randomizers.identity import Identity
 from shuffledp.randomizers.poisson import capped_poisson
 from shuffledp.randomizers.response import RandomizedResponse
+from shuffledp.randomizers.shuffler_noise import ShufflerNoise
 from shuffledp.randomizers.structure import Structure
 from shuffledp.randomizers.structures import AffineSpace
 from shuffledp.service.sealing.hpke import info
@@ -80,6 +86,7 @@ ABOUT = {
         "the same for digits and dummies: those of digit j = 0, 1, ... have the byte of lane 4 + 8 j and draws that are j 2^40 "
         "larger"
     ),
+    "truths": "the `message` for a value under a protocol with noise from the shuffler, which takes no words",
     "refused": "a value that the protocol has no message for",
     "sealing": (
         "a message sealed for the analyzer and then for each shuffler, the layers from the analyzer out. With the ephemeral "
@@ -358,6 +365,32 @@ def digits() -> list[dict[str, Any]]:
     return cases
 
 
+def truths() -> list[dict[str, Any]]:
+    """Counts, distributions and surveys with noise from the shuffler: the message is the symbol."""
+    usual, pure = TwoSidedGeometric.least(1.0, 1e-6), ThinnedGeometric.least(2.0)
+    fruit, grid = Labels(("apple", "pear", "Größe 😀")), Intervals(4, 0.1, 1.1)
+    asked = tuple(
+        Asked(name=name, weight=weight, protocol=protocol)
+        for name, weight, protocol in (
+            ("fruit", 2, NoisedCounts(randomizer=ShufflerNoise(size=3, noise=usual), domain=fruit)),
+            ("hours", 1, NoisedDistribution(randomizer=ShufflerNoise(size=4, noise=usual), domain=grid)),
+            ("again", 1, NoisedCounts(randomizer=ShufflerNoise(size=3, noise=usual), domain=fruit)),
+        )
+    )
+    whole = NoisedCounts(randomizer=ShufflerNoise(size=16, noise=pure), domain=WholeNumbers(16))
+    cases: list[tuple[Any, list[Any]]] = [
+        (whole, [0, 15]), (asked[0].protocol, ["apple", "Größe 😀"]), (asked[1].protocol, [0.1, 0.6, 1.1]),
+        (NoisedTable(questions=asked), [{"again": "pear", "fruit": "Größe 😀", "hours": 0.9}]),
+    ]  # fmt: skip
+    return [
+        {"protocol": protocol.document(), "value": value, "message": protocol.of_user(
+            protocol.randomize(protocol.domain.clean([value]).values, KeyedRandomness.seeded(0), first_row=0)
+        )[0]}
+        for protocol, values in cases
+        for value in values
+    ]  # fmt: skip
+
+
 def poisson() -> list[dict[str, Any]]:
     """How many dummies a user sends, for some averages."""
     laws = [capped_poisson(rate) for rate in (1e-9, 0.00682509, 0.25, 1.5, 20.0)]
@@ -399,6 +432,10 @@ def tasks() -> list[Task]:
         Task(
             plan=plan("query", n=1000, epsilon=1e-1, delta=1e-9, precision=1), window=1, max_age=1,
             shufflers=("One", "Two", "One"), analyzer="Two", honest_fraction=1, allow_same_operator=True,
+        ),
+        Task(
+            plan=plan("histogram", n=500, epsilon=1.0, delta=1e-6, labels=["no", "yes"]), window=60, max_age=600,
+            shufflers=("Alpha",), analyzer="Beta", honest_fraction=1.0, on_expiry="top-up",
         ),
     ]  # fmt: skip
 
@@ -519,6 +556,7 @@ def vectors() -> dict[str, Any]:
         "dummies": dummies(),
         "rows": rows(),
         "digits": digits(),
+        "truths": truths(),
         "refused": refused(),
         "sealing": sealing(),
         "bundles": bundles(),

@@ -85,7 +85,8 @@ def digest(document: Any) -> bytes:
 def checked(task: dict[str, Any], task_id: str) -> dict[str, Any]:
     """The protocol of a task that is the one agreed to."""
     plan = task.get("plan", {})
-    if set(task) != TASK or set(plan) != PLAN or task["version"] != 2 or plan["version"] != 3:
+    fields = TASK | {"top_up"} if task.get("on_expiry") == "top-up" else TASK
+    if set(task) != fields or set(plan) != PLAN or task["version"] != 2 or plan["version"] != 3:
         raise Refused("another version, or other fields")
     if any(
         unicodedata.category(letter) in HIDDEN for name in (*task["shufflers"], task["analyzer"]) for letter in name
@@ -319,6 +320,16 @@ def digits_sent(protocol: Mapping[str, Any], value: Any, randomness: Words) -> l
         rest, digit = divmod(rest, base)
         found += [j * base + message for message in (digit, *_dummies(dummies, base, randomness, j))]
     return sorted(found)
+
+
+def truth_sent(protocol: Mapping[str, Any], value: Any, randomness: Words) -> int:
+    """The message of a user whom dummies of the shuffler hide: the symbol, of a survey the cell of the table of all questions."""
+    if "questions" not in protocol:
+        return symbol(protocol, value, randomness)
+    cell = 0
+    for name, question in zip(protocol["names"], protocol["questions"], strict=True):
+        cell = cell * int(question["randomizer"]["size"]) + symbol(question, value[name], randomness)
+    return cell
 
 
 def _dummies(mean: float, size: int, randomness: Words, place: int = 0) -> list[int]:

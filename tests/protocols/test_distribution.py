@@ -109,7 +109,7 @@ def test_no_data_with_a_quantile_at_an_edge_err_more_than_is_forecast(protocol: 
     for _ in range(60):
         users = rng.multinomial(n, rng.dirichlet(np.full(size, 0.2)))
         for below, variance in zip(protocol.true_answer(users), protocol.variance(users), strict=True):
-            assert variance <= n * protocol.rank_variance(float(below) / n) * (1 + 1e-9)
+            assert variance <= n * protocol.rank_variance(float(below) / n, n) * (1 + 1e-9)
 
 
 def test_one_level_is_a_histogram_and_what_is_read_off_it() -> None:

@@ -122,6 +122,15 @@ def test_dummies_from_recorded_words() -> None:
         assert [f"{step:032x}" for step in capped_poisson(law["dummies"]).thresholds] == law["thresholds"]
 
 
+def test_true_messages_without_any_words() -> None:
+    for case in VECTORS["truths"]:
+        protocol = registry.from_document(case["protocol"])
+        assert isinstance(protocol, Deployable)
+        values = protocol.domain.clean([case["value"]]).values
+        sent = protocol.of_user(protocol.randomize(values, RecordedWords({"bytes": {}, "blocks": {}}), first_row=0))
+        assert sent == [case["message"]]
+
+
 def test_rows_from_recorded_words() -> None:
     for case in VECTORS["rows"]:
         protocol, randomness = registry.from_document(case["protocol"]), RecordedWords(case)

@@ -168,6 +168,12 @@ def test_vectors_of_digits() -> None:
         assert independent.digits_sent(vector["protocol"], vector["value"], RecordedWords(vector)) == vector["messages"]
 
 
+def test_vectors_of_true_messages() -> None:
+    for vector in VECTORS["truths"]:
+        words = RecordedWords({"bytes": {}, "blocks": {}})
+        assert independent.truth_sent(vector["protocol"], vector["value"], words) == vector["message"]
+
+
 def test_vectors_of_bundles() -> None:
     for vector in VECTORS["bundles"]:
         records = [bytes.fromhex(part["record"]) for part in vector["sealed"]]

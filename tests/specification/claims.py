@@ -171,6 +171,20 @@ CLAIMS = (
             "test_an_analyzer_cannot_tell_dummies_from_reports",
             "test_nobody_learns_from_sending_a_record_again_whether_it_is_a_dummy",
             "test_a_crash_anywhere_changes_no_byte",
+            "test_delta_of_a_tiny_survey_is_the_stated_one_whatever_others_hold",
+        ),
+    ),
+    Claim(
+        BOUNDS,
+        "A batch that is topped up is as private as its task says, for any number of users, and nobody takes it for another one",
+        ("docs/maths/shuffler-noise.md",),
+        (
+            "test_delta_of_a_batch_that_is_topped_up_is_at_most_the_stated_one",
+            "test_less_noise_than_the_plan_promises_is_refused",
+            "test_thirty_people_get_an_answer_with_a_guarantee_of_its_own",
+            "test_a_kill_anywhere_while_topping_up_changes_no_byte",
+            "test_software_that_knows_no_topping_up_releases_nothing",
+            "test_a_batch_that_lacks_its_dummies_is_refused_unopened",
         ),
     ),
     Claim(

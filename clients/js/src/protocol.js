@@ -2,7 +2,7 @@
 // equal to the Python package's for the same words.
 
 import { bigEndian, concat, fromHex, sha256, utf8 } from "./bytes.js";
-import { exactly, isObject } from "./canonical.js";
+import { canonicalText, exactly, isObject } from "./canonical.js";
 import { readStructure, trueMessage } from "./design.js";
 import { cappedPoisson, dummies } from "./dummies.js";
 import { invalid } from "./errors.js";
@@ -55,6 +55,7 @@ class QuestionWords {
  */
 export function readProtocol(document) {
   const wrong = invalid("this is not a protocol of a plan that this client knows. Make a plan with shuffledp plan.");
+  if (isObject(document) && document.kind === TABLE) return readTable(document, wrong);
   if (!isObject(document) || !Object.hasOwn(KINDS, document.kind)) throw wrong;
   const { kind, total, domain, randomizer } = document;
   const { fields, domains, read } = KINDS[kind];
@@ -70,6 +71,7 @@ export function readProtocol(document) {
   return { kind, total, domain, mostMessages: 1, ...rest };
 }
 
+const TABLE = "survey-table-with-shuffler-noise";
 const LISTED = ["labels", "whole-numbers", "intervals"];
 const FIELDS = ["kind", "domain", "randomizer"];
 const KINDS = {
@@ -77,6 +79,7 @@ const KINDS = {
   frequencies: { fields: FIELDS, domains: LISTED, read: readDesign },
   "text-frequencies": { fields: FIELDS, domains: ["texts"], read: readDesign },
   "counts-with-shuffler-noise": { fields: FIELDS, domains: LISTED, read: readShufflerNoise },
+  "distribution-with-shuffler-noise": { fields: FIELDS, domains: ["intervals"], read: readShufflerNoise },
   "counts-with-dummies": { fields: FIELDS, domains: LISTED, read: readDummies },
   "vector-mean": { fields: FIELDS, domains: ["ball", "box"], read: readCodebook },
   summation: { fields: ["kind", "total", "domain", "randomizer"], domains: ["reals"], read: readResponse },
@@ -125,10 +128,31 @@ function readDummies(randomizer) {
 function readShufflerNoise(randomizer) {
   if (!exactly(randomizer, ["kind", "size", "noise"]) || randomizer.kind !== "shuffler-noise") return null;
   const { size, noise } = randomizer;
-  const twoSided = exactly(noise, ["kind", "ratio", "peak"]) && noise.kind === "two-sided-geometric" && isWord(noise.ratio);
   const thinned = exactly(noise, ["kind", "kept", "ratio"]) && noise.kind === "thinned-geometric" && isWord(noise.ratio);
-  const known = (twoSided && Number.isInteger(noise.peak) && noise.peak >= 0) || (thinned && isWord(noise.kept));
+  const known = isNoise(noise) || (thinned && isWord(noise.kept));
   return known && isSize(size) ? { size, truthful: true, epsilon0: Infinity } : null;
+}
+
+/** Numbers of dummies with a peak, from which their chances fall to both sides. */
+export function isNoise(noise) {
+  const twoSided = exactly(noise, ["kind", "ratio", "peak"]) && noise.kind === "two-sided-geometric" && isWord(noise.ratio);
+  return twoSided && Number.isInteger(noise.peak) && noise.peak >= 0;
+}
+
+/** Several questions with noise from the shuffler: one message for the cell of the table of all of them. */
+function readTable(document, wrong) {
+  const { kind, names, weights, questions } = document;
+  const lists = [names, weights, questions];
+  if (!exactly(document, ["kind", "names", "weights", "questions"]) || !lists.every(Array.isArray)) throw wrong;
+  const several = names.length >= 2 && lists.every((list) => list.length === names.length) && new Set(names).size === names.length;
+  const named = names.every((name) => typeof name === "string" && name !== "" && name === name.trim());
+  const weighted = weights.every((weight) => Number.isInteger(weight) && weight >= 1 && weight <= 1e6);
+  if (!several || !named || !weighted || questions.some((question) => question?.kind === TABLE)) throw wrong;
+  const asked = questions.map((question, j) => ({ name: names[j], protocol: readProtocol(question) }));
+  const size = asked.reduce((cells, one) => cells * one.protocol.size, 1);
+  if (!asked.every((one) => one.protocol.truthful) || !(size <= 2 ** 20)) throw wrong;
+  if (new Set(questions.map((question) => canonicalText(question.randomizer.noise))).size !== 1) throw wrong;
+  return { kind, domain: { kind: "record", names }, questions: asked, size, mostMessages: 1, truthful: true, epsilon0: Infinity };
 }
 
 function isWord(text) {
@@ -216,6 +240,7 @@ function digits({ base, numbers }, symbol, words) {
 /** The symbol of a value: its label, bin or point, or a grid point; an Error that does not show the value if it has none. */
 export async function encode(protocol, value, words) {
   const { domain } = protocol;
+  if (domain.kind === "record") return cellOf(protocol, value, words);
   if (domain.kind === "texts") return pointOf(domain.key, value, protocol.structure.points);
   if (domain.kind === "labels") {
     const symbol = typeof value === "string" ? domain.labels.indexOf(value) : -1;
@@ -230,6 +255,16 @@ export async function encode(protocol, value, words) {
   }
   const real = number(domain, value);
   return domain.kind === "intervals" ? place(domain, real) : toGrid(domain, protocol.size - 1, real, words);
+}
+
+/** The cell of a table of several questions, the last one changing fastest; the value is an object with an answer to each. */
+async function cellOf({ questions }, value, words) {
+  if (!isObject(value) || !questions.every((one) => Object.hasOwn(value, one.name))) {
+    throw invalid("the value is not an object with an answer to each question. Give one.");
+  }
+  let cell = 0;
+  for (const { name, protocol } of questions) cell = cell * protocol.size + (await encode(protocol, value[name], words));
+  return cell;
 }
 
 /** Where a text falls among so many points: its hash under the plan's public key. */

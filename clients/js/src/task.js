@@ -3,7 +3,7 @@
 import { sha256, toHex } from "./bytes.js";
 import { canonical, exactly, isObject } from "./canonical.js";
 import { invalid, untrusted } from "./errors.js";
-import { readProtocol } from "./protocol.js";
+import { isNoise, readProtocol } from "./protocol.js";
 
 const VERSION = 2;
 const PLAN_VERSION = 3;
@@ -20,6 +20,7 @@ const FIELDS = [
   "analyzer",
   "allow_same_operator",
 ];
+const EXPIRIES = ["roll-over", "destroy", "top-up"]; // what becomes of a batch that stays too small
 const PLAN_FIELDS = ["version", "protocol", "guarantee", "min_batch", "sha256"];
 const IF_SAID = ["over_time", "wording"];
 const MOST_ROUNDS = 1e5;
@@ -50,7 +51,9 @@ export async function verifyTask(document, id) {
   const names =
     Array.isArray(shufflers) && shufflers.length >= 1 && shufflers.length <= 4 ? [...shufflers, analyzer] : [0];
   if (
-    !exactly(document, FIELDS) ||
+    !exactly(document, document.on_expiry === "top-up" ? [...FIELDS, "top_up"] : FIELDS) ||
+    !EXPIRIES.includes(document.on_expiry) ||
+    !(document.top_up === undefined || isNoise(document.top_up)) ||
     !exactly(plan, [...PLAN_FIELDS, ...IF_SAID.filter((name) => Object.hasOwn(plan, name))]) ||
     !(plan.over_time === undefined || areRounds(plan.over_time)) ||
     !worded(plan.wording) ||

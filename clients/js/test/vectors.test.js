@@ -7,9 +7,9 @@ import { fromBase64, fromHex, toHex } from "../src/bytes.js";
 import { canonicalText } from "../src/canonical.js";
 import { open, seal } from "../src/hpke.js";
 import { fingerprint } from "../src/keys.js";
-import { encode, randomize, readProtocol, SystemWords } from "../src/protocol.js";
+import { encode, messagesFor, randomize, readProtocol, SystemWords } from "../src/protocol.js";
 import { header, info, payload, reportId, sealInner, wrap } from "../src/sealing.js";
-import { verifyTask } from "../src/task.js";
+import { taskId, verifyTask } from "../src/task.js";
 import { pairOf } from "./shuffler.js";
 import { RecordedWords } from "./words.js";
 
@@ -50,6 +50,32 @@ test("randomization from recorded words", async () => {
     assert.equal(symbol, vector.symbol);
     assert.equal(randomize(protocol, symbol, words), vector.message);
     assert.deepEqual([words.bytes, words.blocks, words.words], [{}, {}, {}]); // all of them were used
+  }
+});
+
+test("true messages, which take no words", async () => {
+  const none = { byte: assert.fail, word: assert.fail, block: assert.fail };
+  for (const { protocol, value, message } of VECTORS.truths) {
+    assert.deepEqual(await messagesFor(readProtocol(protocol), value, none), [message]);
+  }
+  const [table] = VECTORS.truths.map((one) => one.protocol).filter((one) => one.questions);
+  const [first, second, third] = table.questions;
+  const other = { ...third, randomizer: { ...third.randomizer, noise: { ...third.randomizer.noise, peak: 3 } } };
+  for (const questions of [[first, second], [first, second, other], [first, second, table], [first, second, {}]]) {
+    assert.throws(() => readProtocol({ ...table, questions }), { kind: "invalid" });
+  }
+  for (const value of [null, 3, [], { fruit: "apple", hours: 0.5 }, { fruit: "plum", hours: 0.5, again: "pear" }]) {
+    await assert.rejects(messagesFor(readProtocol(table), value, none), { kind: "invalid" });
+  }
+});
+
+test("a task that tops up says with what", async () => {
+  const { document } = VECTORS.tasks.find((one) => one.document.top_up);
+  const { top_up: noise, ...without } = document;
+  const thinned = { kind: "thinned-geometric", kept: "5", ratio: "5" };
+  for (const wrong of [without, { ...document, on_expiry: "destroy" }, { ...document, on_expiry: "keep" },
+    { ...document, top_up: { ...noise, peak: -1 } }, { ...document, top_up: thinned }]) {
+    await assert.rejects(verifyTask(wrong, await taskId(wrong)), { kind: "invalid" });
   }
 });
 

@@ -14,7 +14,7 @@ from shuffledp.cli.output import json_option, one_line_each, print_lines, show
 from shuffledp.core.files import read_json
 from shuffledp.errors import InvalidInput
 from shuffledp.service.sealing.keys import ROLES, KeyList, KeyRing, Role
-from shuffledp.service.task import Expiry, Task
+from shuffledp.service.task import EXPIRIES, Expiry, Task
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -96,10 +96,10 @@ def task_group() -> None:
 )
 @click.option(
     "--on-expiry",
-    type=Choice(["roll-over", "destroy"]),
+    type=Choice(EXPIRIES),
     default="roll-over",
     show_default=True,
-    help="What happens to the reports of a batch that stayed too small.",
+    help="What happens to the reports of a batch that stayed too small; top-up releases them among dummies of the shuffler.",
 )
 @click.option(
     "--release-margin",

@@ -10,8 +10,8 @@ from shuffledp.domains.reals import RealRange
 from shuffledp.domains.vectors import Vectors
 from shuffledp.planning.plan import Plan
 from shuffledp.protocols.by_group import BySum
+from shuffledp.protocols.cumulative import Cumulative
 from shuffledp.protocols.deployable import Deployable
-from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.survey import Survey
 
 LARGE_EPSILON: Final = 10.0
@@ -59,7 +59,7 @@ def _error(protocol: Deployable, n: int) -> float:
         return math.sqrt(protocol.group_variance(share, n)) / (
             _span(protocol) * (1 if protocol.reading.averages else share * n)
         )
-    if isinstance(protocol, Distribution):
+    if isinstance(protocol, Cumulative):
         return protocol.rank_error(n)
     if isinstance(protocol, Survey):
         errors = zip(protocol.questions, protocol.errors(n), strict=True)

@@ -95,7 +95,7 @@ class Plan:
     @property
     def epsilon0(self) -> float:
         """What one report alone guarantees, by the randomizer that runs; infinite if nothing."""
-        local = self.protocol.randomizer.epsilon0
+        local = self.protocol.epsilon0
         return math.inf if local is None else local
 
     def worded(self, *, title: str | None = None, question: str | None = None, unit: str | None = None) -> Self:
@@ -171,9 +171,17 @@ class Plan:
         """The plan's claim as a certificate, which `verify` proves again by other means."""
         return Certificate.of(self.protocol.randomizer, self.guarantee, reports=self.min_batch)
 
+    def local_certificate(self) -> Certificate:
+        """The same of what protects a user's messages by themselves, from which epsilon0 is proved."""
+        if self.protocol.local_randomizer == self.protocol.randomizer:
+            return self.certificate()
+        alone = replace(self.guarantee, caveat=None)
+        return Certificate.of(self.protocol.local_randomizer, alone, reports=self.min_batch)
+
     def _local(self) -> Document:
         """What follows from the randomizer alone."""
-        return {"gamma": self.protocol.randomizer.gamma, "epsilon0": self.protocol.randomizer.epsilon0}
+        local = self.protocol.local_randomizer
+        return {"gamma": local.gamma, "epsilon0": local.epsilon0}
 
     def _promised(self) -> Document:
         promise = self.guarantee

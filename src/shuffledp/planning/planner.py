@@ -219,16 +219,20 @@ class Planner:
         return self("query", by=by, share=share, precision=precision, messages_per_user=messages_per_user, **asked)
 
     @_spelled_out
-    def distribution(self, *, low: Number, high: Number, resolution: Number, **asked: Unpack[Asked]) -> Plan:
+    def distribution(
+        self, *, low: Number, high: Number, resolution: Number,
+        noise: Literal["users", "shuffler", "shuffler-pure"] | None = None, **asked: Unpack[Asked],
+    ) -> Plan:  # fmt: skip
         """How many people are below each number: its median, quantiles and ranges.
 
         Args:
             low: the least number.
             high: the greatest. What is outside is refused or clamped.
             resolution: into how many equal intervals the range is divided; a usual choice is 100.
+            noise: who hides people: "users", each other, or the "shuffler" by dummies, as in a histogram.
             **asked: what every question takes: n, epsilon, delta, ...
         """
-        return self("distribution", low=low, high=high, resolution=resolution, **asked)
+        return self("distribution", low=low, high=high, resolution=resolution, noise=noise, **asked)
 
     @_spelled_out
     def vector(
@@ -282,7 +286,7 @@ class Planner:
     @_spelled_out
     def survey(
         self, *, questions: Sequence[Mapping[str, Any]], way: Literal["one", "all", "table"] | None = None,
-        **asked: Unpack[Asked],
+        noise: Literal["users", "shuffler", "shuffler-pure"] | None = None, **asked: Unpack[Asked],
     ) -> Plan:  # fmt: skip
         """Several questions to the same people.
 
@@ -290,9 +294,10 @@ class Planner:
             questions: each with a name, what to ask, and what that takes, e.g.
                 {"name": "smokes", "ask": "histogram", "labels": ["no", "yes"], "weight": 2}.
             way: "one" question for each person, "all" of them, or a "table" of all in one message; the best, if left out.
+            noise: who hides people: "users", each other, or the "shuffler" by dummies of every cell of a table.
             **asked: what every question takes: n, epsilon, delta, ...
         """
-        return self("survey", questions=questions, way=way, **asked)
+        return self("survey", questions=questions, way=way, noise=noise, **asked)
 
 
 plan: Final = Planner()

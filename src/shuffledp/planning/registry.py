@@ -14,7 +14,7 @@ from shuffledp.planning.families.frequencies import FrequenciesFamily
 from shuffledp.planning.families.grouped import GroupedFamily
 from shuffledp.planning.families.heavy_hitters import HeavyHittersFamily
 from shuffledp.planning.families.histogram import HistogramFamily
-from shuffledp.planning.families.noised import NoisedFamily
+from shuffledp.planning.families.noised import NoisedDistributionFamily, NoisedFamily, NoisedTableFamily
 from shuffledp.planning.families.summation import SummationFamily
 from shuffledp.planning.families.survey_all import AllQuestions
 from shuffledp.planning.families.survey_one import OneQuestionEach
@@ -50,10 +50,12 @@ FAMILIES: Final = Registry[AnyFamily](
         "TextsFamily": TextsFamily(),
         "DistributionFamily on one grid": DistributionFamily(levels=range(1, 2)),
         "DistributionFamily on several grids": DistributionFamily(levels=range(2, 5)),
+        "NoisedDistributionFamily": NoisedDistributionFamily(),
         "VectorFamily": VectorFamily(),
         "OneQuestionEach": OneQuestionEach(),
         "AllQuestions": AllQuestions(),
         "TableOfAll": TableOfAll(),
+        "NoisedTableFamily": NoisedTableFamily(),
     },
     _by_class,
 )

@@ -9,6 +9,7 @@ import numpy as np
 from shuffledp.core.attacker_view import AttackerView
 from shuffledp.core.blanket import Blanket
 from shuffledp.core.ragged import Ragged
+from shuffledp.core.randomizer import SampledRandomizer
 from shuffledp.protocols.batched import Batched
 
 
@@ -18,8 +19,13 @@ class Deployable(Batched):
     __slots__ = ()
 
     @property
+    def local_randomizer(self) -> SampledRandomizer:
+        """What protects a user's messages by themselves: usually what the guarantee is proved from."""
+        return self.randomizer
+
+    @property
     def epsilon0(self) -> float | None:
-        return self.randomizer.epsilon0
+        return self.local_randomizer.epsilon0
 
     def message_blanket(self) -> Blanket:
         """What hides a user's messages once they are shuffled: the randomizer's."""

@@ -2,38 +2,31 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.counts import Counts
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import Document, fields, several, whole
-from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.randomizer import Thresholded
 from shuffledp.core.randomness import RandomSource
 from shuffledp.domains.intervals import Intervals
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.cumulative import Cumulative
 from shuffledp.protocols.description import Description
 from shuffledp.protocols.estimator import Reals
-from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.one_message import OneMessage, Symbols
-from shuffledp.protocols.quantiles import QUARTILES, Curve
-from shuffledp.protocols.reading import Reading
 from shuffledp.protocols.sampling import Sampleable
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.references import cite
 
-_CONFIDENCE: Final = 0.95
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distribution(OneMessage, Sampleable):
+class Distribution(Cumulative, OneMessage, Sampleable):
     """How many of the users hold a number below each inner edge of `grid`.
 
     A user draws a level of the tree and says in which of its intervals the number is, by randomized response. One level is a
@@ -74,11 +67,6 @@ class Distribution(OneMessage, Sampleable):
         """Counts are of people. Standard errors are exact if there is one level."""
         return Description(question="distribution", measure="users", errors_are_bounds=self.tree.levels > 1)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One per inner edge."""
-        return tuple(f"below {edge}" for edge in self.domain.edge_names[1:-1])
-
     def sentence(self) -> str:
         """Draw a level, respond."""
         sizes = _listed(f"{size:,}" for size in self.tree.sizes)
@@ -113,10 +101,6 @@ class Distribution(OneMessage, Sampleable):
         below = np.clip(value, 0, n)
         return np.sqrt(np.maximum(n * (most + noise - 0.25 - tilt**2) - tilt * (2 * below - n), 0.0))
 
-    @property
-    def reading(self) -> "DistributionReading":
-        return DistributionReading(self)
-
     def range_variances(self, first: int, last: int) -> Reals:
         """What a user in each interval of the grid adds to the variance of the count in first ... last, both included.
 
@@ -134,30 +118,14 @@ class Distribution(OneMessage, Sampleable):
             tilt += float(weight.sum()) * gammas[t] / (sizes[t] * (1 - gammas[t]))
         return np.maximum(square + noise - np.square(mean + tilt), 0.0)
 
+    def range_variance(self, first: int, last: int, users: Reals) -> float:
+        return float(users @ self.range_variances(first, last))
+
     # How far off they are
 
-    def rank_variance(self, share: float) -> float:
-        """The largest variance of an estimate divided by the number of users, if that share of them is below the edge."""
+    def rank_variance(self, share: float, n: int) -> float:  # noqa: ARG002
         _, most, noise, tilt = self._terms()
         return float((most + noise - 0.25 - tilt**2 - tilt * (2 * share - 1)).max())
-
-    def rank_error(self, n: int) -> float:
-        """By how large a share of n users the quartiles are off at most, all of them with probability 0.95, at any data.
-
-        A quantile is in the interval where the estimated curve passes its share. It is off by more only if the curve is off by
-        more at some edge on the way: about twice the tail at one edge, for either side (docs/maths/distributions.md).
-        """
-        z = -NormalDist().inv_cdf((1 - _CONFIDENCE) / (4 * len(QUARTILES)))
-        return min(1.0, z * float(np.sqrt(max(map(self.rank_variance, QUARTILES)) / n)))
-
-    def forecast(self, n: int) -> Forecast:
-        """How far off the quartiles are, as shares of the users."""
-        error, worst = self.rank_error(n), max(map(self.rank_variance, QUARTILES))
-        line = (
-            f"median and quartiles: each within {100 * error:.2g} percentage points of its rank, besides the width of an "
-            f"interval, {self.domain.width:.6g} (95 % confidence for all three, whatever the data)"
-        )
-        return Forecast(lines=(line,), others={"rank_standard_error": float(np.sqrt(worst / n)), "rank_error": error})
 
     def worst(self, n: int) -> Population:
         """Everybody holds the same number, where the summed variance of one user is the largest."""
@@ -181,10 +149,6 @@ class Distribution(OneMessage, Sampleable):
         apart = weight * n / 4 * (self.domain.size - 1)
         worst = self.worst(n)
         return ends if self.expected_error(ends) + apart >= self.expected_error(worst) else worst
-
-    def expected_error(self, population: Population) -> float:
-        """Summed over all edges, exactly."""
-        return float(self.variance(self.truth_of(population)).sum())
 
     def variance(self, users: NDArray[np.int64]) -> Reals:
         """The exact variance at each edge if so many users are in each interval of the grid."""
@@ -219,20 +183,6 @@ class Distribution(OneMessage, Sampleable):
     def cells_per_run(self) -> int:
         """Numbers of users and messages at every level."""
         return (self.tree.levels + 1) * self.domain.size
-
-    # The exact answer
-
-    def truth(self, values: NDArray[Any]) -> NDArray[Any]:
-        return np.bincount(values, minlength=self.domain.size)
-
-    def truth_of(self, population: Population) -> NDArray[Any]:
-        users = np.zeros(self.domain.size, dtype=np.int64)
-        np.add.at(users, population.values, population.users)
-        return users
-
-    def true_answer(self, truth: NDArray[Any]) -> Reals:
-        """Users below each inner edge."""
-        return np.cumsum(truth)[:-1].astype(np.float64)
 
     # As data
 
@@ -291,16 +241,6 @@ class Distribution(OneMessage, Sampleable):
         noise = tree.around([np.full(size, g / (4 * size * w * (1 - g) ** 2)) for w, g, size in law], 1)
         tilt = tree.around([np.full(size, g / (2 * size * (1 - g))) for _, g, size in law], -1)
         return each, most, noise, tilt
-
-
-class DistributionReading(Reading[Distribution]):
-    """Users below each edge, quantiles and ranges."""
-
-    __slots__ = ()
-
-    def statistics(self, estimate: Estimate, counts: Counts | None = None) -> Curve:  # noqa: ARG002
-        """Quantiles, ranges, a curve that never falls."""
-        return Curve(self.protocol, estimate)
 
 
 def _listed(texts: Iterable[str]) -> str:

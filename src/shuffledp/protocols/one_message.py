@@ -1,4 +1,4 @@
-"""Protocols in which a user sends one message of a finite alphabet."""
+"""Protocols in which a user's value becomes one symbol, and one message of a finite alphabet."""
 
 from abc import abstractmethod
 from typing import Any, final
@@ -19,15 +19,21 @@ from shuffledp.protocols.estimator import Reals
 Symbols = NDArray[np.unsignedinteger]
 
 
-class OneMessage(Deployable):
-    """Encode a value as a symbol, randomize the symbol, count the messages."""
+class OneSymbol(Deployable):
+    """A value is encoded as a symbol."""
 
     __slots__ = ()
-    randomizer: RunnableRandomizer
 
     @abstractmethod
     def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:
         """The symbols of clean values."""
+
+
+class OneMessage(OneSymbol):
+    """Encode a value as a symbol, randomize the symbol, count the messages."""
+
+    __slots__ = ()
+    randomizer: RunnableRandomizer
 
     def symbol_law(self, value: NDArray[Any]) -> list[tuple[Any, float]]:
         """Which symbols one clean value is encoded as, in an array of one, and how often each: just one, unless it is rounded."""
@@ -104,7 +110,7 @@ class OneMessage(Deployable):
 
 
 def encoded(
-    protocol: OneMessage, values: NDArray[Any], randomness: RandomSource, *, first_row: int
+    protocol: OneSymbol, values: NDArray[Any], randomness: RandomSource, *, first_row: int
 ) -> NDArray[np.uint32]:
     """The symbols of one of several protocols that ask the same people."""
     return protocol.encode(values, randomness, first_row=first_row).astype(np.uint32)

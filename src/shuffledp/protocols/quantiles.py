@@ -12,7 +12,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.protocols.statistics import Ranking, like, monotone, reached
 
 if TYPE_CHECKING:
-    from shuffledp.protocols.distribution import Distribution
+    from shuffledp.protocols.cumulative import Cumulative
 
 Reals = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class Quantile(NamedTuple):
 class Curve(Ranking):
     """An estimated distribution: counts are users below each inner edge."""
 
-    protocol: "Distribution"
+    protocol: "Cumulative"
     counts: Estimate
     usual_quantiles: ClassVar[tuple[float, ...]] = QUARTILES
 
@@ -70,7 +70,7 @@ class Curve(Ranking):
                 f"a range goes from one of the bins 0 to {size - 1} to the same or a later one. Check its ends."
             )
         below = self._whole(self.counts.value)
-        variance = float(self.histogram() @ self.protocol.range_variances(first, last))
+        variance = self.protocol.range_variance(first, last, self.histogram())
         return like(self.counts, np.array([below[last + 1] - below[first]]), np.array([np.sqrt(variance)]))
 
     def quantile(self, share: float, confidence: float = 0.95, *, simultaneous: bool = False) -> Quantile:

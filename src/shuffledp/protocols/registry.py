@@ -17,6 +17,8 @@ from shuffledp.protocols.grouped_digits import GroupedDigits
 from shuffledp.protocols.heavy_hitters import HeavyHitters
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.noised import NoisedCounts
+from shuffledp.protocols.noised_distribution import NoisedDistribution
+from shuffledp.protocols.noised_survey import NoisedTable
 from shuffledp.protocols.one_bit_mean import OneBitMean
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.summation import Summation
@@ -24,6 +26,7 @@ from shuffledp.protocols.survey_all import AllOfThem
 from shuffledp.protocols.survey_one import OneOfAll
 from shuffledp.protocols.survey_table import JointTable
 from shuffledp.protocols.text_frequencies import TextFrequencies
+from shuffledp.protocols.topped_up import ToppedUp
 from shuffledp.protocols.vector_mean import VectorMean
 
 PROTOCOLS: Final = Registry[type[ShuffleProtocol]](
@@ -36,12 +39,15 @@ PROTOCOLS: Final = Registry[type[ShuffleProtocol]](
         Frequencies.kind: Frequencies,
         DummyCounts.kind: DummyCounts,
         NoisedCounts.kind: NoisedCounts,
+        ToppedUp.kind: ToppedUp,
         TextFrequencies.kind: TextFrequencies,
         HeavyHitters.kind: HeavyHitters,
         Distribution.kind: Distribution,
+        NoisedDistribution.kind: NoisedDistribution,
         OneOfAll.kind: OneOfAll,
         AllOfThem.kind: AllOfThem,
         JointTable.kind: JointTable,
+        NoisedTable.kind: NoisedTable,
         OneBitMean.kind: OneBitMean,
         VectorMean.kind: VectorMean,
         DigitSums.kind: DigitSums,

@@ -19,13 +19,13 @@ from shuffledp.domains.reals import RealRange
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.candidates import TakesCandidates, no_candidates
 from shuffledp.protocols.counting import MANY, Counting
+from shuffledp.protocols.cumulative import Cumulative
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.description import Description
-from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.forecast import Forecast
 from shuffledp.protocols.heavy_hitters import HeavyHitters
-from shuffledp.protocols.one_message import OneMessage, encoded
+from shuffledp.protocols.one_message import OneMessage, OneSymbol, encoded
 from shuffledp.protocols.protocol import ShuffleProtocol
 from shuffledp.protocols.quantiles import Curve
 from shuffledp.protocols.reading import Reading
@@ -45,8 +45,17 @@ class Asked:
     """
 
     name: str
-    protocol: OneMessage
+    protocol: OneSymbol
     weight: int = 1
+
+    @property
+    def by_one_message(self) -> OneMessage:
+        """The protocol of a question that is answered by one randomized message."""
+        if not isinstance(self.protocol, OneMessage):
+            raise InvalidInput(
+                f"question {self.name!r} is not answered by one message. Make the plan with shuffledp plan."
+            )
+        return self.protocol
 
     @property
     def scale(self) -> float:
@@ -73,14 +82,20 @@ class Survey(Deployable, TakesCandidates):
     """How the questions are asked, in a word."""
     reference: ClassVar[str] = cite("BBGN19")
 
+    @classmethod
+    def takes(cls, protocol: OneSymbol) -> bool:
+        """Whether questions that this answers can be asked so."""
+        return isinstance(protocol, OneMessage)
+
     def check_questions(self) -> None:
         """Refuse what cannot be asked together."""
         if len(self.questions) < 2:
             raise InvalidInput("a survey has at least two questions. Plan a single one on its own.")
         for one in self.questions:
-            if not isinstance(one.protocol, OneMessage) or isinstance(one.protocol, Survey):
+            if isinstance(one.protocol, Survey) or not self.takes(one.protocol):
                 raise InvalidInput(
-                    f"question {one.name!r} is not answered by one message. Use a histogram, sum, mean or query."
+                    f"question {one.name!r} is not answered by a message that fits this survey. Make the plan with shuffledp "
+                    "plan, or ask it on its own."
                 )
             if isinstance(one.protocol, HeavyHitters):
                 raise InvalidInput(
@@ -304,12 +319,16 @@ class SurveyReading(Reading[Survey]):
 
     @property
     def curved(self) -> tuple[str, ...]:
-        return tuple(one.name for one in self.protocol.questions if isinstance(one.protocol, Distribution))
+        return tuple(one.name for one in self.protocol.questions if isinstance(one.protocol, Cumulative))
 
     def curves(self, estimate: Estimate) -> dict[str, Curve]:
         """As alone: where a sample answers, errors are those of the sample, too."""
         parts = zip(self.protocol.questions, self.protocol.estimates_of(estimate), strict=True)
-        return {one.name: Curve(one.protocol, part) for one, part in parts if isinstance(one.protocol, Distribution)}
+        return {
+            one.name: one.protocol.reading.statistics(one.protocol.reading.of(part))
+            for one, part in parts
+            if isinstance(one.protocol, Cumulative)
+        }
 
     def notes(self) -> tuple[str, ...]:
         return tuple(f"{one.name}: {note}" for one in self.protocol.questions for note in one.protocol.reading.notes())
@@ -349,7 +368,7 @@ def of_those_asked(survey: Survey, counts: NDArray[np.int64], n: int) -> Reals:
     return np.concatenate(answers, axis=-1)
 
 
-def as_if_all(protocol: OneMessage, counts: NDArray[np.int64], n: int) -> Reals:
+def as_if_all(protocol: OneSymbol, counts: NDArray[np.int64], n: int) -> Reals:
     """The answer of those whose messages are counted, as if they were a random sample of n people; 0 if there is none."""
     asked = counts.sum(axis=-1)
     answer = np.zeros((*asked.shape, len(protocol.names)))

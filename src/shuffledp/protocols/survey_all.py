@@ -37,7 +37,9 @@ class AllOfThem(Survey):
 
     def __post_init__(self) -> None:
         self.check_questions()
-        object.__setattr__(self, "randomizer", Together(parts=tuple(one.protocol.randomizer for one in self.questions)))
+        object.__setattr__(
+            self, "randomizer", Together(parts=tuple(one.by_one_message.randomizer for one in self.questions))
+        )
 
     @classmethod
     def of(cls, questions: tuple[Asked, ...]) -> Self:

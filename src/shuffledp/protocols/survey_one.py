@@ -66,7 +66,7 @@ class OneOfAll(Survey, OneMessage):
         for one in self.questions:
             as_sampleable(one)  # refuses others
         mixture = Mixture.of(
-            [one.weight for one in self.questions], [one.protocol.randomizer for one in self.questions]
+            [one.weight for one in self.questions], [one.by_one_message.randomizer for one in self.questions]
         )
         object.__setattr__(self, "randomizer", mixture)
 
@@ -154,7 +154,7 @@ class OneOfAll(Survey, OneMessage):
         for j, users in enumerate(population.users.tolist()):
             law = np.concatenate(
                 [
-                    self.share(t) * one.protocol.message_law(self.domain.column(population.values[j : j + 1], t))
+                    self.share(t) * one.by_one_message.message_law(self.domain.column(population.values[j : j + 1], t))
                     for t, one in enumerate(self.questions)
                 ]
             )

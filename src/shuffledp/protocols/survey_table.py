@@ -15,7 +15,7 @@ from shuffledp.domains.labels import Labels
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.histogram import Histogram
-from shuffledp.protocols.one_message import OneMessage, Symbols
+from shuffledp.protocols.one_message import OneMessage, OneSymbol, Symbols
 from shuffledp.protocols.summation import Summation
 from shuffledp.protocols.survey import Asked, Survey, WholeSurveyReading, own_errors
 from shuffledp.randomizers.response import RandomizedResponse
@@ -23,8 +23,53 @@ from shuffledp.randomizers.response import RandomizedResponse
 MOST_CELLS = 1 << 20
 
 
+class SurveyTable(Survey, OneSymbol):
+    """A message is a cell, and the answers to a question are the sums of the cells along all others."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each question has."""
+        return tuple(one.protocol.randomizer.symbols for one in self.questions)
+
+    @property
+    def where(self) -> str:
+        """What a user does first."""
+        cells = f"the table of all {len(self.questions)} questions, with {math.prod(self.shape):,} cells"
+        return f"each user finds the cell of their answers in {cells}"
+
+    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:
+        """Cells are numbered, the last question changing fastest."""
+        columns = self.symbols_of(values, randomness, first_row, apart=True)
+        cells = np.ravel_multi_index(tuple(columns.T.astype(np.int64)), self.shape)
+        return np.asarray(cells, dtype=np.min_scalar_type(math.prod(self.shape) - 1))
+
+    @property
+    def reading(self) -> WholeSurveyReading:
+        """What each question reads."""
+        return WholeSurveyReading(self)
+
+    def sums(self, cells: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """How often each value of each question is in the messages; one run per row."""
+        first = cells.ndim - 1
+        table = cells.reshape(*cells.shape[:-1], *self.shape)
+        axes = range(first, first + len(self.shape))
+        return [table.sum(axis=tuple(axis for axis in axes if axis != first + t)) for t in range(len(self.shape))]
+
+    def standard_error(self, value: Reals, n: int) -> Reals:
+        return own_errors(self, value, n)
+
+    def errors_for(self, population: Population) -> list[float]:
+        parts = self.parts_of(population)
+        return [one.protocol.expected_error(part) for one, part in zip(self.questions, parts, strict=True)]
+
+    def max_shift(self, n: int) -> float:
+        return max(one.protocol.max_shift(n) for one in self.questions)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointTable(Survey, OneMessage):
+class JointTable(SurveyTable, OneMessage):
     """Each person sends the true cell of the table, or a uniformly random one, by randomized response.
 
     A uniform cell is uniform in each question, so that the messages of one question are those of randomized response on its
@@ -50,29 +95,17 @@ class JointTable(Survey, OneMessage):
         table = RandomizedResponse.of_threshold(size=math.prod(self.shape), threshold=thresholds.pop())
         object.__setattr__(self, "randomizer", table)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many values each question has."""
-        return tuple(one.protocol.randomizer.symbols for one in self.questions)
-
     @classmethod
     def of(cls, questions: tuple[Asked, ...]) -> Self:
         return cls(questions=questions)
 
     def sentence(self) -> str:
         """One of the cells."""
-        cells = f"the table of all {len(self.questions)} questions, with {self.randomizer.size:,} cells"
-        return f"each user finds the cell of their answers in {cells}, then {self.randomizer.sentence()}"
-
-    def encode(self, values: NDArray[Any], randomness: RandomSource, *, first_row: int) -> Symbols:
-        """Cells are numbered, the last question changing fastest."""
-        columns = self.symbols_of(values, randomness, first_row, apart=True)
-        cells = np.ravel_multi_index(tuple(columns.T.astype(np.int64)), self.shape)
-        return np.asarray(cells, dtype=np.min_scalar_type(self.randomizer.size - 1))
+        return f"{self.where}, then {self.randomizer.sentence()}"
 
     def symbol_law(self, value: NDArray[Any]) -> list[tuple[Any, float]]:
         """Questions are rounded independently."""
-        each = [one.protocol.symbol_law(self.domain.column(value, t)) for t, one in enumerate(self.questions)]
+        each = [one.by_one_message.symbol_law(self.domain.column(value, t)) for t, one in enumerate(self.questions)]
         return [
             (
                 int(np.ravel_multi_index([symbol for symbol, _ in cell], self.shape)),
@@ -81,30 +114,9 @@ class JointTable(Survey, OneMessage):
             for cell in product(*each)
         ]
 
-    @property
-    def reading(self) -> WholeSurveyReading:
-        """What each question reads."""
-        return WholeSurveyReading(self)
-
     def debias(self, counts: NDArray[np.int64], n: int) -> Reals:
-        first = counts.ndim - 1
-        table = counts.reshape(*counts.shape[:-1], *self.shape)
-        axes = range(first, first + len(self.shape))
-        found = []
-        for t, one in enumerate(self.questions):
-            mine = table.sum(axis=tuple(axis for axis in axes if axis != first + t))
-            found.append(one.protocol.debias(mine, n))
-        return np.concatenate(found, axis=-1)
-
-    def standard_error(self, value: Reals, n: int) -> Reals:
-        return own_errors(self, value, n)
-
-    def errors_for(self, population: Population) -> list[float]:
-        parts = self.parts_of(population)
-        return [one.protocol.expected_error(part) for one, part in zip(self.questions, parts, strict=True)]
-
-    def max_shift(self, n: int) -> float:
-        return max(one.protocol.max_shift(n) for one in self.questions)
+        sums = zip(self.questions, self.sums(counts), strict=True)
+        return np.concatenate([one.protocol.debias(mine, n) for one, mine in sums], axis=-1)
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -81,17 +81,18 @@ class GeometricNoise(ABC):
     def reach(self, miss: float) -> float:
         """How far from its mean the number is at most, but for a chance of at most `miss`."""
 
-    def reach_of_sum(self, miss: float, terms: int) -> float:
-        """About the same for the sum of so many such numbers; of one, exactly.
+    def reach_of_sum(self, miss: float, terms: int, subtracted: int = 0) -> float:
+        """About the same for the sum of so many such numbers, less that of others; of one, exactly.
 
         Few are added up as laws. The sum of many is almost normal, with tails that are a little longer (Cornish and Fisher).
         """
-        if terms == 1:
+        numbers = terms + subtracted
+        if numbers == 1:
             return self.reach(miss)
-        if terms > _MOST_SUMMED or terms * self.reach(1e-17) > _LONGEST or miss < _LEAST_SUMMED:
+        if numbers > _MOST_SUMMED or numbers * self.reach(1e-17) > _LONGEST or miss < _LEAST_SUMMED:
             z = -_NORMAL.inv_cdf(miss / 2)
-            return (z + (z**3 - 3 * z) * _STEEPER / (24 * terms)) * math.sqrt(terms * self.variance)
-        deviations, chances = _sum_tail(self, terms)
+            return (z + (z**3 - 3 * z) * _STEEPER / (24 * numbers)) * math.sqrt(numbers * self.variance)
+        deviations, chances = _sum_tail(self, terms, subtracted)
         return float(deviations[np.argmax(chances <= miss - _SUMMING_ERROR)])
 
     @abstractmethod
@@ -389,12 +390,17 @@ def _chernoff(noise: GeometricNoise, terms: int, chance: float, side: int) -> fl
 
 
 @lru_cache(maxsize=64)
-def _sum_tail(noise: GeometricNoise, terms: int) -> tuple[Reals, Reals]:
-    """How far the sum of so many numbers may be from its mean, increasing, and how likely it is farther."""
+def _sum_tail(noise: GeometricNoise, terms: int, subtracted: int) -> tuple[Reals, Reals]:
+    """How far the sum of so many numbers, less others, may be from its mean, increasing, and how likely it is farther."""
     one = noise.chances()
-    size = terms * (len(one) - 1) + 1
-    law = np.maximum(np.fft.irfft(np.fft.rfft(one, 1 << (size - 1).bit_length()) ** terms)[:size], 0.0)
-    deviations = np.abs(np.arange(size) - terms * noise.mean)
+    lowest = -subtracted * (len(one) - 1)
+    size = terms * (len(one) - 1) - lowest + 1
+    length = 1 << (size - 1).bit_length()
+    transformed = np.fft.rfft(one, length) ** terms
+    if subtracted:  # from the other end
+        transformed = transformed * np.fft.rfft(one[::-1], length) ** subtracted
+    law = np.maximum(np.fft.irfft(transformed)[:size], 0.0)
+    deviations = np.abs(np.arange(size) + lowest - (terms - subtracted) * noise.mean)
     order = np.argsort(deviations)
     farther = np.append(np.cumsum(law[order][::-1])[::-1][1:], 0.0)
     return deviations[order], farther

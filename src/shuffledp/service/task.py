@@ -5,6 +5,7 @@ Keys are not part of a task: they rotate, and a key of one's own would be a way 
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
@@ -13,17 +14,22 @@ from shuffledp.core.canonical import LARGEST, canonical, digest
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.document import mistaken_for
 from shuffledp.core.files import read_json, save_json
+from shuffledp.core.guarantee import claim
 from shuffledp.core.parsing import plain
 from shuffledp.core.turnout import honest_reports
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
+from shuffledp.planning.topping_up import topped_up, topped_up_with
+from shuffledp.protocols.topped_up import ToppedUp
+from shuffledp.randomizers.geometric_noise import GeometricNoise, noise_of
 from shuffledp.service.operators import cautions, checked_operator, comparable
 from shuffledp.service.wire.record import record_length
 
 VERSION: Final = 2
 _LONGEST: Final = 366 * 24 * 3600
 _MOST_HOPS: Final = 4
-Expiry = Literal["roll-over", "destroy"]
+Expiry = Literal["roll-over", "destroy", "top-up"]
+EXPIRIES: Final[tuple[Expiry, ...]] = ("roll-over", "destroy", "top-up")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +45,8 @@ class Task:
         honest_fraction: the share of a batch's reports that is assumed to come from users who follow the protocol and do not
             collude; the plan must not rely on more.
         on_expiry: roll-over moves the reports of a batch that is too small to the next one (nothing was exposed), destroy
-            erases them.
+            erases them, and top-up releases them among dummies that the shuffler adds.
+        top_up: how many dummies of each answer are added then: as private as the plan, unless told.
         release_margin: reports above min_batch that a batch needs before it is released, so that reports that turn out to
             be garbage do not spoil it; none here, while `shuffledp task new` asks for 1 % of min_batch unless told otherwise.
         allow_same_operator: accept that one party runs two of these: against it the guarantee is then epsilon0, if there is one.
@@ -52,8 +59,11 @@ class Task:
     analyzer: str
     honest_fraction: float
     on_expiry: Expiry = "roll-over"
+    top_up: GeometricNoise | None = None
     release_margin: int = 0
     allow_same_operator: bool = False
+    topped_up: Plan | None = field(init=False, repr=False, compare=False, default=None)
+    """The plan of a batch that is topped up; None if none ever is."""
     _id: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -69,8 +79,11 @@ class Task:
         for name, operator in (*(("shuffler", one) for one in self.shufflers), ("analyzer", self.analyzer)):
             checked_operator(name, operator)
         self._check_reliance()
-        if self.on_expiry not in ("roll-over", "destroy"):
-            raise InvalidInput(f"on_expiry must be roll-over or destroy; got {self.on_expiry!r}.")
+        if self.on_expiry not in EXPIRIES:
+            raise InvalidInput(
+                f"on_expiry must be {', '.join(EXPIRIES[:-1])} or {EXPIRIES[-1]}; got {self.on_expiry!r}."
+            )
+        self._settle_topping_up()
         if type(self.release_margin) is not int or not 0 <= self.release_margin <= LARGEST - self.plan.min_batch:
             raise InvalidInput(
                 f"release_margin must be a number of reports; got {self.release_margin!r}. Use e.g. 100."
@@ -83,6 +96,27 @@ class Task:
                 "Name different ones, or allow the same operator explicitly."
             )
         object.__setattr__(self, "_id", digest(self.document()))
+
+    def _settle_topping_up(self) -> None:
+        """With the usual dummies, unless told; what is told must be private enough."""
+        if isinstance(self.plan.protocol, ToppedUp):
+            raise InvalidInput(
+                "this plan is that of a batch that was topped up. Make a task of the plan it was collected by."
+            )
+        if self.on_expiry != "top-up":
+            if self.top_up is not None:
+                raise InvalidInput(
+                    "dummies are added to batches that are topped up. Use on_expiry top-up, or leave out top_up."
+                )
+            return
+        if self.hops > 1:
+            raise InvalidInput(
+                "a batch is topped up by the shuffler next to the analyzer, and with several shufflers that one does not decide "
+                "which batches it gets. Use one shuffler, or roll-over or destroy."
+            )
+        made = topped_up(self.plan) if self.top_up is None else topped_up_with(self.plan, self.top_up)
+        object.__setattr__(self, "top_up", made.protocol.shuffler_noise)
+        object.__setattr__(self, "topped_up", made)
 
     def _check_reliance(self) -> None:
         """A plan that counts on more honest reports than the task assumes would promise too much."""
@@ -109,6 +143,15 @@ class Task:
         """Reports that a batch needs before it is released."""
         return self.plan.min_batch + self.release_margin
 
+    def plan_of(self, reports: int) -> Plan:
+        """The plan that a released batch of so many reports was released by."""
+        return self.plan if self.topped_up is None or reports >= self.release_size else self.topped_up
+
+    @property
+    def may_add_noise(self) -> bool:
+        """Whether records of a batch may be dummies that the shuffler added, so that a batch must say how many reports it has."""
+        return self.topped_up is not None or not self.plan.needs_crowd
+
     @property
     def id(self) -> str:
         """SHA-256 of the canonical form, in hexadecimal."""
@@ -125,6 +168,7 @@ class Task:
             "shufflers": list(self.shufflers), "analyzer": self.analyzer, "honest_fraction": self.honest_fraction,
             "on_expiry": self.on_expiry, "release_margin": self.release_margin,
             "allow_same_operator": self.allow_same_operator,
+            **({} if self.top_up is None else {"top_up": self.top_up.document()}),
         }  # fmt: skip
 
     @classmethod
@@ -141,11 +185,15 @@ class Task:
         known = {
             "window", "max_age", "shufflers", "analyzer", "honest_fraction", "on_expiry", "release_margin", "allow_same_operator"
         }  # fmt: skip
+        if fields.get("on_expiry") == "top-up":
+            known.add("top_up")
         if set(fields) != known or "plan" not in document:
             raise InvalidInput("this task lacks a field or has one too many. Make one with shuffledp task new.")
         if not isinstance(fields["shufflers"], list):
             raise InvalidInput("a task lists who runs its shufflers. Make one with shuffledp task new.")
         fields["shufflers"] = tuple(fields["shufflers"])
+        if "top_up" in fields:
+            fields["top_up"] = noise_of(fields["top_up"])
         plan = Plan.from_document(document["plan"])
         if document["plan"] != plan.promise():
             raise InvalidInput(
@@ -165,7 +213,20 @@ class Task:
     @property
     def trust(self) -> str:
         """Who must be trusted for what, in words, and what to look at in their names."""
-        return " ".join([self._reliance, *cautions(self._operators)])
+        return " ".join([self._reliance, *self._topping_up, *cautions(self._operators)])
+
+    @property
+    def _topping_up(self) -> Iterator[str]:
+        """What holds for a batch that is topped up."""
+        if self.topped_up is None:
+            return
+        last, promised = self.shufflers[0], self.topped_up.guarantee
+        yield (
+            f"A batch that stays below {self.release_size:,} reports is topped up: {last} adds dummies of every answer and "
+            f"releases it. Its guarantee, {claim(promised.epsilon, promised.delta)}, assumes nothing about other users. It holds "
+            f"if {last} adds the dummies, does not collude with the analyzer and does not see the answer; otherwise "
+            f"{self._local.remains}."
+        )
 
     @property
     def _operators(self) -> tuple[str, ...]:

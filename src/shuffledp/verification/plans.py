@@ -38,7 +38,8 @@ def promise_of_task(document: dict[str, Any]) -> Promise:
 
     task = Task.from_document(document)
     unproved = [_ONE_PARTY] if task.same_operator else []
-    return Promise(_claims(task.plan), [*unproved, _PARTIES, *_words(task.plan)])
+    topped_up = [] if task.topped_up is None else [Claim.of(task.topped_up.certificate())]
+    return Promise([*_claims(task.plan), *topped_up], [*unproved, _PARTIES, *_words(task.plan)])
 
 
 def _words(plan: Plan) -> list[str]:
@@ -52,7 +53,7 @@ def _claims(plan: Plan) -> list[Claim]:
     if plan.over_time is not None:
         claims.append(_rounds(certificate, plan))
     if math.isfinite(plan.epsilon0):
-        claims.append(Claim.local(certificate, plan.epsilon0))
+        claims.append(Claim.local(plan.local_certificate(), plan.epsilon0))
     return claims
 
 

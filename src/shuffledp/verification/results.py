@@ -20,6 +20,9 @@ from shuffledp.verification.promise import EDITED, Claim, Promise
 if TYPE_CHECKING:
     from shuffledp.service.task import Task
 
+NOISE: Final = "shuffler-noise"
+"""The randomizer of which nothing is private by itself."""
+
 
 def promise_of_result(document: Document, beside: Beside) -> Promise:
     """What the result promises; refused if its numbers do not belong together, or to its plan or task, if these are at hand."""
@@ -28,7 +31,7 @@ def promise_of_result(document: Document, beside: Beside) -> Promise:
         raise Unverifiable("a result that promises nothing: its randomness was not secret")
     promised = _guarantee(result["guarantee"])
     task = beside.task(result["task"])
-    plan = task.plan if task is not None else beside.plan(result["plan"])
+    plan = _plan_of(task, result) if task is not None else beside.plan(result["plan"])
     if task is not None:
         _check_task(result, promised, task)
     if plan is not None:
@@ -70,10 +73,15 @@ def _guarantee(document: object) -> Document:
 # What belongs together
 
 
+def _plan_of(task: "Task", result: Document) -> Plan:
+    """The task's, or that of its batches that are topped up."""
+    return task.plan_of(result["received"])
+
+
 def _check_task(result: Document, promised: Document, task: "Task") -> None:
     """Which plan the task has, and who must be trusted for what."""
     unit = CLIENT if task.hops == 1 else REPORT
-    if (result["plan"], result["trust"], promised["unit"]) != (task.plan.sha256, task.trust, unit):
+    if (result["plan"], result["trust"], promised["unit"]) != (_plan_of(task, result).sha256, task.trust, unit):
         raise InvalidInput(f"the result does not say what its task does, which is at hand. {EDITED}")
 
 
@@ -114,7 +122,7 @@ def _claims(result: Document, promised: Document, plan: Plan | None) -> Sequence
     return [
         Claim.of(certificate),
         *([] if realised == certificate else [Claim.of(realised)]),
-        *_local(promised, certificate),
+        *_local(promised, _alone(promised, certificate, plan)),
     ]
 
 
@@ -135,6 +143,17 @@ def _claims_of_group(result: Document, promised: Document, plan: Plan | None, ro
     crowd = _crowd(result, promised, certificate)
     together = replace(certificate, epsilon=promised["epsilon"], honest=honest, reports=crowd)
     return [Claim.of_group(together, rows), *_local(promised, certificate, rows)]
+
+
+def _alone(promised: Document, certificate: Certificate, plan: Plan | None) -> Certificate:
+    """By what a user's messages are private by themselves: of a batch that was topped up, not by what its guarantee is."""
+    if plan is not None:
+        return plan.local_certificate()
+    if promised["epsilon_if_shuffler_and_analyzer_collude"] is not None and certificate.randomizer["kind"] == NOISE:
+        raise Unverifiable(
+            "what is left if shuffler and analyzer collude, of a batch that was topped up alone: give its task as well"
+        )
+    return certificate
 
 
 def _local(promised: Document, certificate: Certificate, rows: int = 1) -> list[Claim]:

@@ -12,11 +12,11 @@ from shuffledp.core.blanket import RandomizerFamily
 from shuffledp.domains.intervals import Intervals
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import PlannedFamily, says_nothing, too_small
-from shuffledp.planning.options import HIGH, LOW, RESOLUTION, Option
+from shuffledp.planning.options import HIGH, LOW, NOISE, RESOLUTION, Option, noise
 from shuffledp.planning.question import Given, Question
+from shuffledp.protocols.cumulative import Cumulative
 from shuffledp.protocols.deployable import Deployable
 from shuffledp.protocols.distribution import Distribution
-from shuffledp.protocols.quantiles import QUARTILES
 from shuffledp.protocols.tree import Tree
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.response import RandomizedResponse, ResponseBlanket
@@ -39,7 +39,7 @@ class DistributionQuestion(Question):
 
     domain: Intervals
     called: ClassVar[tuple[str, ...]] = ("distribution",)
-    options: ClassVar[tuple[Option, ...]] = (LOW, HIGH, RESOLUTION)
+    options: ClassVar[tuple[Option, ...]] = (LOW, HIGH, RESOLUTION, NOISE)
 
     @classmethod
     def read(cls, given: Given, **terms: Any) -> Self:
@@ -55,13 +55,11 @@ class DistributionQuestion(Question):
             raise InvalidInput(
                 f"resolution must be a whole number from 2 to {_MOST_RESOLUTION:,}. A usual choice is 100."
             )
-        return cls(domain=Intervals(resolution, low, high), **terms)
+        return cls(domain=Intervals(resolution, low, high), noise=noise(given), **terms)
 
     def cost(self, protocol: Deployable) -> float:
         """The squared error of the worst of the quartiles, counted in users."""
-        if not isinstance(protocol, Distribution):
-            return math.inf
-        return self.n * max(map(protocol.rank_variance, QUARTILES))
+        return self.n * protocol.worst_quartile(self.n) if isinstance(protocol, Cumulative) else math.inf
 
 
 class DistributionFamily(PlannedFamily[DistributionQuestion]):

@@ -13,7 +13,7 @@ from shuffledp.core.misnamed import misnamed
 from shuffledp.core.randomizer import RunnableRandomizer, Tunable
 from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import AnyFamily, PlannedFamily, too_small
-from shuffledp.planning.options import BY, MESSAGES_PER_USER, QUESTIONS, WAY, Option
+from shuffledp.planning.options import BY, MESSAGES_PER_USER, NOISE, QUESTIONS, WAY, Option, noise
 from shuffledp.planning.question import Given, Question, Terms
 from shuffledp.planning.synonyms import no_question
 from shuffledp.protocols.deployable import Deployable
@@ -78,7 +78,7 @@ class SurveyQuestion(Question):
     parts: tuple[Part, ...]
     way: str | None = None
     called: ClassVar[tuple[str, ...]] = ("survey",)
-    options: ClassVar[tuple[Option, ...]] = (QUESTIONS, WAY)
+    options: ClassVar[tuple[Option, ...]] = (QUESTIONS, WAY, NOISE)
 
     @classmethod
     def read(cls, given: Given, **terms: Any) -> Self:
@@ -88,8 +88,13 @@ class SurveyQuestion(Question):
             raise InvalidInput(
                 f"a survey is asked in one of the ways {', '.join(WAY.words)}. Choose one, or leave it out."
             )
+        added = noise(given)
+        if added is not None and way not in (None, "table"):
+            raise InvalidInput(
+                "with noise from the shuffler all questions are asked in one table. Leave out `way`, or say table."
+            )
         shared = {name: value for name, value in terms.items() if name != "name"}
-        return cls(parts=_parts(given.get("questions"), shared), way=way, **terms)
+        return cls(parts=_parts(given.get("questions"), shared), way=way, noise=added, **terms)
 
     def at(self, **changes: Any) -> Self:
         """All of them on other terms."""
@@ -109,8 +114,8 @@ class SurveyFamily(PlannedFamily[SurveyQuestion]):
     way: str
 
     def answers(self, question: Question) -> bool:
-        """Unless another way is asked for."""
-        return isinstance(question, SurveyQuestion) and question.way in (None, self.way)
+        """Unless another way is asked for, or noise from the shuffler."""
+        return super().answers(question) and isinstance(question, SurveyQuestion) and question.way in (None, self.way)
 
     def propose(self, question: SurveyQuestion) -> Survey:
         if question.bound != "best":
@@ -184,6 +189,8 @@ def _part(given: Any, number: int, terms: Mapping[str, Any]) -> Part:
         raise InvalidInput(f"question {name!r}: weight must be a whole number from 1 to 1e6. Use e.g. 1.")
     if MESSAGES_PER_USER.name in rest:
         raise InvalidInput(f"question {name!r}: dummies hide one question, not several. Leave out `messages_per_user`.")
+    if NOISE.name in rest:
+        raise InvalidInput(f"question {name!r}: the shuffler adds noise to all questions. Say `noise` of the survey.")
     known = {option.name for option in registry.options_of(asked)}
     for field in rest:
         if field not in known:

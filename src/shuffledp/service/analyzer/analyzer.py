@@ -25,6 +25,7 @@ from shuffledp.results.assembly import assembled, check_enough
 from shuffledp.results.balance import Balance
 from shuffledp.results.privacy_unit import CLIENT, REPORT
 from shuffledp.results.result import Provenance, Result
+from shuffledp.service.analyzer.batch_format import reports_of
 from shuffledp.service.analyzer.ledger import Ledger, LedgerEntry
 from shuffledp.service.analyzer.opened_reports import OpenedOfTask, OpenedReports, first_of_each
 from shuffledp.service.sealing.keys import KeyRing
@@ -85,14 +86,13 @@ def analyze(
     task.plan.check_memory()
     batch = ReleasedBatch.of(batch) if isinstance(batch, bytes) else batch
     reports = _reports(batch, task, ring)
-    _check_size(reports, task.plan)
-    _check_keys(reports.messages, task.plan)
+    plan = task.plan_of(reports.number)
+    _check_size(reports, plan)
+    _check_keys(reports.messages, plan)
     with contextlib.nullcontext() if opened_reports is None else opened_reports.of(task.id) as remembered:
-        fresh = _fresh(reports, batch.sha256, task.plan, remembered)
+        fresh = _fresh(reports, batch.sha256, plan, remembered)
         balance = (
-            None
-            if ledger is None
-            else ledger.book(LedgerEntry(task=task.id, batch=batch.sha256, spend=Spend.of(task.plan)))
+            None if ledger is None else ledger.book(LedgerEntry(task=task.id, batch=batch.sha256, spend=Spend.of(plan)))
         )
         if remembered is not None:
             remembered.remember(fresh.ids, batch.sha256)
@@ -110,7 +110,7 @@ def open_batch(
 
 def result_of(opened: OpenedBatch, task: Task, *, digest: str, balance: Balance | None = None) -> Result:
     """What opened reports say; refused if fewer are valid than the guarantee relies on."""
-    plan, n = task.plan, opened.valid
+    plan, n = task.plan_of(opened.received), opened.valid
     honest = min(n, plan.honest_of(opened.received - opened.before))
     check_enough(plan, honest, lambda: _too_few_valid(opened, plan.guarantee.n, booked=balance is not None))
     return assembled(
@@ -132,7 +132,7 @@ def check_role(ring: KeyRing) -> None:
 
 def _reports(batch: ReleasedBatch, task: Task, ring: KeyRing) -> Reports:
     check_role(ring)
-    return batch.reports(task.plan.protocol.most_messages, noise=not task.plan.needs_crowd)
+    return reports_of(batch, task)
 
 
 def _check_size(reports: Reports, plan: Plan) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 from shuffledp.core.document import whole
 from shuffledp.errors import InvalidInput
+from shuffledp.service.analyzer.batch_format import reports_of
 from shuffledp.service.task import Task
 from shuffledp.service.wire.address import checked
 from shuffledp.service.wire.bundle import COUNT
@@ -105,10 +106,11 @@ class BatchFetcher:
 
     def download(self, task: Task, announced: AnnouncedBatch) -> ReleasedBatch:
         """A batch that was announced, as the analyzer opens it."""
-        protocol, noise = task.plan.protocol, not task.plan.needs_crowd
-        most = protocol.most_records(announced.reports) * SEALED + (COUNT if protocol.states_reports else 0)
+        protocol = task.plan_of(announced.reports).protocol
+        states = task.may_add_noise or protocol.states_reports
+        most = protocol.most_records(announced.reports) * SEALED + (COUNT if states else 0)
         released = self._download(announced, SEALED, most=most)
-        if released.reports(protocol.most_messages, noise=noise).number != announced.reports:
+        if reports_of(released, task).number != announced.reports:
             raise _other_number(announced)
         return released
 

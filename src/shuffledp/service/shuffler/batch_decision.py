@@ -6,7 +6,7 @@ from shuffledp.service.stores.batch import Batch
 from shuffledp.service.task import Task
 
 Refusal = Literal["task_unknown", "batch_too_small", "batch_too_young"]
-Ending = Literal["roll-over", "destroy"]
+Ending = Literal["roll-over", "destroy", "top-up"]
 
 
 def why_not_release(task: Task, batch: Batch, *, now: float, ignore_window: bool) -> Refusal | None:
@@ -23,4 +23,9 @@ def how_to_end(task: Task, batch: Batch, *, now: float, key_is_announced: bool) 
     if not batch.count or now < batch.opened + task.max_age:
         return None
     # reports sealed to a key that nobody has any more could never be opened
-    return "roll-over" if task.on_expiry == "roll-over" and key_is_announced else "destroy"
+    return task.on_expiry if key_is_announced else "destroy"
+
+
+def enough_without_noise(task: Task) -> int | None:
+    """A batch of so many reports is released as it is, although its shuffler can add noise; None if none ever is."""
+    return None if task.topped_up is None else task.release_size

@@ -290,10 +290,11 @@ _SCHEMAS: Final[dict[str, Any]] = {
             "shufflers": {"type": "array", "items": _NAME, "minItems": 1, "maxItems": 4},
             "analyzer": _NAME,
             "honest_fraction": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            "on_expiry": {"enum": ["roll-over", "destroy"]},
+            "on_expiry": {"enum": ["roll-over", "destroy", "top-up"]},
             "release_margin": whole(0),
             "allow_same_operator": {"type": "boolean"},
         },
+        {"top_up": ref("TwoSidedGeometric")},
         closed=True,
     ),
     "KeyList": record(

@@ -25,17 +25,22 @@ CHUNK: Final = 1 << 16
 """Records in one piece of a released batch."""
 
 
-def release(store: Store, batch_id: int, reached: Reached = pass_by, dummies: Dummies | None = None) -> Batch:
+def release(
+    store: Store, batch_id: int, reached: Reached = pass_by, dummies: Dummies | None = None, enough: int | None = None
+) -> Batch:
     """Permute a closing batch by its secret, write the released bytes, and erase secret and records.
 
     In short steps, so that others can write meanwhile. Doing it again changes nothing, and another process may do it at the same
     time: the same secret gives the same bytes. Of a destroyed batch only the erasing is finished.
 
-    A batch that waits for noise stays as it is unless `dummies` are given.
+    A batch that waits for noise stays as it is unless `dummies` are given. With `enough` reports it needs none.
     """
     contents = store.contents(batch_id)
     if contents is not None:
-        if _waits_for_noise(contents) and dummies is None:
+        dummies = dummies if _waits_for_noise(contents) else None
+        if enough is not None and len(contents.ids) >= enough:
+            dummies = None
+        elif dummies is None and _waits_for_noise(contents):
             store.let_go(batch_id)
             return _unchanged(store, batch_id)
         leaving = _leaving(contents, dummies)
@@ -91,7 +96,7 @@ def _leaving(contents: Contents, dummies: Dummies | None) -> _Leaving:
     if not is_compact(int(lengths[0])):
         return _Leaving(b"", contents.ids, contents.records.reshape(reports, -1))
     head = reports.to_bytes(COUNT, "big")
-    if dummies is not None and _waits_for_noise(contents):
+    if dummies is not None:
         return _among(dummies, contents, head)
     records = np.delete(contents.records, np.cumsum(lengths) - 1).reshape(-1, SEALED)
     return _Leaving(head, _ids(records), records)

@@ -61,12 +61,13 @@ DOCUMENTS: Final[dict[str, Schema]] = {
         structure={"oneOf": [_AFFINE, _kind("identity", size=whole(2, 2**32))]},
         dummies=_RATE,
     ),
+    "TwoSidedGeometric": _kind("two-sided-geometric", ratio=_THRESHOLD, peak=whole(0)),
     "ShufflerNoise": _kind(
         "shuffler-noise",
         size=whole(2, 2**32),
         noise={
             "oneOf": [
-                _kind("two-sided-geometric", ratio=_THRESHOLD, peak=whole(0)),
+                ref("TwoSidedGeometric"),
                 _kind("thinned-geometric", kept=_THRESHOLD, ratio=_THRESHOLD),
             ]
         },
@@ -107,7 +108,10 @@ DOCUMENTS: Final[dict[str, Schema]] = {
             _kind("vector-mean", domain=ref("Vectors"), randomizer=ref("Codebook")),
             _kind("frequencies", domain=ref("Domain"), randomizer=ref("Design")),
             _kind("text-frequencies", domain=ref("Texts"), randomizer=ref("Design")),
-            _kind("counts-with-shuffler-noise", domain=ref("Domain"), randomizer=ref("ShufflerNoise")),
+            *(
+                _kind(f"{what}-with-shuffler-noise", domain=ref("Domain"), randomizer=ref("ShufflerNoise"))
+                for what in ("counts", "distribution")
+            ),
             _kind("counts-with-dummies", domain=ref("Domain"), randomizer=ref("Dummies")),
             _kind(
                 "heavy-hitters",
@@ -130,7 +134,7 @@ DOCUMENTS: Final[dict[str, Schema]] = {
                     weights=_some(whole(1), 2),
                     questions=_some(ref("Protocol"), 2),
                 )
-                for way in ("one", "all", "table")
+                for way in ("one", "all", "table", "table-with-shuffler-noise")
             ),
         ]
     },

@@ -4,7 +4,8 @@ It opens the outer layer of reports and knows no sender. What it passes on shows
 reports of a batch must be sealed to one key. It is fixed and announced when the window opens; rotation of that key ends it.
 
 A batch is OPEN until it is closed; CLOSING while it is permuted; then RELEASED once and for all, with the same bytes at
-every fetch. A batch that stays too small until max_age is ROLLED_OVER, or DESTROYED. Refusals are values.
+every fetch. A batch that stays too small until max_age is ROLLED_OVER, or DESTROYED, or released among dummies. Refusals are
+values.
 """
 
 import copy
@@ -25,7 +26,7 @@ from shuffledp.service.sealing.dummies import Dummies
 from shuffledp.service.sealing.keys import KeyList, KeyRing, Role
 from shuffledp.service.sealing.unsealing import Unsealer, Unsealers, unseal_here
 from shuffledp.service.shuffler.admission import Admission
-from shuffledp.service.shuffler.batch_decision import Refusal, how_to_end, why_not_release
+from shuffledp.service.shuffler.batch_decision import Refusal, enough_without_noise, how_to_end, why_not_release
 from shuffledp.service.shuffler.release import release
 from shuffledp.service.stores.batch import Batch, NextKey
 from shuffledp.service.stores.crash_points import Reached, pass_by
@@ -226,13 +227,19 @@ class Shuffler:
     def _finish(self, batch_id: int) -> Batch:
         """Release a closing batch, or finish what follows a release."""
         self._ask_witness()
-        return release(self.store, batch_id, self.reached, self._dummies(batch_id))
+        task = self._task_of(batch_id)
+        enough = None if task is None else enough_without_noise(task)
+        return release(self.store, batch_id, self.reached, self._dummies(batch_id), enough)
+
+    def _task_of(self, batch_id: int) -> Task | None:
+        """If it is known here."""
+        batch = self.store.batch(batch_id)
+        return None if batch is None else self._tasks.get(batch.task)
 
     def _dummies(self, batch_id: int) -> Dummies | None:
         """What is added to a batch: nothing to those of most tasks, and nothing yet if the task or its key is not known here."""
-        batch = self.store.batch(batch_id)
-        task = None if batch is None else self._tasks.get(batch.task)
-        noise = None if task is None else task.plan.protocol.shuffler_noise
+        batch, task = self.store.batch(batch_id), self._task_of(batch_id)
+        noise = None if task is None else task.top_up or task.plan.protocol.shuffler_noise
         if batch is None or task is None or noise is None:
             return None
         key = next((key for key in self._next_keys[task.id].keys if key.key_id == batch.key.id), None)
@@ -250,7 +257,7 @@ class Shuffler:
         outcome, good = unsealed.outcome, unsealed.good
         if good:
             inner = self.is_inner(unsealed.task)  # what another shuffler forwards was sealed under the keys of its time
-            noise = self._adds_noise(self._tasks[unsealed.task])
+            noise = self._hops[unsealed.task] == 1 and self._tasks[unsealed.task].may_add_noise
             bundles = noise or (self._hops[unsealed.task] == 1 and self._slots[unsealed.task] > 1)
             kept = self.store.add_reports(
                 unsealed.task,
@@ -327,12 +334,24 @@ class Shuffler:
         if not batch.count and now >= batch.opened + task.window:  # so that its first report is not old
             self.store.restart_window(batch.id, now=now)
         ending = how_to_end(task, batch, now=now, key_is_announced=self.announced(batch) is not None)
+        if self._lasting("few", batch, ending == "top-up"):
+            return self._top_up(task, batch)
         roll_over = ending == "roll-over"
         if roll_over or self._lasting("old", batch, ending == "destroy"):
             return self.store.end(
                 batch.id, below=task.release_size, roll_over=roll_over, key=self._active(task.id), now=now
             )
         return None
+
+    def _top_up(self, task: Task, batch: Batch) -> Batch | None:
+        """Release a batch that stayed too small, among dummies; if enough reports came in the meantime, as it is."""
+        if self._dummies(batch.id) is None:
+            return None
+        self._ask_witness()
+        closing = self.store.start_closing(
+            batch.id, at_least=1, secret=self.secrets(), key=self._active(task.id), now=max(self.clock(), batch.opened)
+        )
+        return None if closing is None else self._finish(closing.id)
 
     def _lasting(self, what: str, batch: Batch, holds: bool) -> bool:
         """Whether something has been true at every check for a while, by the clock that never steps."""

@@ -42,23 +42,31 @@ class ReleasedBatch:
         """The records, which all have this length."""
         return _cut(self.content, length)
 
-    def reports(self, most_messages: int, *, noise: bool = False) -> "Reports":
-        """The sealed messages of reports that have at most so many each, or that are among dummies."""
-        if most_messages == 1 and not noise:
+    @property
+    def stated(self) -> int:
+        """How many reports it says that it has, where it says so."""
+        return int.from_bytes(self.content[:COUNT].tobytes(), "big")
+
+    def reports(self, most_messages: int, *, noise: bool = False, stated: bool = False) -> "Reports":
+        """The sealed messages of reports that have at most so many each, or that are among dummies.
+
+        Where each has one there are as many as reports, and none are `stated` unless they might have been among dummies.
+        """
+        if most_messages == 1 and not noise and not stated:
             messages = self.records(SEALED)
             return Reports(len(messages), messages)
-        stated, rest = int.from_bytes(self.content[:COUNT].tobytes(), "big"), self.content[COUNT:]
+        number, rest = self.stated, self.content[COUNT:]
         if noise and len(self.content) == COUNT:  # all reports were dropped, and no dummy was drawn
-            return Reports(stated, np.zeros((0, SEALED), np.uint8))
+            return Reports(number, np.zeros((0, SEALED), np.uint8))
         messages = _cut(rest, SEALED)
         if noise:
-            return Reports(stated, messages)
-        if not stated <= len(messages) <= stated * most_messages:
+            return Reports(number, messages)
+        if not number <= len(messages) <= number * most_messages:
             raise InvalidInput(
-                f"this batch says that {stated:,} reports have {len(messages):,} messages, and each must have 1 to "
+                f"this batch says that {number:,} reports have {len(messages):,} messages, and each must have 1 to "
                 f"{most_messages}. Nothing was opened or booked; ask the shuffler's operator how this came about."
             )
-        return Reports(stated, messages)
+        return Reports(number, messages)
 
 
 class Reports(NamedTuple):
