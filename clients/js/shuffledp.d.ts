@@ -8,7 +8,7 @@ export interface KeyList {
 
 /** What a value is encoded and randomized by. */
 export interface Protocol {
-  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "counts-with-shuffler-noise" | "vector-mean" | "summation" | "digit-sums";
+  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "counts-with-shuffler-noise" | "vector-mean" | "moments" | "summation" | "digit-sums";
   /** What is made of the values of a summation. */
   total?: "sum" | "mean" | "query";
   /** The values that it takes. */
@@ -19,6 +19,7 @@ export interface Protocol {
     | { kind: "reals"; low: number; high: number }
     | { kind: "texts"; key: string }
     | { kind: "ball"; dimension: number; norm: number; columns: string[] }
+    | { kind: "products"; lows: number[]; highs: number[]; columns: string[] }
     | { kind: "box"; lows: number[]; highs: number[]; columns: string[] };
   /** Which messages belong to a value, if not just itself: lines or planes through a point. */
   structure?: { prime: number; dimension: 2 | 3; points: number; choices: number };

@@ -13,7 +13,7 @@ from oracles.parties import ANALYZER, PARTIES
 from shuffledp import InvalidInput, KeyedRandomness, plan, run, run_file
 from shuffledp.auditing.audit import audit_service
 from shuffledp.engines.export import message_table, read_export
-from shuffledp.protocols.vector_mean import VectorEstimate
+from shuffledp.protocols.codebook_mean import VectorEstimate
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.client.client import messages_of
 from shuffledp.service.sealing.hpke import seal_inner
