@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from oracles.chance import SIGNIFICANCE, p_mean, p_variance
 from oracles.enumeration import true_delta
 from oracles.scale import examples, full
-from shuffledp import InvalidInput, KeyedRandomness, Plan, audit, plan, run, run_file
+from shuffledp import InvalidInput, KeyedRandomness, Plan, Result, audit, plan, run, run_file
 from shuffledp.accounting.account import bound_named
 from shuffledp.baselines.noisy_vector import NoisyMoments
 from shuffledp.core.estimate import Estimate
@@ -205,7 +205,7 @@ def test_coefficients_of_real_data_are_in_their_intervals_as_often_as_these_say(
     values = protocol.domain.clean(matrix(columns)).values
     truth = protocol.reading.exactly(protocol.true_answer(protocol.truth(values)))
     assert truth[:4] == pytest.approx(by_least_squares(columns, "linc", ["xage", "educdec", "female"]), rel=1e-9)
-    said = whole_runs(protocol, values, full(25, 400))
+    said = whole_runs(protocol, values, full(15, 400))
     assert not np.isnan([one.value[:4] for one in said]).any()
     rates = {level: held(said, truth, level)[:, :4].mean() for level in (0.95, 0.8)}
     assert full(85, 94) <= 100 * rates[0.95] <= full(1000, 965) / 10
@@ -256,7 +256,7 @@ def ask(columns: dict[str, Reals], **changes: Any) -> Any:
     return run(plan.regression(ranges=ranges, **given), columns, randomness=KeyedRandomness.seeded(3), truth=True)
 
 
-def apart(users: int = 40_000) -> dict[str, Reals]:
+def apart(users: int = 20_000) -> dict[str, Reals]:
     generator = np.random.default_rng(4)
     a, b, noise = generator.uniform(-1, 1, (3, users))
     return {"a": a, "b": b, "y": 0.5 * a - 0.3 * b + 0.2 * noise}
@@ -280,7 +280,7 @@ def test_collinear_features_have_no_coefficients_and_the_answer_says_why() -> No
 
 
 def test_constant_columns_have_no_coefficient_and_no_correlation() -> None:
-    columns = apart() | {"b": np.full(40_000, 0.25)}
+    columns = apart() | {"b": np.full(20_000, 0.25)}
     found = ask(columns)
     assert "of b is not above the noise" in found.estimate.refused["coefficient: a"]
     assert found.estimate.refused.keys() == {
@@ -289,12 +289,12 @@ def test_constant_columns_have_no_coefficient_and_no_correlation() -> None:
     assert found.truth is not None
     assert np.isnan(found.truth[[1, 2]]).all()
     assert found["correlation", "a, y"].estimate > 0.5
-    constant = ask(apart() | {"y": np.full(40_000, 0.25)})
+    constant = ask(apart() | {"y": np.full(20_000, 0.25)})
     assert abs(constant["coefficient", "a"].estimate) < 6 * constant["coefficient", "a"].standard_error
 
 
 def test_covariances_that_no_data_have_are_projected_and_that_is_said() -> None:
-    columns = apart(20_000)
+    columns = apart()
     columns["y"] = 0.6 * columns["a"] + 0.4 * columns["b"]
     made = plan.regression(ranges={name: [-1, 1] for name in columns}, target="y", n=20_000, epsilon=2.0, delta=1e-6)
     said = []
@@ -357,6 +357,21 @@ def test_entries_are_found_by_name() -> None:
     assert found["coefficient", "a"].low < 0.5 < found["coefficient", "a"].high
     assert found["covariance", "a, b"].name == "covariance: a, b"
     assert found.truth == pytest.approx(found.estimate.value, abs=0.2)
+
+
+def test_a_saved_answer_has_all_of_it_and_is_verified(tmp_path: Path) -> None:
+    made = plan.regression(ranges=RANGES, target="rent", n=300, epsilon=1.0, delta=1e-3)
+    found = run(made, homes(300))
+    found.save(tmp_path / "answer.json")
+    loaded = Result.load(tmp_path / "answer.json")
+    assert str(loaded) == str(found)
+    assert loaded.to_dict() == found.to_dict()
+    assert found.estimate.refused.keys() >= {f"coefficient: {INTERCEPT}", "coefficient: age", "coefficient: rooms"}
+    assert "is not above the noise" in str(loaded)
+    document = json.loads((tmp_path / "answer.json").read_text())
+    assert document["question"] == "regression"
+    assert list(document["measures"]) == ["coefficient", "mean", "variance", "covariance", "correlation"]
+    assert verify(document).confirmed
 
 
 @pytest.mark.parametrize("changes", [{}, {"honest_fraction": 0.7, "dropout": 0.2}])

@@ -52,6 +52,18 @@ def test_reports_are_counted_as_rows_are(repeats: int) -> None:
     assert other.n == len(ROWS) - 1
 
 
+def test_reports_of_columns_are_read_as_a_regression() -> None:
+    ranges = {"a": [-1, 1], "b": [-2, 2], "y": [-1, 1]}
+    agreed = Task(plan=plan.regression(ranges=ranges, target="y", **TERMS), window=60, max_age=600, **PARTIES)
+    sent = [messages_of(agreed, row, KeyedRandomness.seeded(j)) for j, row in enumerate(ROWS.tolist())]
+    records = [seal_inner(message, agreed, ANALYZER.public()) for own in sent for message in own]
+    found = analyze(b"".join(records), agreed, ANALYZER)
+    assert found.n == len(ROWS)
+    assert found.names[:4] == ("coefficient: (intercept)", "coefficient: a", "coefficient: b", "mean: a")
+    assert "coefficient: a" in found.estimate.refused
+    assert found["mean", "b"].low < ROWS[:, 1].mean() < found["mean", "b"].high
+
+
 @pytest.mark.parametrize(
     "value", ["0.5,0.25,-1", [0.5, 0.25, -1], '{"a": 0.5, "b": 0.25, "c": -1}', np.array([0.5, 0.25, -1])]
 )

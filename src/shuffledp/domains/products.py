@@ -50,7 +50,6 @@ class Products(Box):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the scaled numbers, their squares and their products."""
         squares = (f"{name} squared" for name in self.columns)
         return (*self.columns, *squares, *(f"{one} times {other}" for one, other in self.pairs))
 
@@ -65,13 +64,13 @@ class Products(Box):
 
     @property
     def radii(self) -> Reals:
-        """Of linear entries and products p (p + 1) / 2, of squares p, under a root: these have room at no cost to the others."""
+        # squares have more room than other entries, at no cost to these
         wide = math.sqrt(self.width * (self.width + 1) / 2)
         return np.repeat((wide, math.sqrt(self.width), wide), self._sizes)
 
     @property
     def squares(self) -> tuple[float, float]:
-        """Of all p convex in the squares of the scaled numbers, and alike in them: least where these are 1 / (p + 1) each."""
+        # convex in the squares of the scaled numbers, and alike in them: least where these are 1 / (p + 1) each
         p, s = self.width, 1 / (self.width + 1)
         return p * (s + (1 - s) ** 2) + p * (p - 1) / 2 * s**2, p * (p + 1) / 2
 
