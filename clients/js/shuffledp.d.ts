@@ -8,7 +8,7 @@ export interface KeyList {
 
 /** What a value is encoded and randomized by. */
 export interface Protocol {
-  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "counts-with-shuffler-noise" | "distribution-with-shuffler-noise" | "survey-table-with-shuffler-noise" | "vector-mean" | "summation" | "digit-sums";
+  kind: "histogram" | "frequencies" | "text-frequencies" | "counts-with-dummies" | "counts-with-shuffler-noise" | "distribution-with-shuffler-noise" | "survey-table-with-shuffler-noise" | "vector-mean" | "moments" | "summation" | "digit-sums";
   /** What is made of the values of a summation. */
   total?: "sum" | "mean" | "query";
   /** The values that it takes. */
@@ -20,6 +20,7 @@ export interface Protocol {
     | { kind: "texts"; key: string }
     | { kind: "record"; names: string[] }
     | { kind: "ball"; dimension: number; norm: number; columns: string[] }
+    | { kind: "products"; lows: number[]; highs: number[]; columns: string[] }
     | { kind: "box"; lows: number[]; highs: number[]; columns: string[] };
   /** Of a survey: the questions, each with its protocol. */
   questions?: { name: string; protocol: Protocol }[];

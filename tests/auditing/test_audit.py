@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from shuffledp.auditing.subject import View
 
 KINDS: dict[str, Any] = dict(RANDOMIZERS) | protocols()
-SILENT = {"generic", "codebook", "curator-histogram", "noisy-vector", "shuffler-noise"}
+SILENT = {"generic", "codebook", "curator-histogram", "noisy-vector", "noisy-moments", "shuffler-noise"}
 """Those without a sampler of symbols, without messages, or without what hides them. Codebooks take points: the protocol
 vector-mean runs them. Noise that the shuffler adds is audited by plan."""
 NOTHING_CLAIMED = (

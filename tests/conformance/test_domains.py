@@ -50,7 +50,7 @@ def strange(domain: Domain) -> Any:
         assert cells is not None
         return line([SECRET, *cells[1:]])
     if isinstance(domain, Vectors):
-        return line([SECRET] * domain.dimension)
+        return line([SECRET] * domain.width)
     return None if takes_any_text(domain) else FOREIGN[type(domain.samples()[0])]
 
 

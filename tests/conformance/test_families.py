@@ -16,6 +16,7 @@ from shuffledp.planning.families.distribution import DistributionQuestion
 from shuffledp.planning.families.grouped import GroupedSumQuestion
 from shuffledp.planning.families.heavy_hitters import HeavyHittersQuestion
 from shuffledp.planning.families.histogram import HistogramFamily, HistogramQuestion
+from shuffledp.planning.families.moments import MomentsQuestion, RegressionQuestion
 from shuffledp.planning.families.summation import SummationFamily, SumQuestion
 from shuffledp.planning.families.survey import SurveyQuestion
 from shuffledp.planning.families.vector import VectorQuestion
@@ -46,6 +47,8 @@ SAID: dict[type[Question], dict[str, Any]] = {
     DistributionQuestion: {"low": -1.0, "high": 2.0, "resolution": 20},
     HeavyHittersQuestion: {"alphabet": "ab", "max_length": 4},
     VectorQuestion: {"dimension": 3, "norm": 2.0},
+    MomentsQuestion: {"ranges": {"age": [0, 100], "rooms": [1, 9]}},
+    RegressionQuestion: {"ranges": {"age": [0, 100], "rooms": [1, 9]}, "target": "rooms"},
     GroupedSumQuestion: {"by": {"group": ["a", "b", "c"]}},
     SurveyQuestion: {
         "questions": [

@@ -43,7 +43,7 @@ N = 100
 REAL, SIMULATED = 1500, 100_000
 MANY_REAL = 6000
 """A curator's noise is not seeded, and its squares are far from normal: more runs, so that chance decides nothing."""
-NOISY = ("noisy-sum", "curator-histogram", "noisy-vector")
+NOISY = ("noisy-sum", "curator-histogram", "noisy-vector", "noisy-moments")
 """Protocols with noise, of the users or, if there is no epsilon0, of a curator."""
 EXAMPLES = [example for kind in protocols().values() for example in kind.examples()]
 ids = [f"{example.kind}-{j}" for j, example in enumerate(EXAMPLES)]

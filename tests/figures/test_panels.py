@@ -5,6 +5,7 @@ import json
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -49,6 +50,29 @@ def test_a_notebook_shows_each_question_by_itself(survey: Result) -> None:
     assert "<th>smokes</th><th>estimate</th>" in text
     assert "<th>hours</th><th>estimate</th>" in text
     assert "smokes: yes" not in text
+
+
+def test_correlations_are_a_square_for_each_pair() -> None:
+    generator = np.random.default_rng(1)
+    a, b, c = generator.uniform(-1, 1, (3, 20_000))
+    made = plan.moments(ranges={name: [-1, 1] for name in "abcd"}, n=20_000, epsilon=4.0, delta=1e-6)
+    found = run(made, {"a": a, "b": b, "c": np.clip(0.9 * a + 0.1 * c, -1, 1), "d": np.zeros(20_000)})
+    *_, last = found.plot().axes
+    assert last.get_title(loc="left") == "correlation"
+    (image,) = last.images
+    shown = np.ma.filled(image.get_array(), np.nan)
+    assert shown.shape == (4, 4)
+    assert shown[2, 0] == found["correlation", "a, c"].estimate > 0.8
+    assert np.isnan(shown[3]).all()
+    assert [text.get_text() for text in last.texts if text.get_text() == "-"] == ["-"] * 3
+    assert [label.get_text() for label in last.get_xticklabels()] == ["a", "b", "c"]
+    assert [label.get_text() for label in last.get_yticklabels()] == ["b", "c", "d"]
+
+
+def test_pairs_that_names_do_not_tell_are_listed() -> None:
+    made = plan.moments(ranges={name: [0, 1] for name in ("a", "b, c", "d")}, n=2000, epsilon=4.0, delta=1e-4)
+    *_, last = run(made, np.full((2000, 3), 0.5)).plot().axes
+    assert not last.images
 
 
 def test_any_script_is_drawn_without_a_warning() -> None:

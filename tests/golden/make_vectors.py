@@ -25,6 +25,7 @@ from shuffledp.core.randomness import CHOICE, DUMMY_DRAW, Bytes, KeyedRandomness
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.listed import Listed
+from shuffledp.domains.products import Products
 from shuffledp.domains.texts import Texts
 from shuffledp.domains.vectors import Ball, Box, Vectors
 from shuffledp.domains.whole_numbers import WholeNumbers
@@ -33,9 +34,11 @@ from shuffledp.planning.ask import ask
 from shuffledp.planning.families.histogram import HistogramFamily
 from shuffledp.planning.families.summation import SummationFamily
 from shuffledp.planning.plan import Plan
+from shuffledp.protocols.column_moments import ColumnMoments
 from shuffledp.protocols.digit_sums import DigitSums
 from shuffledp.protocols.dummies import DummyCounts
 from shuffledp.protocols.frequencies import Frequencies
+from shuffledp.protocols.linear_regression import Regression
 from shuffledp.protocols.noised import NoisedCounts
 from shuffledp.protocols.noised_distribution import NoisedDistribution
 from shuffledp.protocols.noised_survey import NoisedTable
@@ -320,9 +323,19 @@ def dummies() -> list[dict[str, Any]]:
     return cases
 
 
+def averaging(domain: Vectors, randomizer: CodebookResponse) -> VectorMean | ColumnMoments:
+    """The mean of rows, or the moments of columns, the last of three explained by the others."""
+    if not isinstance(domain, Products):
+        return VectorMean(randomizer=randomizer, domain=domain)
+    *features, target = domain.columns
+    asked = Regression(target=target, features=tuple(features), ridge=0.5) if features else None
+    return ColumnMoments(randomizer=randomizer, domain=domain, regression=asked)
+
+
 def rows() -> list[dict[str, Any]]:
-    """Balls and boxes, few and many codewords, one message and several; the nearest codeword and any."""
+    """Balls, boxes and products, few and many codewords, one message and several; the nearest codeword and any."""
     box = Box((0.0, -1.0), (1.0, 100.0), ("share", "change"))
+    homes = Products((18.0, 0.0, 0.0), (90.0, 9.0, 3000.0), ("age", "rooms", "rent"))
     cases: list[tuple[Vectors, int, int, Any, dict[int, int]]] = [
         (Ball(3, 2.0), 8, 1, [0.5, -1.25, 0.75], {}),
         (Ball(3, 2.0), 8, 1, [0.5, -1.25, 0.75], {0: 0}),
@@ -332,11 +345,14 @@ def rows() -> list[dict[str, Any]]:
         (box, 16, 1, [0.3, 57.0], {}),
         (box, 16, 1, {"change": -1.0, "share": 0.0}, {}),
         (Ball(2, 1.0, ("x", "y")), 5, 3, {"x": 0.25, "y": -0.5}, {0: 0, 8: 255, 16: 0}),
+        (Products((0.0,), (9.0,), ("rooms",)), 64, 1, [2.0], {}),
+        (homes, 128, 1, {"rooms": 3.0, "age": 41.5, "rent": 912.34}, {}),
+        (homes, 128, 2, [90.0, 0.0, 3000.0], {8: 0}),
     ]
     found = []
     for seed, (domain, size, repeats, value, lanes) in enumerate(cases):
         randomizer = CodebookResponse.private(dimension=domain.dimension, size=size, gamma=0.2, repeats=repeats)
-        protocol, randomness = VectorMean(randomizer=randomizer, domain=domain), RecordingWords(seed, lanes, {})
+        protocol, randomness = averaging(domain, randomizer), RecordingWords(seed, lanes, {})
         messages = protocol.of_user(protocol.randomize(protocol.domain.clean([value]).values, randomness, first_row=0))
         found.append({
             "protocol": protocol.document(), "value": value, "messages": [str(message) for message in messages],

@@ -28,6 +28,8 @@ ASKED: dict[str, dict[str, Any]] = {
     "texts": {"candidates": ["a", "b"], "share": 0.1},
     "heavy-hitters": {"max_length": 1, "alphabet": "a-d"},
     "vector": {"dimension": 2},
+    "moments": {"ranges": {"age": [0, 100]}},
+    "regression": {"ranges": {"age": [0, 100], "rooms": [0, 9]}, "target": "rooms"},
     "survey": {"questions": [YES_OR_NO | {"name": "smokes"}, {"name": "hours", "ask": "mean"}], "way": "all"},
 }
 ROUNDS = 2

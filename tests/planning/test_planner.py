@@ -23,6 +23,8 @@ ASKED: dict[str, dict[str, Any]] = {
     "query": {},
     "distribution": {"low": 0, "high": 10, "resolution": 10},
     "vector": {"ranges": {"age": [0, 100]}, "columns": ["age"]},
+    "moments": {"ranges": {"age": [0, 100]}},
+    "regression": {"ranges": {"age": [0, 100], "rooms": [0, 9]}, "target": "rooms"},
     "texts": {"candidates": ["a", "b"]},
     "heavy_hitters": {"max_length": 2, "alphabet": "ab"},
     "survey": {"questions": [{"name": name, "ask": "histogram", "size": 2} for name in ("a", "b")], "way": "one"},

@@ -38,6 +38,10 @@ def between(coins: Random) -> Options:
     return {"low": low, "high": low + coins.choice([0.5, 1.0, 100.0])}
 
 
+def ranges(coins: Random) -> Options:
+    return {f"x{j}": list(between(coins).values()) for j in range(coins.randint(1, 3))}
+
+
 def groups(coins: Random) -> Options:
     columns = ("carrier", "region")[: coins.randint(1, 2)]
     return {"by": {column: labels(coins, 4) for column in columns}}
@@ -86,6 +90,8 @@ KINDS: dict[str, tuple[str, Callable[[Random], Options]]] = {
         "sum",
         lambda coins: between(coins) | groups(coins) | {"messages_per_user": coins.uniform(4, 9)},
     ),
+    "moments": ("moments", lambda coins: {"ranges": ranges(coins)}),
+    "regression": ("regression", lambda coins: {"ranges": ranges(coins) | {"y": [0, 1]}, "target": "y"}),
     "rows": ("vector", lambda coins: {"dimension": coins.randint(1, 6), "norm": coins.choice([0.5, 1.0, 20.0])}),
 }
 ONLY_ROUGH = ("bytes", "all of a survey")
@@ -157,7 +163,7 @@ def test_every_question_and_every_family_is_among_them() -> None:
     } - {"one-bit-mean"}  # which nobody plans
     levels = {len(protocol.document()["widths"]) for protocol in found if "widths" in protocol.document()}
     assert len(levels) == 2
-    assert len(FAMILIES) == 16  # more: give them a kind here
+    assert len(FAMILIES) == 18  # more: give them a kind here
 
 
 @pytest.mark.parametrize("number", range(PLANS))

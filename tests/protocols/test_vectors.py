@@ -21,8 +21,9 @@ from shuffledp.domains.domain import Policy
 from shuffledp.domains.vectors import Ball, Box
 from shuffledp.planning.error_targets import users_needed
 from shuffledp.planning.release_cost import Spend, composed
+from shuffledp.protocols.codebook_mean import VectorEstimate
 from shuffledp.protocols.sampling import sampled_error, spread
-from shuffledp.protocols.vector_mean import VectorEstimate, VectorMean
+from shuffledp.protocols.vector_mean import VectorMean
 from shuffledp.randomizers import codewords
 from shuffledp.randomizers.codebook_response import CodebookResponse
 from shuffledp.results.simulation import simulate

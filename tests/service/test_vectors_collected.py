@@ -13,7 +13,7 @@ from oracles.parties import ANALYZER, PARTIES
 from shuffledp import InvalidInput, KeyedRandomness, plan, run, run_file
 from shuffledp.auditing.audit import audit_service
 from shuffledp.engines.export import message_table, read_export
-from shuffledp.protocols.vector_mean import VectorEstimate
+from shuffledp.protocols.codebook_mean import VectorEstimate
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.client.client import messages_of
 from shuffledp.service.sealing.hpke import seal_inner
@@ -50,6 +50,18 @@ def test_reports_are_counted_as_rows_are(repeats: int) -> None:
     other = analyze(batch, agreed, ANALYZER)
     assert other.rejected == {"decrypt_error": 1}
     assert other.n == len(ROWS) - 1
+
+
+def test_reports_of_columns_are_read_as_a_regression() -> None:
+    ranges = {"a": [-1, 1], "b": [-2, 2], "y": [-1, 1]}
+    agreed = Task(plan=plan.regression(ranges=ranges, target="y", **TERMS), window=60, max_age=600, **PARTIES)
+    sent = [messages_of(agreed, row, KeyedRandomness.seeded(j)) for j, row in enumerate(ROWS.tolist())]
+    records = [seal_inner(message, agreed, ANALYZER.public()) for own in sent for message in own]
+    found = analyze(b"".join(records), agreed, ANALYZER)
+    assert found.n == len(ROWS)
+    assert found.names[:4] == ("coefficient: (intercept)", "coefficient: a", "coefficient: b", "mean: a")
+    assert "coefficient: a" in found.estimate.refused
+    assert found["mean", "b"].low < ROWS[:, 1].mean() < found["mean", "b"].high
 
 
 @pytest.mark.parametrize(

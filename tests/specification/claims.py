@@ -415,6 +415,21 @@ CLAIMS = (
     ),
     Claim(
         ESTIMATES,
+        "Moments and coefficients of columns are in their intervals as often as these say, and what cannot be told has no number",
+        ("docs/maths/moments.md",),
+        (
+            "test_all_datasets_of_columns_and_a_tiny_codebook_are_inside_the_enclosure",
+            "test_all_products_fit_into_the_ball_and_touch_it",
+            "test_exact_moments_give_what_textbooks_give",
+            "test_derivatives_are_those_of_what_is_read",
+            "test_coefficients_of_real_data_are_in_their_intervals_as_often_as_these_say",
+            "test_collinear_features_have_no_coefficients_and_the_answer_says_why",
+            "test_covariances_that_no_data_have_are_projected_and_that_is_said",
+            "test_a_false_report_moves_no_number_by_more_than_is_stated",
+        ),
+    ),
+    Claim(
+        ESTIMATES,
         "Intervals cover the truth as often as they say",
         ("docs/maths/protocols.md", "docs/maths/groups.md", "docs/maths/distributions.md"),
         (

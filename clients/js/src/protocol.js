@@ -57,7 +57,7 @@ export function readProtocol(document) {
   const wrong = invalid("this is not a protocol of a plan that this client knows. Make a plan with shuffledp plan.");
   if (isObject(document) && document.kind === TABLE) return readTable(document, wrong);
   if (!isObject(document) || !Object.hasOwn(KINDS, document.kind)) throw wrong;
-  const { kind, total, domain, randomizer } = document;
+  const { kind, total, domain, randomizer, regression } = document;
   const { fields, domains, read } = KINDS[kind];
   if (!exactly(document, fields)) throw wrong;
   if (fields.includes("total") && !["sum", "mean", "query"].includes(total)) throw wrong;
@@ -67,6 +67,7 @@ export function readProtocol(document) {
   const entries = law.dimension; // of a row, where values are rows
   if (!domains.includes(domain?.kind) || !isDomain(domain, entries ?? (values ? sizeOf(domain) : law.size))) throw wrong;
   if (values && domain.kind !== "texts" && !(sizeOf(domain) >= 2 && sizeOf(domain) <= values)) throw wrong;
+  if (fields.includes("regression") && !isRegression(regression, domain.columns)) throw wrong;
   if (total === "query" && (domain.low !== 0 || domain.high !== 1)) throw wrong;
   return { kind, total, domain, mostMessages: 1, ...rest };
 }
@@ -82,6 +83,7 @@ const KINDS = {
   "distribution-with-shuffler-noise": { fields: FIELDS, domains: ["intervals"], read: readShufflerNoise },
   "counts-with-dummies": { fields: FIELDS, domains: LISTED, read: readDummies },
   "vector-mean": { fields: FIELDS, domains: ["ball", "box"], read: readCodebook },
+  moments: { fields: [...FIELDS, "regression"], domains: ["products"], read: readCodebook },
   summation: { fields: ["kind", "total", "domain", "randomizer"], domains: ["reals"], read: readResponse },
   "digit-sums": { fields: ["kind", "total", "domain", "randomizer"], domains: ["reals"], read: readDigits },
 };
@@ -193,7 +195,7 @@ function isDomain(domain, size) {
     const texts = Array.isArray(labels) && labels.every((label) => typeof label === "string");
     return exactly(domain, ["kind", "labels"]) && texts && labels.length === size && new Set(labels).size === size;
   }
-  if (kind === "ball" || kind === "box") return isOfRows(domain, size);
+  if (["ball", "box", "products"].includes(kind)) return isOfRows(domain, size);
   if (kind === "texts") return exactly(domain, ["kind", "key"]) && /^[0-9a-f]{32}$/.test(domain.key);
   if (kind === "whole-numbers") return exactly(domain, ["kind", "size"]) && domain.size === size;
   const range = [low, high].every((end) => typeof end === "number" && Math.abs(end) <= 1e100) && high - low >= 1e-100;
@@ -201,9 +203,20 @@ function isDomain(domain, size) {
   return exactly(domain, ["kind", "size", "low", "high"]) && range && domain.size === size;
 }
 
-/** A ball or a box of rows of so many numbers, whose columns may have names. */
-function isOfRows(domain, entries) {
+/** What is made of moments in the end: of columns that are there, and nothing to a client. */
+function isRegression(regression, columns) {
+  if (regression === null) return true;
+  if (!exactly(regression, ["target", "features", "ridge"]) || !Array.isArray(regression.features)) return false;
+  const { target, features, ridge } = regression;
+  const known = features.length > 0 && new Set([target, ...features]).size === features.length + 1;
+  return known && [target, ...features].every((name) => columns.includes(name)) && ridge >= 0 && ridge <= 1e6;
+}
+
+/** A ball or a box of rows of so many numbers, whose columns may have names; products are of rows of fewer. */
+function isOfRows(domain, size) {
   const { kind, columns, dimension, norm, lows, highs } = domain;
+  const entries = kind === "products" ? columns?.length : size;
+  if (kind === "products" && !(entries >= 1 && entries <= 16 && (entries * (entries + 3)) / 2 === size)) return false;
   const named = Array.isArray(columns) && [0, entries].includes(columns.length) && new Set(columns).size === columns.length;
   if (!named || !columns.every((name) => typeof name === "string")) return false;
   if (kind === "ball") {

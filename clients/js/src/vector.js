@@ -33,7 +33,19 @@ export function pointOf(domain, value) {
   const { lows, highs } = domain;
   if (given.some((x, k) => x < lows[k] || x > highs[k])) throw outside("the ranges of the columns");
   const root = Math.sqrt(count);
+  if (domain.kind === "products") {
+    return products(given.map((x, k) => (x - (lows[k] + highs[k]) / 2) / ((highs[k] - lows[k]) / 2)));
+  }
   return given.map((x, k) => (x - (lows[k] + highs[k]) / 2) / (((highs[k] - lows[k]) / 2) * root));
+}
+
+/** Scaled columns, their squares and the products of every two, as a point of the unit ball. */
+function products(scaled) {
+  const columns = scaled.length;
+  const wide = Math.sqrt((columns * (columns + 1)) / 2);
+  const squares = scaled.map((x) => (x * x - 1) / Math.sqrt(columns));
+  const pairs = scaled.flatMap((x, k) => scaled.slice(k + 1).map((y) => (x * y) / wide));
+  return [...scaled.map((x) => x / wide), ...squares, ...pairs];
 }
 
 function outside(limits) {

@@ -42,6 +42,25 @@ test("rows from recorded words", async () => {
   }
 });
 
+test("moments: other documents are refused", () => {
+  const { protocol } = VECTORS.rows.find(({ protocol }) => protocol.regression);
+  assert.equal(readProtocol(protocol).mostMessages, protocol.randomizer.repeats);
+  for (const changes of [
+    { regression: undefined },
+    { regression: { ...protocol.regression, target: "another" } },
+    { regression: { ...protocol.regression, features: [protocol.regression.target] } },
+    { regression: { ...protocol.regression, features: [] } },
+    { regression: { ...protocol.regression, ridge: -1 } },
+    { regression: { ...protocol.regression, more: 1 } },
+    { domain: { ...protocol.domain, kind: "box" } },
+    { domain: { ...protocol.domain, columns: [] } },
+    { domain: { ...protocol.domain, lows: [0] } },
+    { randomizer: { ...protocol.randomizer, dimension: 2 } },
+  ]) {
+    assert.throws(() => readProtocol({ ...protocol, ...changes }), { kind: "invalid" });
+  }
+});
+
 test("a message is eight bytes", () => {
   assert.equal(toHex(payload("4611686018427387903")), "3fffffffffffffff0000000000000000");
 });

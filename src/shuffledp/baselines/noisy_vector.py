@@ -1,4 +1,4 @@
-"""Means of rows by others: a trusted curator with Gaussian noise, and codebook response that is private by itself."""
+"""Means and moments of rows by others: a trusted curator with Gaussian noise, and codebook response that is private by itself."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -11,13 +11,17 @@ from shuffledp.core.counts import Counts
 from shuffledp.core.document import Document, fields, number
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import RandomSource
+from shuffledp.domains.products import Products
 from shuffledp.domains.registry import from_document as domain_of
 from shuffledp.domains.vectors import Ball, Vectors
 from shuffledp.errors import InvalidInput
-from shuffledp.planning.families.vector import SIZES, VectorFamily, VectorQuestion
+from shuffledp.planning.families.moments import MomentsQuestion
+from shuffledp.planning.families.vector import SIZES, CodebookFamily, RowQuestion
 from shuffledp.planning.family import Family
+from shuffledp.protocols.codebook_mean import CodebookMean
+from shuffledp.protocols.linear_regression import Regression, regression_of
 from shuffledp.protocols.row_means import RowMeans
-from shuffledp.protocols.vector_mean import VectorMean
+from shuffledp.protocols.row_moments import RowMoments
 from shuffledp.randomizers.codebook_response import CodebookResponse
 from shuffledp.references import cite
 
@@ -118,39 +122,75 @@ class NoisyVector(RowMeans):
         return [cls(domain=Ball(3, 2.0), sigma=9.0)]
 
 
-class CuratorVector(Family[VectorQuestion]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyMoments(RowMoments, NoisyVector):
+    """The same noise on means of columns, their squares and products, and what is read off these."""
+
+    domain: Products
+    regression: Regression | None = None
+    kind = "noisy-moments"
+
+    def __post_init__(self) -> None:
+        NoisyVector.__post_init__(self)
+        self.check_moments()
+
+    def covariance_of(self, population: Population) -> Reals:
+        return np.diag(np.square(self.domain.radii * self.sigma / population.n))
+
+    def document(self) -> Document:
+        stated = None if self.regression is None else self.regression.document()
+        return {"kind": self.kind, "domain": self.domain.document(), "sigma": self.sigma, "regression": stated}
+
+    @classmethod
+    def from_document(cls, document: object) -> Self:
+        return cls(**fields(document, cls.kind, domain=Products.from_document, sigma=number, regression=regression_of))
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        columns = Products((1.0, 1.0), (3.0, 5.0), ("rooms", "people"))
+        return [cls(domain=columns, sigma=9.0, regression=Regression(target="people", features=("rooms",)))]
+
+
+class AboutRows(Family[RowQuestion]):
+    """What answers any one kind of question about rows."""
+
+    def __init__(self, question_type: type[RowQuestion]) -> None:
+        self.question_type = question_type
+
+
+class CuratorRows(AboutRows):
     """A curator's mean."""
 
     name, trust, accounted_by = "Gaussian noise", "the curator", "sensitivity"
-    question_type = VectorQuestion
 
-    def propose(self, question: VectorQuestion) -> NoisyVector:
+    def propose(self, question: RowQuestion) -> NoisyVector:
         """As much noise as the exact condition of Balle and Wang asks for."""
-        return NoisyVector(domain=question.domain, sigma=2 / gaussian_mu(question.epsilon, question.delta))
+        sigma = 2 / gaussian_mu(question.epsilon, question.delta)
+        if isinstance(question, MomentsQuestion):
+            return NoisyMoments(domain=question.domain, sigma=sigma, regression=question.regression)
+        return NoisyVector(domain=question.domain, sigma=sigma)
 
 
-class LocalVector(Family[VectorQuestion]):
+class LocalRows(AboutRows):
     """One message that is private by itself."""
 
     name, trust, accounted_by = "local codebook response", "nobody", "epsilon0"
-    question_type = VectorQuestion
 
-    def propose(self, question: VectorQuestion) -> VectorMean:
+    def propose(self, question: RowQuestion) -> CodebookMean:
         """With the question's epsilon as epsilon0, on the best number of codewords."""
         d = question.domain.dimension
         each = (CodebookResponse.private(dimension=d, size=size, epsilon0=question.epsilon) for size in SIZES)
-        protocols = [VectorMean(randomizer=randomizer, domain=question.domain) for randomizer in each]
-        return min(protocols, key=lambda protocol: protocol.mean_squared_error(question.n))
+        return min(map(question.protocol, each), key=lambda protocol: protocol.mean_squared_error(question.n))
 
 
-class SeveralMessages(Family[VectorQuestion]):
+class SeveralMessages(AboutRows):
     """What `plan` proposes for more messages per user than were asked for."""
 
     trust, accounted_by = "the shuffler", "composition"
-    question_type = VectorQuestion
 
-    def __init__(self, messages: int) -> None:
+    def __init__(self, question_type: type[RowQuestion], messages: int) -> None:
+        AboutRows.__init__(self, question_type)
         self.name, self._messages = f"shuffledp, {messages} messages", messages
 
-    def propose(self, question: VectorQuestion) -> VectorMean:
-        return VectorFamily().propose(question.at(repeats=self._messages))
+    def propose(self, question: RowQuestion) -> CodebookMean:
+        return CodebookFamily().propose(question.at(repeats=self._messages))

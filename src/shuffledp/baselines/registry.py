@@ -7,7 +7,7 @@ from shuffledp.baselines.dbitflip import DBitFlip, DBitFlips
 from shuffledp.baselines.hadamard_response import HadamardResponse, HadamardResponses
 from shuffledp.baselines.hashed_response import HashedResponse, HashedResponses
 from shuffledp.baselines.local import LocalResponse, LocalSum
-from shuffledp.baselines.noisy_vector import CuratorVector, LocalVector, NoisyVector, SeveralMessages
+from shuffledp.baselines.noisy_vector import CuratorRows, LocalRows, NoisyMoments, NoisyVector, SeveralMessages
 from shuffledp.baselines.one_bit_mean import OneBitMeans, ShuffledOneBitMeans
 from shuffledp.baselines.paper import PaperParameters
 from shuffledp.baselines.rappor import Rappor, Rappors
@@ -17,7 +17,9 @@ from shuffledp.baselines.subset_selection import SubsetSelection, SubsetSelectio
 from shuffledp.baselines.unary import ManyMessages, UnaryBits
 from shuffledp.planning import registry as planning
 from shuffledp.planning.families.histogram import HistogramFamily
+from shuffledp.planning.families.moments import MomentsQuestion, RegressionQuestion
 from shuffledp.planning.families.summation import SummationFamily
+from shuffledp.planning.families.vector import VectorQuestion
 from shuffledp.planning.family import Family
 from shuffledp.protocols import registry
 from shuffledp.protocols.protocol import ShuffleProtocol
@@ -37,6 +39,7 @@ PROTOCOLS: Final[dict[str, type[ShuffleProtocol]]] = {
         HadamardResponse,
         SubsetSelection,
         NoisyVector,
+        NoisyMoments,
     )
 }
 """Those of others, by kind."""
@@ -63,9 +66,11 @@ FAMILIES: Final[list[Family[Any]]] = [
         )
         for shuffled in (False, True)
     ),
-    CuratorVector(),
-    LocalVector(),
-    *map(SeveralMessages, (4, 16, 64)),
+    *(
+        family
+        for kind in (VectorQuestion, MomentsQuestion, RegressionQuestion)
+        for family in (CuratorRows(kind), LocalRows(kind), *(SeveralMessages(kind, t) for t in (4, 16, 64)))
+    ),
     PaperParameters(SummationFamily()),
     PaperParameters(HistogramFamily()),
 ]

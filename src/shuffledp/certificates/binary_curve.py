@@ -13,7 +13,6 @@ so wide that it is hardly above the larger of both ends, where all others are al
 depends on that but how many cells it takes. Where a small epsilon makes all datasets about equally bad, they are as narrow as may be.
 """
 
-import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate

@@ -73,14 +73,20 @@ class Ratios(Estimate):
 
     def limits(self, z: float) -> tuple[Reals, Reals]:
         """The roots of a quadratic; everything possible if it has none."""
-        above, across, below = self.variances
-        a = self.bottom**2 - z * z * below
-        b = self.top * self.bottom - z * z * across
-        c = self.top**2 - z * z * above
-        bounded = a > 0
-        safe = np.where(bounded, a, 1.0)
-        root = np.sqrt(np.maximum(b * b - a * c, 0.0))
         sure, m = ~np.isnan(self.value), (self.value - self.start) / self.span
-        low = np.where(bounded, (b - root) / safe, np.minimum(0.0, m))
-        high = np.where(bounded, (b + root) / safe, np.maximum(1.0, m))
+        least, most = fieller(self.top, self.bottom, self.variances, z)
+        low = np.where(np.isfinite(least), least, np.minimum(0.0, m))
+        high = np.where(np.isfinite(most), most, np.maximum(1.0, m))
         return tuple(np.where(sure, self.start + self.span * end, np.nan) for end in (low, high))  # type: ignore[return-value]
+
+
+def fieller(top: Reals, bottom: Reals, variances: tuple[Reals, Reals, Reals], z: float) -> tuple[Reals, Reals]:
+    """The least and the greatest m with (T - m B)^2 <= z^2 V(m), as in `Ratios`; infinite where there is no limit."""
+    above, across, below = variances
+    a = bottom**2 - z * z * below
+    b = top * bottom - z * z * across
+    c = top**2 - z * z * above
+    bounded = a > 0
+    safe = np.where(bounded, a, 1.0)
+    root = np.sqrt(np.maximum(b * b - a * c, 0.0))
+    return np.where(bounded, (b - root) / safe, -np.inf), np.where(bounded, (b + root) / safe, np.inf)

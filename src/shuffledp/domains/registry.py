@@ -8,6 +8,7 @@ from shuffledp.domains.grouped_reals import GroupedReals
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
 from shuffledp.domains.named_values import Record
+from shuffledp.domains.products import Products
 from shuffledp.domains.reals import RealRange
 from shuffledp.domains.spellable_texts import Spelled
 from shuffledp.domains.texts import Texts
@@ -29,6 +30,7 @@ DOMAINS: Final[dict[str, type[Domain]]] = {
         Record,
         Ball,
         Box,
+        Products,
     )
 }
 

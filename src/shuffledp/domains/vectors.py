@@ -26,8 +26,8 @@ _LARGEST: Final = 1e100
 class Vectors(Numeric):
     """Rows of `dimension` numbers, each of a column that may have a name.
 
-    A clean value has one field, "row", whose numbers are in the units they were given in. What a protocol works with is the same
-    point of the unit ball (`into_ball`).
+    A clean value has one field, "row", whose numbers are in the units they were given in. What a protocol averages are entries of
+    or made of them (`averaged`), which it works with as a point of the unit ball (`into_ball`).
     """
 
     __slots__ = ()
@@ -36,12 +36,22 @@ class Vectors(Numeric):
     @property
     @abstractmethod
     def dimension(self) -> int:
+        """Entries that are averaged."""
+
+    @property
+    def width(self) -> int:
         """Numbers in a row."""
+        return self.dimension
 
     @property
     @abstractmethod
     def middle(self) -> Reals:
         """What becomes the middle of the unit ball, in one number or in one for each entry."""
+
+    @property
+    def centre(self) -> Reals:
+        """The row in the middle of all that are possible, likewise."""
+        return self.middle
 
     @property
     @abstractmethod
@@ -50,8 +60,18 @@ class Vectors(Numeric):
 
     @property
     def diameter(self) -> float:
-        """How far apart two rows can be."""
-        return 2 * math.sqrt(float(np.square(self.radii).mean()))
+        """How far apart the entries of two rows can be."""
+        return 2 * math.sqrt(self.squares[1])
+
+    @property
+    def squares(self) -> tuple[float, float]:
+        """The least and the greatest square of the distance of a row's entries from the middle."""
+        return 0.0, float(np.square(self.radii).mean())
+
+    @property
+    @abstractmethod
+    def most_squares(self) -> Reals:
+        """The greatest square of each entry of a point of the unit ball."""
 
     @abstractmethod
     def off_by(self, share: float) -> str:
@@ -87,31 +107,35 @@ class Vectors(Numeric):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The numpy type of clean values: a row of numbers."""
-        return np.dtype([("row", np.float64, (self.dimension,))])
+        return np.dtype([("row", np.float64, (self.width,))])
 
     def rows(self, values: NDArray[Any]) -> Reals:
         """The numbers of clean values, a row each."""
-        if values.dtype.names != ("row",) or values.dtype["row"].shape != (self.dimension,):
+        if values.dtype.names != ("row",) or values.dtype["row"].shape != (self.width,):
             if len(values) == 0:
-                return np.empty((0, self.dimension))
+                return np.empty((0, self.width))
             raise InvalidInput("these are not rows of the plan. Clean the rows first.")
         return np.asarray(values["row"])
 
+    def averaged(self, values: NDArray[Any]) -> Reals:
+        """The entries of clean values whose means are asked for, a row each."""
+        return self.rows(values)
+
     def into_ball(self, values: NDArray[Any]) -> Reals:
         """Clean values as points of the unit ball."""
-        return (self.rows(values) - self.middle) / self.radii
+        return (self.averaged(values) - self.middle) / self.radii
 
     def clean(self, raw: Any, policy: Policy = STRICT, first_row: int | None = None) -> Clean:
         """The rows, all in the ball or box. One that lacks a number is missing; one that is infinite is refused."""
         self.check(policy)
-        rows = matrix_of(raw, self.dimension, self.columns, first_row)
+        rows = matrix_of(raw, self.width, self.columns, first_row)
         missing: Mask = np.asarray(np.isnan(rows).any(axis=1))
         adjusted, rejected = Counter[str](), Counter[str]()
         if missing.any():
             stand_in = self._stand_in(policy)
             if stand_in is None and policy.missing == "refuse":
                 raise refusal("is missing", missing, first_row, what_if_missing(policy, "ROW"))
-            rows = np.where(missing[:, None], 0.0 + self.middle if stand_in is None else stand_in, rows)
+            rows = np.where(missing[:, None], 0.0 + self.centre if stand_in is None else stand_in, rows)
             (rejected if stand_in is None else adjusted)["missing"] += int(missing.sum())
         infinite: Mask = np.asarray(np.isinf(rows).any(axis=1))
         if infinite.any():
@@ -136,7 +160,7 @@ class Vectors(Numeric):
 
     def landmarks(self) -> NDArray[Any]:
         """The same points as clean values."""
-        return self._cleaned(self.middle + np.outer((1.0, -1.0, 0.0, 0.3), self._edge()))
+        return self._cleaned(self.centre + np.outer((1.0, -1.0, 0.0, 0.3), self._edge()))
 
     def _cleaned(self, rows: Reals) -> NDArray[Any]:
         return np.ascontiguousarray(rows).view(self.dtype).reshape(-1)
@@ -149,12 +173,12 @@ class Vectors(Numeric):
         if policy.missing_as is None:
             return None
         try:
-            row = matrix_of([policy.missing_as], self.dimension, self.columns, None)
+            row = matrix_of([policy.missing_as], self.width, self.columns, None)
         except InvalidInput:
-            row = np.full((1, self.dimension), np.nan)
+            row = np.full((1, self.width), np.nan)
         if not np.isfinite(row).all() or self._outside(row).any():
             raise InvalidInput(
-                f"`missing_as` must be {self.dimension:,} numbers with commas between, in {self.limits}. Write such a row."
+                f"`missing_as` must be {self.width:,} numbers with commas between, in {self.limits}. Write such a row."
             )
         return np.asarray(row[0])
 
@@ -189,6 +213,10 @@ class Ball(Vectors):
     @property
     def radii(self) -> Reals:
         return np.full(1, self.norm)
+
+    @property
+    def most_squares(self) -> Reals:
+        return np.ones(1)
 
     @property
     def limits(self) -> str:
@@ -253,12 +281,25 @@ class Box(Vectors):
 
     @property
     def middle(self) -> Reals:
+        return self.centre
+
+    @property
+    def centre(self) -> Reals:
         return np.asarray((self._ends[0] + self._ends[1]) / 2)
+
+    @property
+    def halves(self) -> Reals:
+        """Half of each range."""
+        return np.asarray((self._ends[1] - self._ends[0]) / 2)
 
     @property
     def radii(self) -> Reals:
         """Half of each range, times the root of their number: corners are 1 from the middle."""
-        return np.asarray((self._ends[1] - self._ends[0]) / 2 * math.sqrt(self.dimension))
+        return self.halves * math.sqrt(self.dimension)
+
+    @property
+    def most_squares(self) -> Reals:
+        return np.full(1, 1 / self.dimension)
 
     @property
     def limits(self) -> str:
@@ -275,7 +316,7 @@ class Box(Vectors):
         return np.clip(rows, *self._ends)
 
     def _edge(self) -> Reals:
-        return np.asarray((self._ends[1] - self._ends[0]) / 2)
+        return self.halves
 
     def document(self) -> Document:
         return {"kind": self.kind, "lows": list(self.lows), "highs": list(self.highs), "columns": list(self.columns)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shuffledp.core.digits import counted
 from shuffledp.core.document import Document
+from shuffledp.figures.correlations import columns_of, draw_correlations
 from shuffledp.figures.distribution import TRUTH, draw_distribution
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, SKY
 from shuffledp.results.estimate_entries import (
@@ -38,6 +39,8 @@ class Panel:
     def __init__(self, result: Document) -> None:
         values = result["estimate"]["value"]
         self._result, self._curve, self._ranked = result, is_curve(result), are_ranked(result)
+        self._pairs = columns_of(result)
+        self._ranked = self._ranked and self._pairs is None
         self._rows = entries(result, largest(values, _BARS + 1) if self._ranked else None)
         self._others = len(values) - _BARS if self._ranked and len(values) > _BARS + 1 else 0
 
@@ -49,6 +52,8 @@ class Panel:
     @property
     def height(self) -> float:
         """In inches, with the axis below."""
+        if self._pairs is not None:
+            return 1.4 + 0.25 * len(self._pairs)
         lines = len(self._rows) if len(self._rows) <= FEW and not self._curve else 11
         return 0.6 + (0.26 if self._result["truth"] is not None else 0.2) * lines
 
@@ -57,6 +62,9 @@ class Panel:
         rows, measure, unit = self._rows, _axis_title(self._result), self._result["wording"]["unit"]
         if self._curve:
             draw_distribution(axis, self._result)
+            return
+        if self._pairs is not None:
+            draw_correlations(axis, list(map(_cut, self._pairs)), rows, measure)
             return
         if self._ranked:
             _draw_ranked(axis, rows, measure, self._others)

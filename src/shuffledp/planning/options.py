@@ -127,7 +127,7 @@ MESSAGES_PER_USER: Final = Option(
     "messages_per_user",
     "real",
     "Messages that a user may send: on average, with dummies beside the true one (histogram) or digits among dummies (sum, "
-    "mean, query); exactly so many about the row (vector) [default: 1].",
+    "mean, query); exactly so many about the row (vector, moments, regression) [default: 1].",
 )
 NOISE: Final = Option(
     "noise",
@@ -150,7 +150,14 @@ DIMENSION: Final = Option("dimension", "whole", "Numbers in a row (vector).")
 COLUMNS: Final = Option("columns", "several", "Names of the columns whose means are asked for (vector).")
 NORM: Final = Option("norm", "real", "Length that no row exceeds, or is cut down to (vector) [default: 1].")
 RANGES: Final = Option(
-    "ranges", "groups", "The range of a column in place of a norm, e.g. age=0,100; repeat for each column (vector)."
+    "ranges",
+    "groups",
+    "The range of a column, e.g. age=0,100; repeat for each column (moments, regression; vector in place of a norm).",
+)
+TARGET: Final = Option("target", "text", "The column that is explained by the others (regression).")
+FEATURES: Final = Option("features", "several", "The columns that explain it (regression) [default: all others].")
+RIDGE: Final = Option(
+    "ridge", "real", "Share of its own variance that is added to that of each feature (regression) [default: 0]."
 )
 CANDIDATES: Final = Option("candidates", "lines", "Texts that will be asked about, one per line (texts).")
 ALPHABET: Final = Option(

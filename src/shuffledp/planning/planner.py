@@ -256,6 +256,39 @@ class Planner:
         )  # fmt: skip
 
     @_spelled_out
+    def moments(
+        self, *, ranges: Mapping[str, Sequence[Number]], messages_per_user: Number | None = None, **asked: Unpack[Asked]
+    ) -> Plan:
+        """Means, variances, covariances and correlations of columns, from one small message each.
+
+        Args:
+            ranges: the least and the greatest value of each column, e.g. {"age": [0, 100], "rent": [0, 3000]}.
+            messages_per_user: how many messages a person sends about the row; one, if left out. More are more accurate.
+            **asked: what every question takes: n, epsilon, delta, ...
+        """
+        return self("moments", ranges=ranges, messages_per_user=messages_per_user, **asked)
+
+    @_spelled_out
+    def regression(
+        self, *, ranges: Mapping[str, Sequence[Number]], target: str, features: Iterable[str] | None = None,
+        ridge: Number | None = None, messages_per_user: Number | None = None, **asked: Unpack[Asked],
+    ) -> Plan:  # fmt: skip
+        """A linear regression of one column on others, with an intercept, and all their moments, from one small message each.
+
+        Args:
+            ranges: the least and the greatest value of each column, e.g. {"age": [0, 100], "rent": [0, 3000]}.
+            target: the column that is explained.
+            features: the columns that explain it; all others, if left out.
+            ridge: the share of its own variance that is added to that of each feature; none, if left out.
+            messages_per_user: how many messages a person sends about the row; one, if left out. More are more accurate.
+            **asked: what every question takes: n, epsilon, delta, ...
+        """
+        return self(
+            "regression", ranges=ranges, target=target, features=features, ridge=ridge, messages_per_user=messages_per_user,
+            **asked,
+        )  # fmt: skip
+
+    @_spelled_out
     def texts(
         self, *, candidates: Iterable[str] | None = None, share: Number | None = None, **asked: Unpack[Asked]
     ) -> Plan:

@@ -14,6 +14,7 @@ from shuffledp.planning.families.frequencies import FrequenciesFamily
 from shuffledp.planning.families.grouped import GroupedFamily
 from shuffledp.planning.families.heavy_hitters import HeavyHittersFamily
 from shuffledp.planning.families.histogram import HistogramFamily
+from shuffledp.planning.families.moments import MomentsFamily, RegressionFamily
 from shuffledp.planning.families.noised import NoisedDistributionFamily, NoisedFamily, NoisedTableFamily
 from shuffledp.planning.families.summation import SummationFamily
 from shuffledp.planning.families.survey_all import AllQuestions
@@ -52,6 +53,8 @@ FAMILIES: Final = Registry[AnyFamily](
         "DistributionFamily on several grids": DistributionFamily(levels=range(2, 5)),
         "NoisedDistributionFamily": NoisedDistributionFamily(),
         "VectorFamily": VectorFamily(),
+        "MomentsFamily": MomentsFamily(),
+        "RegressionFamily": RegressionFamily(),
         "OneQuestionEach": OneQuestionEach(),
         "AllQuestions": AllQuestions(),
         "TableOfAll": TableOfAll(),

@@ -69,5 +69,9 @@ class Reading(Generic[Read]):
         return {}
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the answer should know."""
+        """What a reader of any answer should know."""
+        return ()
+
+    def remarks(self, answer: Estimate) -> tuple[str, ...]:  # noqa: ARG002
+        """What a reader of this very answer should know."""
         return ()

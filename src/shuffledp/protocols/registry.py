@@ -8,6 +8,7 @@ from typing import Final
 
 from shuffledp.core.plugins import Registry, class_by_kind
 from shuffledp.errors import InvalidInput
+from shuffledp.protocols.column_moments import ColumnMoments
 from shuffledp.protocols.digit_sums import DigitSums
 from shuffledp.protocols.distribution import Distribution
 from shuffledp.protocols.dummies import DummyCounts
@@ -50,6 +51,7 @@ PROTOCOLS: Final = Registry[type[ShuffleProtocol]](
         NoisedTable.kind: NoisedTable,
         OneBitMean.kind: OneBitMean,
         VectorMean.kind: VectorMean,
+        ColumnMoments.kind: ColumnMoments,
         DigitSums.kind: DigitSums,
         GroupedDigits.kind: GroupedDigits,
     },

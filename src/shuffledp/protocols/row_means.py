@@ -39,11 +39,11 @@ class RowMeans(ShuffleProtocol):
 
     def truth(self, values: NDArray[Any]) -> NDArray[Any]:
         """The exact sum of each column, and of how many rows."""
-        rows = self.domain.rows(values)
+        rows = self.domain.averaged(values)
         return np.array([*(exact_sum(column) for column in np.ascontiguousarray(rows.T)), len(rows)], dtype=object)
 
     def truth_of(self, population: Population) -> NDArray[Any]:
-        rows, users = self.domain.rows(population.values), population.users.tolist()
+        rows, users = self.domain.averaged(population.values), population.users.tolist()
         sums = [
             sum((Fraction(float(x)) * often for x, often in zip(column, users, strict=True)), Fraction(0))
             for column in rows.T

@@ -60,13 +60,14 @@ def assembled(
         realised = plan.epsilon_at(honest) if rows_per_person <= 1 else guarantee.epsilon
     estimate = plan.protocol.estimate(counts, guarantee=guarantee)
     reading = plan.protocol.reading
+    answer = reading.of(estimate)
     said += notes
     if truth is not None:
         said.append("The truth is not private: do not publish it.")
     return Result(
-        plan=plan, counts=counts, estimate=reading.of(estimate), also=reading.beside(estimate), guarantee=guarantee,
+        plan=plan, counts=counts, estimate=answer, also=reading.beside(estimate), guarantee=guarantee,
         realised_epsilon=realised, realised_honest=honest if private else None,
         rows_per_person=rows_per_person, unit=unit, received=received, rejected=dict(rejected), adjusted=dict(adjusted or {}),
         truth=None if truth is None else reading.exactly_for(estimate, truth),
-        notes=(*said, *reading.notes()), provenance=provenance,
+        notes=(*said, *reading.notes(), *reading.remarks(answer)), provenance=provenance,
     )  # fmt: skip

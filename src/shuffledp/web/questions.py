@@ -66,6 +66,8 @@ STARTS: Final[dict[str, Given]] = {
     "texts": {"candidates": "apple\nbanana\ncherry", "margin": "5"},
     "heavy-hitters": {"alphabet": "a-z", "max_length": "5", "margin": "5"},
     "vector": {"dimension": "10"},
+    "moments": {"ranges": "age=0,100\nrooms=0,10"},
+    "regression": {"ranges": "age=0,100\nrooms=0,10\nrent=0,3000", "target": "rent"},
     "survey": {"questions": _SURVEY},
 }
 """What the fields of a question hold at first, so that there is something to change."""

@@ -1,7 +1,8 @@
 """Means of rows of numbers: what is asked about them, and the codebook with the least error."""
 
 import math
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Final, Self
@@ -18,6 +19,7 @@ from shuffledp.errors import InvalidInput, NoClaim
 from shuffledp.planning.family import PlannedFamily, says_nothing
 from shuffledp.planning.options import COLUMNS, DIMENSION, MESSAGES_PER_USER, NORM, RANGES, Option
 from shuffledp.planning.question import Given, Question
+from shuffledp.protocols.codebook_mean import CodebookMean
 from shuffledp.protocols.decoded_sums import MOST_MESSAGES
 from shuffledp.protocols.vector_mean import VectorMean
 from shuffledp.randomizers.codebook_response import MOST_CODEWORDS, MOST_REPEATS, CodebookResponse
@@ -34,8 +36,8 @@ _A_LITTLE: Final = (1e-7, 1e-6, 1e-5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorQuestion(Question):
-    """The mean of rows of numbers.
+class RowQuestion(Question):
+    """A question about rows of numbers that codebook response answers.
 
     Attributes:
         domain: the rows.
@@ -44,29 +46,40 @@ class VectorQuestion(Question):
 
     domain: Vectors
     repeats: int = 1
+
+    @abstractmethod
+    def protocol(self, randomizer: CodebookResponse) -> CodebookMean:
+        """What answers it with this randomizer."""
+
+    @classmethod
+    def averages(cls, name: str) -> bool:  # noqa: ARG003
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorQuestion(RowQuestion):
+    """The mean of rows of numbers."""
+
     called: ClassVar[tuple[str, ...]] = ("vector",)
     options: ClassVar[tuple[Option, ...]] = (DIMENSION, COLUMNS, NORM, RANGES, MESSAGES_PER_USER)
 
     @classmethod
     def read(cls, given: Given, **terms: Any) -> Self:
         """Rows of a number of entries or of named columns, within a norm or within ranges."""
-        return cls(domain=_domain(given), repeats=_repeats(given.get(MESSAGES_PER_USER.name)), **terms)
+        return cls(domain=_domain(given), repeats=repeats_of(given), **terms)
 
-    @classmethod
-    def averages(cls, name: str) -> bool:  # noqa: ARG003
-        return True
+    def protocol(self, randomizer: CodebookResponse) -> VectorMean:
+        return VectorMean(randomizer=randomizer, domain=self.domain)
 
     @property
     def objective(self) -> str:
         return "expected length of the error (root mean square)"
 
 
-class VectorFamily(PlannedFamily[VectorQuestion]):
+class CodebookFamily(PlannedFamily[RowQuestion]):
     """For every size of the codebook the least blanket; of all sizes the best."""
 
-    question_type = VectorQuestion
-
-    def propose(self, question: VectorQuestion) -> VectorMean:
+    def propose(self, question: RowQuestion) -> CodebookMean:
         # of several messages, which compose, the best size is found for their equal shares of the budget
         if question.bound != "best":
             raise NoClaim(f"the bound {question.bound} is not for codebook response. Use the best one.")
@@ -94,15 +107,21 @@ class VectorFamily(PlannedFamily[VectorQuestion]):
         return _with(question, size, gamma)
 
 
-def _with(question: VectorQuestion, size: int, gamma: float) -> VectorMean:
+class VectorFamily(CodebookFamily):
+    """Means of rows."""
+
+    question_type = VectorQuestion
+
+
+def _with(question: RowQuestion, size: int, gamma: float) -> CodebookMean:
     randomizer = CodebookResponse(
         dimension=question.domain.dimension, size=size, threshold=min(threshold_of(gamma), WORD - 1),
         repeats=question.repeats,
     )  # fmt: skip
-    return VectorMean(randomizer=randomizer, domain=question.domain)
+    return question.protocol(randomizer)
 
 
-def _guessed(one: VectorQuestion, size: int) -> float:
+def _guessed(one: RowQuestion, size: int) -> float:
     """The least gamma of one message by randomized response on as many values, whose accountant is fast: only a guess.
 
     Where nothing beyond the blanket is looked at, both have the same law; what is planned is proved from its own.
@@ -111,7 +130,7 @@ def _guessed(one: VectorQuestion, size: int) -> float:
     return calibrate(family, n=one.honest, epsilon=one.epsilon, delta=one.delta)
 
 
-def _proved(one: VectorQuestion, size: int, guess: float) -> float:
+def _proved(one: RowQuestion, size: int, guess: float) -> float:
     """The guess, or the least gamma above it that is proved."""
     bound, family = bound_named(one.bound), CodebookResponse.family(size)
     for larger in _A_LITTLE:
@@ -123,7 +142,7 @@ def _proved(one: VectorQuestion, size: int, guess: float) -> float:
     return calibrate(family, n=one.honest, epsilon=one.epsilon, delta=one.delta)
 
 
-def _together(question: VectorQuestion, size: int, start: float) -> float:
+def _together(question: RowQuestion, size: int, start: float) -> float:
     """The least gamma of each message with which all of a user's messages compose to the epsilon allowed."""
     bound = bound_named(question.bound)
 
@@ -165,8 +184,7 @@ def _domain(given: Given) -> Vectors:
         if not ranges:
             raise InvalidInput("`ranges` is empty. Write e.g. ranges={'age': [0, 100]}.")
         columns = tuple(ranges) if columns is None else columns
-        ends = [_range(column, ranges[column]) for column in columns]
-        found: Vectors = Box(tuple(low for low, _ in ends), tuple(high for _, high in ends), columns)
+        found: Vectors = Box(*ends_of({column: ranges[column] for column in columns}), columns)
     elif columns is not None:
         found = Ball(len(columns), 1.0 if norm is None else norm, columns)
     elif dimension is not None:
@@ -176,6 +194,12 @@ def _domain(given: Given) -> Vectors:
     if dimension is not None and dimension != found.dimension:
         raise InvalidInput(f"`dimension` is {dimension:,}, and {found.dimension:,} columns are named. Leave it out.")
     return found
+
+
+def ends_of(ranges: Mapping[str, Any]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The least and the greatest values of columns, in their order."""
+    lows, highs = zip(*(_range(column, ends) for column, ends in ranges.items()), strict=True)
+    return lows, highs
 
 
 def _range(column: str, ends: Any) -> tuple[float, float]:
@@ -188,8 +212,10 @@ def _range(column: str, ends: Any) -> tuple[float, float]:
     return low, high
 
 
-def _repeats(given: float | None) -> int:
-    count = 1 if given is None else checks.whole(given, "`messages_per_user`", "Give e.g. 4.")
+def repeats_of(given: Given) -> int:
+    """How many messages each user sends about a row: one, if nothing was said."""
+    asked = given.get(MESSAGES_PER_USER.name)
+    count = 1 if asked is None else checks.whole(asked, "`messages_per_user`", "Give e.g. 4.")
     if not 1 <= count <= MOST_REPEATS:
         raise InvalidInput(f"a user sends 1 to {MOST_REPEATS:,} messages about a row; got {count}. Give such a number.")
     return int(count)

@@ -78,6 +78,10 @@ DOCUMENTS: Final[dict[str, Schema]] = {
             _kind("box", lows=_some(NUMBER), highs=_some(NUMBER), columns=_COLUMNS),
         ]
     },
+    "Products": _kind("products", lows=_some(NUMBER), highs=_some(NUMBER), columns=_some(TEXT)),
+    "Regression": record(
+        {"target": TEXT, "features": _some(TEXT), "ridge": {"type": "number", "minimum": 0}}, closed=True
+    ),
     "Codebook": _kind(
         "codebook", dimension=whole(1, 2**20), size=whole(2, 2**14), repeats=whole(1, 2**10), threshold=_THRESHOLD
     ),
@@ -106,6 +110,12 @@ DOCUMENTS: Final[dict[str, Schema]] = {
                 for name in ("digit-sums", "grouped-digit-sums")
             ),
             _kind("vector-mean", domain=ref("Vectors"), randomizer=ref("Codebook")),
+            _kind(
+                "moments",
+                domain=ref("Products"),
+                randomizer=ref("Codebook"),
+                regression={"oneOf": [ref("Regression"), {"type": "null"}]},
+            ),
             _kind("frequencies", domain=ref("Domain"), randomizer=ref("Design")),
             _kind("text-frequencies", domain=ref("Texts"), randomizer=ref("Design")),
             *(
