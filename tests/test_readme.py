@@ -42,6 +42,7 @@ FORECASTS = (
     "a text that at least",
     "each column is off by at most",
     "each within",
+    "a coefficient of 0 is off by about",
 )
 """What a plan writes before how far off its answer is."""
 
