@@ -8,12 +8,12 @@ Here f is the product of two polynomials whose coefficients are those of binomia
 two, and what all of them lack to 1 is charged. One f does for many epsilons. D_(J+1) - D_J = beta f(J) - alpha f(J-1) changes
 sign once, because N is log-concave: a J where it does is the best one.
 
-The dataset that lacks the users who vary within a cell of values of A is above all of that cell. Cells are laid side by side, each
-so wide that it is hardly above the larger of both ends, where all others are alike: there D is largest as far as is known. Nothing
-depends on that but how many cells it takes. Where a small epsilon makes all datasets about equally bad, they are as narrow as may be.
+The dataset that lacks the users who vary within a cell of values of A is above all of that cell. Cells are laid side by side,
+each so wide that it is hardly above the larger of both ends, where all others are alike: there D is largest as far as is known.
+Nothing depends on that but how many cells it takes. Where a small epsilon makes all datasets about equally bad, cells are as
+narrow as may be. docs/maths/binary.md has the argument.
 """
 
-import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
