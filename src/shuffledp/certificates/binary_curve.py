@@ -199,6 +199,7 @@ def _binomial(count: int, chance: fmpq, bits: int) -> list[int]:
     with ctx.workprec(bits + 2 * count.bit_length() + _SPARE_BITS):
         log_peak = arb(count + 1).lgamma() - arb(mode + 1).lgamma() - arb(count - mode + 1).lgamma()
         peak, _ = _both_ways((log_peak + mode * arb(chance).log() + (count - mode) * arb(1 - chance).log()).exp(), bits)
+    peak = max(peak, 0)
     falling, at, times, over = [peak], peak, (count - mode) * p, (mode + 1) * q
     while at := at * times // over:
         falling.append(at)
@@ -213,4 +214,7 @@ def _binomial(count: int, chance: fmpq, bits: int) -> list[int]:
 def _both_ways(ball: arb, bits: int) -> tuple[int, int]:
     """A number in units of 2^-bits, rounded down and up."""
     scaled = ball * arb(2) ** bits
-    return int(scaled.lower().floor().unique_fmpz()), int(scaled.upper().ceil().unique_fmpz())
+    low, high = scaled.lower().floor().unique_fmpz(), scaled.upper().ceil().unique_fmpz()
+    if low is None or high is None:
+        raise ArithmeticError("a number is not known at all")
+    return int(low), int(high)
