@@ -20,8 +20,7 @@ DEPLOYED = {kind: protocol.examples()[0] for kind, protocol in protocols().items
 @pytest.mark.parametrize("kind", DEPLOYED)
 def test_the_plan_of_every_protocol_is_confirmed(kind: str) -> None:
     protocol: Any = DEPLOYED[kind]
-    fewer = 1000 if kind == "survey-all" else 10_000  # see docs/known-issues.md on several releases with two messages
-    honest = full(fewer, 100_000)
+    honest = full(10_000, 100_000)
     promise = account(protocol.randomizer, n=honest, delta=1e-6)
     document = Plan(protocol=protocol, guarantee=promise, min_batch=honest * 5 // 4).document()
     found = verify(json.loads(json.dumps(document)))

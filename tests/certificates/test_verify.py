@@ -66,7 +66,7 @@ def test_every_kind_of_randomizer_is_known() -> None:
     """Some example of each is confirmed."""
     for kind, randomizer in RANDOMIZERS.items():
         example = randomizer.examples()[1 if kind == "lattice" else 0]  # the first leaves a message uncovered
-        n = 100 if kind == "together" else full(10_000, 100_000)  # see docs/known-issues.md on several releases
+        n = full(10_000, 100_000)
         epsilon = account(example, n=n, delta=1e-4).epsilon
         claim = Guarantee(epsilon=epsilon, delta=1e-4, n=n, bound="best", reference="")
         assert verify(Certificate.of(example, claim).document()).confirmed, kind

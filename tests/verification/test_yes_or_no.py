@@ -1,4 +1,4 @@
-"""Plans of yes-or-no questions, in rounds and in surveys: `verify` confirms what the planner writes, and nothing that is false."""
+"""Plans of yes-or-no questions, in rounds and in surveys: what the planner writes is confirmed, and nothing that is false."""
 
 import math
 import random

@@ -8,9 +8,10 @@ Here f is the product of two polynomials whose coefficients are those of binomia
 two, and what all of them lack to 1 is charged. One f does for many epsilons. D_(J+1) - D_J = beta f(J) - alpha f(J-1) changes
 sign once, because N is log-concave: a J where it does is the best one.
 
-The dataset that lacks the users who vary within a cell of values of A is above all of that cell. Cells are laid side by side, each
-so wide that it is hardly above the larger of both ends, where all others are alike: there D is largest as far as is known. Nothing
-depends on that but how many cells it takes. Where a small epsilon makes all datasets about equally bad, they are as narrow as may be.
+The dataset that lacks the users who vary within a cell of values of A is above all of that cell. Cells are laid side by side,
+each so wide that it is hardly above the larger of both ends, where all others are alike: there D is largest as far as is known.
+Nothing depends on that but how many cells it takes. Where a small epsilon makes all datasets about equally bad, cells are as
+narrow as may be. docs/maths/binary.md has the argument.
 """
 
 from bisect import bisect_left
@@ -198,6 +199,7 @@ def _binomial(count: int, chance: fmpq, bits: int) -> list[int]:
     with ctx.workprec(bits + 2 * count.bit_length() + _SPARE_BITS):
         log_peak = arb(count + 1).lgamma() - arb(mode + 1).lgamma() - arb(count - mode + 1).lgamma()
         peak, _ = _both_ways((log_peak + mode * arb(chance).log() + (count - mode) * arb(1 - chance).log()).exp(), bits)
+    peak = max(peak, 0)
     falling, at, times, over = [peak], peak, (count - mode) * p, (mode + 1) * q
     while at := at * times // over:
         falling.append(at)
@@ -212,4 +214,7 @@ def _binomial(count: int, chance: fmpq, bits: int) -> list[int]:
 def _both_ways(ball: arb, bits: int) -> tuple[int, int]:
     """A number in units of 2^-bits, rounded down and up."""
     scaled = ball * arb(2) ** bits
-    return int(scaled.lower().floor().unique_fmpz()), int(scaled.upper().ceil().unique_fmpz())
+    low, high = scaled.lower().floor().unique_fmpz(), scaled.upper().ceil().unique_fmpz()
+    if low is None or high is None:
+        raise ArithmeticError("a number is not known at all")
+    return int(low), int(high)
