@@ -18,7 +18,7 @@ from shuffledp import InvalidInput, KeyedRandomness, Plan, plan, run, verify
 from shuffledp.auditing.audit import audit
 from shuffledp.baselines.compare import compare
 from shuffledp.core.estimate import Estimate
-from shuffledp.core.guarantee import SHUFFLER_NOISE
+from shuffledp.core.guarantee import SHUFFLER_NOISE_SHOWN
 from shuffledp.core.population import Population
 from shuffledp.domains.intervals import Intervals
 from shuffledp.domains.labels import Labels
@@ -203,7 +203,7 @@ def test_from_plan_to_result_and_back(made: Plan, data: list[object], tmp_path: 
     assert verify(tmp_path / "plan.json").confirmed
     assert made.guarantee.n == 1
     assert math.isinf(made.epsilon0)
-    assert SHUFFLER_NOISE in made.explain()
+    assert SHUFFLER_NOISE_SHOWN in made.explain()
     answers = [run(made, data, randomness=KeyedRandomness.seeded(3), engine=engine) for engine in ("memory", "arrow")]
     assert (answers[0].counts.values == answers[1].counts.values).all()
     answer = run(made, data)
