@@ -5,7 +5,7 @@ import math
 import os
 import signal
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from shuffledp.figures.result_page import page
 from shuffledp.protocols.topped_up import ToppedUp
 from shuffledp.randomizers.geometric_noise import TwoSidedGeometric
 from shuffledp.service.analyzer.analyzer import analyze
+from shuffledp.service.analyzer.batch_fetcher import AnnouncedBatch, BatchFetcher
 from shuffledp.service.analyzer.ledger import Ledger
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.release import release
@@ -31,6 +32,7 @@ from shuffledp.service.stores.registry import open_store
 from shuffledp.service.task import Task
 from shuffledp.service.wire.bundle import COUNT
 from shuffledp.service.wire.record import SEALED, report_id
+from shuffledp.service.wire.released_batch import ReleasedBatch
 
 PLANNED = plan("histogram", labels=LABELS[:3], n=400, epsilon=1.0, delta=1e-6, honest_fraction=0.9)
 TASK = Task(plan=PLANNED, window=60, max_age=600, on_expiry="top-up", **PARTIES | {"honest_fraction": 0.9})
@@ -275,6 +277,26 @@ def test_a_batch_that_lacks_its_dummies_is_refused_unopened() -> None:
         analyze(len(bare).to_bytes(COUNT, "big") + b"".join(bare), TASK, ANALYZER)
     with pytest.raises(InvalidInput, match=r"400 reports have 30 messages"):
         analyze((400).to_bytes(COUNT, "big") + b"".join(bare), TASK, ANALYZER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed(BatchFetcher):
+    """Gets these bytes, if they are no more than it would take."""
+
+    data: bytes
+
+    def _download(self, announced: AnnouncedBatch, shortest: int, *, most: int) -> ReleasedBatch:
+        assert len(self.data) <= most
+        return ReleasedBatch.of(self.data)
+
+
+def test_an_analyzer_fetches_what_was_announced() -> None:
+    _, data = collected([sealed(message, TASK) for message in FEW])
+    fetcher = Handed(url="http://localhost:1", token="", data=data)
+    announced = AnnouncedBatch(batch=1, task=TASK.id, reports=30, sha256="00" * 32)
+    assert analyze(fetcher.download(TASK, announced), TASK, ANALYZER).n == 30
+    with pytest.raises(InvalidInput, match="not of the 31 reports"):
+        fetcher.download(TASK, replace(announced, reports=31))
 
 
 def test_reports_that_nobody_can_open_any_more_are_destroyed() -> None:

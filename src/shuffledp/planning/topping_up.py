@@ -53,3 +53,11 @@ def topped_up_with(plan: Plan, noise: GeometricNoise) -> Plan:
             "the dummies of this task do not give the plan's guarantee. Make the task with shuffledp task new."
         )
     return made
+
+
+def refuse_topped_up(plan: Plan) -> None:
+    """Nobody collects by the plan of a batch that was topped up."""
+    if isinstance(plan.protocol, ToppedUp):
+        raise InvalidInput(
+            "this plan is that of a batch that was topped up. Make a task of the plan it was collected by."
+        )

@@ -18,12 +18,12 @@ from shuffledp.domains.listed import Listed
 from shuffledp.errors import InvalidInput
 from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.margins import margins
+from shuffledp.protocols.noised_bins import NoisedBins
 from shuffledp.protocols.noised_estimate import NoisedEstimate, noised_estimate
 from shuffledp.protocols.noised_messages import NOISE_NOTE, NoisedMessages
 from shuffledp.protocols.on_domain import OnDomain
 from shuffledp.protocols.one_message import Symbols
 from shuffledp.protocols.reading import Reading
-from shuffledp.protocols.statistics import BinStatistics
 from shuffledp.randomizers.geometric_noise import ThinnedGeometric, TwoSidedGeometric
 from shuffledp.randomizers.shuffler_noise import ShufflerNoise
 from shuffledp.references import cite
@@ -95,6 +95,12 @@ class NoisedCounts(OnDomain, Counting, NoisedMessages):
         """One record more or less."""
         return 1 / self.noise.share_kept
 
+    def noised(self, estimate: Estimate, bins: Any = 1, *, scale: float = 1.0) -> NoisedEstimate:
+        """An estimate of sums of so many counts, divided by `scale`, with the limits of the noise."""
+        b, terms = self.noise.share_kept, np.asarray(bins)
+        users = np.where(terms > 0, np.clip(estimate.value * scale, 1.0, max(1, estimate.n)), 0.0)
+        return noised_estimate(estimate, self.noise, terms * self.cells, users=users * (1 - b) / b, scale=scale)
+
     # As data
 
     @classmethod
@@ -110,23 +116,10 @@ class NoisedCounts(OnDomain, Counting, NoisedMessages):
 
 
 @dataclass(frozen=True, slots=True)
-class NoisedStatistics(BinStatistics):
+class NoisedStatistics(NoisedBins):
     """Statistics of counts whose noise is independent: variances add up."""
 
     protocol: NoisedCounts
-    counts: Estimate
-
-    @property
-    def law(self) -> None:
-        """A record belongs to its value for certain."""
-        return
-
-    def frequencies(self) -> Estimate:
-        return _noised(self.protocol, BinStatistics.frequencies(self), np.array(1), float(max(1, self.counts.n)))
-
-    def of_bins(self, value: Reals, bins: NDArray[np.integer] | int) -> Estimate:
-        terms = np.where(np.asarray(bins) == self.size, 0, bins)
-        return _noised(self.protocol, BinStatistics.of_bins(self, value, bins), terms)
 
     def threshold(self, false_positives: float) -> Threshold:
         """The least estimate that so few values reach by their dummies alone."""
@@ -163,7 +156,7 @@ class NoisedReading(Reading[NoisedCounts]):
 
     def of(self, estimate: Estimate) -> Estimate:
         """With the limits of the noise."""
-        return _noised(self.protocol, estimate, np.array(1))
+        return self.protocol.noised(estimate)
 
     def statistics(self, estimate: Estimate, counts: Counts | None = None) -> NoisedStatistics:  # noqa: ARG002
         return NoisedStatistics(self.protocol, estimate)
@@ -174,9 +167,3 @@ class NoisedReading(Reading[NoisedCounts]):
 
     def notes(self) -> tuple[str, ...]:
         return (NOISE_NOTE,)
-
-
-def _noised(protocol: NoisedCounts, estimate: Estimate, bins: NDArray[Any], scale: float = 1.0) -> NoisedEstimate:
-    b = protocol.noise.share_kept
-    users = np.where(bins > 0, np.clip(estimate.value * scale, 1.0, max(1, estimate.n)), 0.0)
-    return noised_estimate(estimate, protocol.noise, bins * protocol.cells, users=users * (1 - b) / b, scale=scale)

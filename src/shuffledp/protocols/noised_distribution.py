@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from shuffledp.core import checks
 from shuffledp.core.counts import Counts
-from shuffledp.core.document import Document, fields
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.core.randomness import RandomSource
@@ -19,6 +18,7 @@ from shuffledp.protocols.description import Description
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.noised_estimate import NoisedEstimate, noised_estimate
 from shuffledp.protocols.noised_messages import NOISE_NOTE, NoisedMessages
+from shuffledp.protocols.on_domain import OnDomain
 from shuffledp.protocols.one_message import Symbols
 from shuffledp.protocols.quantiles import QUARTILES, Curve
 from shuffledp.randomizers.geometric_noise import ThinnedGeometric, TwoSidedGeometric
@@ -27,7 +27,7 @@ from shuffledp.references import cite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisedDistribution(Cumulative, NoisedMessages):
+class NoisedDistribution(OnDomain, Cumulative, NoisedMessages):
     """How many of the users hold a number below each inner edge of a grid, from noisy counts of its intervals.
 
     Of n users, those below an edge are those counted to its left; or n less those counted to its right; or n/2 and half of the
@@ -48,6 +48,9 @@ class NoisedDistribution(Cumulative, NoisedMessages):
     domain: Intervals
     cells: int = 1
     kind = "distribution-with-shuffler-noise"
+    randomizer_type = ShufflerNoise
+    domain_type = Intervals
+    domain_in_words = "a distribution is of intervals"
     reference: ClassVar[str] = cite("MSE25")
 
     def __post_init__(self) -> None:
@@ -145,13 +148,6 @@ class NoisedDistribution(Cumulative, NoisedMessages):
         return 1 / self.noise.share_kept
 
     # As data
-
-    def document(self) -> Document:
-        return {"kind": self.kind, "domain": self.domain.document(), "randomizer": self.randomizer.document()}
-
-    @classmethod
-    def from_document(cls, document: object) -> Self:
-        return cls(**fields(document, cls.kind, domain=Intervals.from_document, randomizer=ShufflerNoise.from_document))
 
     @classmethod
     def examples(cls) -> list[Self]:

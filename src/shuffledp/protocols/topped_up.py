@@ -22,11 +22,12 @@ from shuffledp.protocols.counting import Counting
 from shuffledp.protocols.estimator import Reals
 from shuffledp.protocols.histogram import Histogram
 from shuffledp.protocols.margins import margins
+from shuffledp.protocols.noised_bins import NoisedBins
 from shuffledp.protocols.noised_estimate import NoisedEstimate, noised_estimate
 from shuffledp.protocols.noised_messages import NoisedMessages
 from shuffledp.protocols.one_message import Symbols
 from shuffledp.protocols.reading import Reading
-from shuffledp.protocols.statistics import BinStatistics, Statistics
+from shuffledp.protocols.statistics import Statistics
 from shuffledp.randomizers.geometric_noise import GeometricNoise, TwoSidedGeometric, noise_of
 from shuffledp.randomizers.response import RandomizedResponse
 from shuffledp.randomizers.shuffler_noise import ShufflerNoise
@@ -156,31 +157,14 @@ class ToppedUp(Counting, NoisedMessages):
 
 
 @dataclass(frozen=True, slots=True)
-class ToppedUpStatistics(BinStatistics):
+class ToppedUpStatistics(NoisedBins):
     """Statistics of such counts: the noise of the shuffler is independent of everything, and its variance is added."""
 
     protocol: ToppedUp
-    counts: Estimate
-
-    @property
-    def law(self) -> None:
-        """A message may be a user's or a dummy."""
-        return
-
-    @property
-    def size(self) -> int:
-        return self.protocol.size
 
     @property
     def _planned(self) -> Statistics:
         return Statistics(self.protocol.histogram, self.counts)
-
-    def frequencies(self) -> Estimate:
-        return self.protocol.noised(BinStatistics.frequencies(self), scale=float(max(1, self.counts.n)))
-
-    def of_bins(self, value: Reals, bins: NDArray[np.integer] | int) -> Estimate:
-        terms = np.where(np.asarray(bins) == self.size, 0, bins)
-        return self.protocol.noised(BinStatistics.of_bins(self, value, bins), terms)
 
     def union_error(self, value: Reals, bins: NDArray[np.integer] | int) -> Reals:
         """No error where all are counted: their number is public."""

@@ -19,8 +19,7 @@ from shuffledp.core.parsing import plain
 from shuffledp.core.turnout import honest_reports
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.planning.topping_up import topped_up, topped_up_with
-from shuffledp.protocols.topped_up import ToppedUp
+from shuffledp.planning.topping_up import refuse_topped_up, topped_up, topped_up_with
 from shuffledp.randomizers.geometric_noise import GeometricNoise, noise_of
 from shuffledp.service.operators import cautions, checked_operator, comparable
 from shuffledp.service.wire.record import record_length
@@ -99,10 +98,7 @@ class Task:
 
     def _settle_topping_up(self) -> None:
         """With the usual dummies, unless told; what is told must be private enough."""
-        if isinstance(self.plan.protocol, ToppedUp):
-            raise InvalidInput(
-                "this plan is that of a batch that was topped up. Make a task of the plan it was collected by."
-            )
+        refuse_topped_up(self.plan)
         if self.on_expiry != "top-up":
             if self.top_up is not None:
                 raise InvalidInput(
