@@ -209,7 +209,7 @@ def test_coefficients_of_real_data_are_in_their_intervals_as_often_as_these_say(
     assert not np.isnan([one.value[:4] for one in said]).any()
     rates = {level: held(said, truth, level)[:, :4].mean() for level in (0.95, 0.8)}
     assert full(85, 94) <= 100 * rates[0.95] <= full(1000, 965) / 10
-    assert 100 * rates[0.8] < full(93, 84)
+    assert 100 * rates[0.8] < full(97, 84)
     assert 100 * held(said, truth, 0.95)[:, 4:18].mean() >= full(850, 935) / 10
     errors = np.array([one.value for one in said]) - truth
     stated = np.mean([np.square(one.standard_error[:4]) for one in said], axis=0)
@@ -282,7 +282,7 @@ def test_collinear_features_have_no_coefficients_and_the_answer_says_why() -> No
 def test_constant_columns_have_no_coefficient_and_no_correlation() -> None:
     columns = apart() | {"b": np.full(20_000, 0.25)}
     found = ask(columns)
-    assert "of b is not above the noise" in found.estimate.refused["coefficient: a"]
+    assert "b is not above the noise" in found.estimate.refused["coefficient: a"]
     assert found.estimate.refused.keys() == {
         f"coefficient: {INTERCEPT}", "coefficient: a", "coefficient: b", "correlation: a, b", "correlation: b, y",
     }  # fmt: skip
@@ -360,7 +360,8 @@ def test_entries_are_found_by_name() -> None:
 
 
 def test_a_saved_answer_has_all_of_it_and_is_verified(tmp_path: Path) -> None:
-    made = plan.regression(ranges=RANGES, target="rent", n=300, epsilon=1.0, delta=1e-3)
+    wide = RANGES | {"rooms": [0, 800]}  # of which the data use a hundredth
+    made = plan.regression(ranges=wide, target="rent", n=300, epsilon=1.0, delta=1e-3)
     found = run(made, homes(300))
     found.save(tmp_path / "answer.json")
     loaded = Result.load(tmp_path / "answer.json")
