@@ -331,13 +331,17 @@ def test_an_engine_can_have_a_session_of_its_own(spark: Any, mean: Plan) -> None
 
 def test_rows_of_numbers_from_columns_and_from_lists(spark: Any) -> None:
     """Named columns, and a column of lists, give what the rows in memory give."""
-    asked = plan.vector(columns=["a", "b"], n=500, epsilon=1.0, delta=1e-6)
+    ranges = {"a": [0, 1], "b": [0, 1]}
     rows = np.random.default_rng(1).random((600, 2)) / 2
     data = [(j, float(a), float(b), [float(a), float(b)]) for j, (a, b) in enumerate(rows)]
     table = spark.createDataFrame(data, "id long, a double, b double, row array<double>").repartition(3)
-    randomness = KeyedRandomness.fresh()
-    expected = run(asked, rows, randomness=randomness).counts.values
-    named = run(asked, table, row_id="id", randomness=randomness.replayed()).counts.values
-    listed = run(asked, table, column="row", row_id="id", randomness=randomness.replayed()).counts.values
-    assert (named == expected).all()
-    assert (listed == expected).all()
+    for asked in (
+        plan.vector(columns=["a", "b"], n=500, epsilon=1.0, delta=1e-6),
+        plan.regression(ranges=ranges, target="b", n=500, epsilon=1.0, delta=1e-6),
+    ):
+        randomness = KeyedRandomness.fresh()
+        expected = run(asked, rows, randomness=randomness).counts.values
+        named = run(asked, table, row_id="id", randomness=randomness.replayed()).counts.values
+        listed = run(asked, table, column="row", row_id="id", randomness=randomness.replayed()).counts.values
+        assert (named == expected).all()
+        assert (listed == expected).all()

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,11 @@ from oracles.scale import examples, full
 from shuffledp import InvalidInput, KeyedRandomness, Plan, Result, audit, plan, run, run_file
 from shuffledp.accounting.account import bound_named
 from shuffledp.baselines.noisy_vector import NoisyMoments
+from shuffledp.baselines.registry import families
 from shuffledp.core.estimate import Estimate
 from shuffledp.core.population import Population
 from shuffledp.domains.products import Products
+from shuffledp.planning.ask import ask
 from shuffledp.planning.error_targets import users_needed
 from shuffledp.planning.release_cost import Spend, composed
 from shuffledp.protocols.column_moments import ColumnMoments
@@ -183,6 +186,7 @@ def held(said: list[MomentAnswer], truth: Reals, confidence: float) -> NDArray[n
     return np.array([(low <= truth) & (truth <= high) for low, high in limits])
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "regression.md"
 RANDHIE = Path(statsmodels.__file__).parent / "datasets" / "randhie" / "src" / "randhie.csv"
 FAMILIES: dict[str, list[float]] = {"xage": [0, 65], "educdec": [5, 20], "female": [0, 1], "linc": [6, 11]}
 """Ages, years of schooling of the head of the family, and the logarithm of its income; outside they are clamped."""
@@ -209,13 +213,38 @@ def test_coefficients_of_real_data_are_in_their_intervals_as_often_as_these_say(
     assert not np.isnan([one.value[:4] for one in said]).any()
     rates = {level: held(said, truth, level)[:, :4].mean() for level in (0.95, 0.8)}
     assert full(85, 94) <= 100 * rates[0.95] <= full(1000, 965) / 10
-    assert 100 * rates[0.8] < full(93, 84)
+    assert 100 * rates[0.8] < full(97, 84)
     assert 100 * held(said, truth, 0.95)[:, 4:18].mean() >= full(850, 935) / 10
     errors = np.array([one.value for one in said]) - truth
     stated = np.mean([np.square(one.standard_error[:4]) for one in said], axis=0)
     assert np.square(errors[:, :4]).mean(axis=0) == pytest.approx(stated, rel=full(100, 25) / 100)
     population = Population(values=values, users=np.ones(users, dtype=np.int64))
     assert stated == pytest.approx(protocol.reading.error(population)[:4], rel=0.25)
+
+
+def test_the_page_states_the_errors_of_real_data() -> None:
+    """One row of its table; all of them in `make test-all`."""
+    columns = health_insurance()
+    users = len(columns["linc"])
+    told = {"ranges": FAMILIES, "target": "linc"}
+    asked = ask("regression", options=told, n=users, epsilon=1.0, delta=1e-6)
+    shown = re.findall(r"^\| (?:nobody|the \w+)[^|]*\| \d+ \|(.*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    names = (
+        "local codebook response",
+        "shuffledp",
+        "shuffledp, 4 messages",
+        "shuffledp, 16 messages",
+        "Gaussian noise",
+    )
+    assert len(shown) == len(names)
+    for name, row in list(zip(names, shown, strict=True))[full(1, 0) : full(2, 5)]:
+        (family,) = [one for one in families("regression") if one.name == name and one.answers(asked)]
+        protocol = family.propose(asked)
+        values = protocol.domain.clean(matrix(columns)).values
+        population = Population(values=values, users=np.ones(users, dtype=np.int64))
+        errors = np.sqrt(protocol.reading.error(population)[1:4])
+        stated = [float(cell) if "no number" not in cell else math.nan for cell in row.split("|")]
+        assert stated == pytest.approx(errors.tolist(), rel=0.05, nan_ok=True)
 
 
 def test_moments_are_unbiased_and_err_as_stated() -> None:
@@ -249,7 +278,7 @@ def test_simulated_intervals_hold_too() -> None:
 # What cannot be told
 
 
-def ask(columns: dict[str, Reals], **changes: Any) -> Any:
+def asked_of(columns: dict[str, Reals], **changes: Any) -> Any:
     ranges = {name: [-1, 1] for name in columns}
     users = len(next(iter(columns.values())))
     given: dict[str, Any] = {"target": "y", "n": users, "epsilon": 2.0, "delta": 1e-6} | changes
@@ -265,7 +294,7 @@ def apart(users: int = 20_000) -> dict[str, Reals]:
 def test_collinear_features_have_no_coefficients_and_the_answer_says_why() -> None:
     columns = apart()
     columns["b"] = np.clip(columns["a"] + 0.01 * columns["b"], -1, 1)
-    found = ask(columns)
+    found = asked_of(columns)
     assert np.isnan(found.estimate.value[:3]).all()
     assert not np.isnan(found.estimate.value[3:]).any()
     why = found.estimate.refused["coefficient: a"]
@@ -273,7 +302,7 @@ def test_collinear_features_have_no_coefficients_and_the_answer_says_why() -> No
     assert found.to_dict()["coefficient: a"]["estimate"] is None
     assert f"a: {why}" in str(found)
     assert json.loads(json.dumps(found.whole(), allow_nan=False))["estimate"]["value"][1] is None
-    with_ridge = ask(columns, ridge=0.5)
+    with_ridge = asked_of(columns, ridge=0.5)
     truth = by_least_squares(columns, "y", ["a", "b"], 0.5)
     assert with_ridge.truth[:3] == pytest.approx(truth, rel=1e-6)
     assert np.abs(with_ridge.estimate.value[:3] - truth).max() < 6 * with_ridge.estimate.standard_error[:3].max()
@@ -281,15 +310,15 @@ def test_collinear_features_have_no_coefficients_and_the_answer_says_why() -> No
 
 def test_constant_columns_have_no_coefficient_and_no_correlation() -> None:
     columns = apart() | {"b": np.full(20_000, 0.25)}
-    found = ask(columns)
-    assert "of b is not above the noise" in found.estimate.refused["coefficient: a"]
+    found = asked_of(columns)
+    assert "b is not above the noise" in found.estimate.refused["coefficient: a"]
     assert found.estimate.refused.keys() == {
         f"coefficient: {INTERCEPT}", "coefficient: a", "coefficient: b", "correlation: a, b", "correlation: b, y",
     }  # fmt: skip
     assert found.truth is not None
     assert np.isnan(found.truth[[1, 2]]).all()
     assert found["correlation", "a, y"].estimate > 0.5
-    constant = ask(apart() | {"y": np.full(20_000, 0.25)})
+    constant = asked_of(apart() | {"y": np.full(20_000, 0.25)})
     assert abs(constant["coefficient", "a"].estimate) < 6 * constant["coefficient", "a"].standard_error
 
 
@@ -310,7 +339,7 @@ def test_covariances_that_no_data_have_are_projected_and_that_is_said() -> None:
         assert (high[-3:] <= 1).all()
         assert np.abs(found.estimate.value[1:3] - [0.6, 0.4]).max() < 6 * found.estimate.standard_error[1:3].max()
     assert True in said
-    assert not any("No data have" in note for note in ask(apart()).notes)
+    assert not any("No data have" in note for note in asked_of(apart()).notes)
 
 
 def test_a_false_report_moves_no_number_by_more_than_is_stated() -> None:
@@ -351,7 +380,7 @@ def test_rows_of_every_kind_give_the_same_answer_and_clipping_is_counted(tmp_pat
 
 
 def test_entries_are_found_by_name() -> None:
-    found = ask(apart())
+    found = asked_of(apart())
     frame = found.to_frame()
     assert frame["name"].tolist()[:4] == ["coefficient: (intercept)", "coefficient: a", "coefficient: b", "mean: a"]
     assert found["coefficient", "a"].low < 0.5 < found["coefficient", "a"].high
@@ -360,7 +389,8 @@ def test_entries_are_found_by_name() -> None:
 
 
 def test_a_saved_answer_has_all_of_it_and_is_verified(tmp_path: Path) -> None:
-    made = plan.regression(ranges=RANGES, target="rent", n=300, epsilon=1.0, delta=1e-3)
+    wide = RANGES | {"rooms": [0, 800]}  # of which the data use a hundredth
+    made = plan.regression(ranges=wide, target="rent", n=300, epsilon=1.0, delta=1e-3)
     found = run(made, homes(300))
     found.save(tmp_path / "answer.json")
     loaded = Result.load(tmp_path / "answer.json")
