@@ -69,6 +69,24 @@ def test_correlations_are_a_square_for_each_pair() -> None:
     assert [label.get_text() for label in last.get_yticklabels()] == ["b", "c", "d"]
 
 
+def test_coefficients_are_drawn_in_their_standard_errors() -> None:
+    generator = np.random.default_rng(1)
+    a, b, noise = generator.uniform(0, 1, (3, 20_000))
+    made = plan.regression(
+        ranges={"a": [0, 1], "b": [0, 1000], "y": [0, 1]}, target="y", n=20_000, epsilon=4.0, delta=1e-6
+    )
+    found = run(made, {"a": a, "b": 1000 * b, "y": (a + noise) / 2}, truth=True)
+    first, *_ = found.plot().axes
+    assert first.get_title(loc="left") == "coefficient"
+    assert first.get_xlabel() == "Coefficient of each feature, for y, in standard errors"
+    assert [label.get_text() for label in first.get_yticklabels()] == ["(intercept)", "a", "b"]
+    shown = [line.get_xdata() for line in first.lines if len(line.get_xdata()) == 3]
+    entries = [found["coefficient", name] for name in ("(intercept)", "a", "b")]
+    assert shown[0] == pytest.approx([one.estimate / one.standard_error for one in entries])
+    assert found.truth is not None
+    assert shown[1][1] == pytest.approx(found.truth[1] / entries[1].standard_error)
+
+
 def test_pairs_that_names_do_not_tell_are_listed() -> None:
     made = plan.moments(ranges={name: [0, 1] for name in ("a", "b, c", "d")}, n=2000, epsilon=4.0, delta=1e-4)
     *_, last = run(made, np.full((2000, 3), 0.5)).plot().axes

@@ -10,6 +10,7 @@ from shuffledp.core.document import Document
 from shuffledp.figures.correlations import columns_of, draw_correlations
 from shuffledp.figures.distribution import TRUTH, draw_distribution
 from shuffledp.figures.style import BLACK, BLUE, ORANGE, SKY
+from shuffledp.protocols.moment_reading import COEFFICIENT
 from shuffledp.results.estimate_entries import (
     FEW,
     USERS,
@@ -66,7 +67,10 @@ class Panel:
         if self._pairs is not None:
             draw_correlations(axis, list(map(_cut, self._pairs)), rows, measure)
             return
-        if self._ranked:
+        if self._result["question"] == COEFFICIENT:
+            _draw_points(axis, [_in_errors(row) for row in rows], f"{measure}, in standard errors")
+            axis.axvline(0.0, color=BLACK, linewidth=0.8)
+        elif self._ranked:
             _draw_ranked(axis, rows, measure, self._others)
         else:
             few = _draw_few if self._result["measure"] == USERS else _draw_points
@@ -75,6 +79,13 @@ class Panel:
         if unit and self._result["measure"] == USERS:  # then the bins are made of values
             across = len(rows) > FEW and not self._ranked
             (axis.set_xlabel if across else axis.set_ylabel)(_cut(unit), parse_math=False)
+
+
+def _in_errors(row: Entry) -> Entry:
+    """In units of its standard error: coefficients of features in different units have no scale in common."""
+    unit = row.error or 1.0
+    truth = None if row.truth is None else row.truth / unit
+    return row._replace(value=row.value / unit, error=1.0, low=row.low / unit, high=row.high / unit, truth=truth)
 
 
 def _axis_title(result: Document) -> str:
