@@ -7,6 +7,7 @@ VENV := .venv/pyvenv.cfg
 DEMO := .venv/.demo
 READY := .venv/.ready
 SPARK := .venv/.spark
+FLOWER := .flower/.ready
 export UV_PYTHON_DOWNLOADS := never
 # Where this is set (as in many images of Python) every program that a test starts compiles all that it imports, for seconds.
 unexport PYTHONDONTWRITEBYTECODE
@@ -20,10 +21,10 @@ demo: $(DEMO)
 quick: $(READY)
 	$(RUN)pytest --quick -n auto --dist loadfile
 
-test: $(SPARK) browser postgres java
+test: $(SPARK) $(FLOWER) browser postgres java
 	$(RUN)pytest -n auto --dist loadgroup
 
-test-all: $(SPARK) browser postgres java prover
+test-all: $(SPARK) $(FLOWER) browser postgres java prover
 	SHUFFLEDP_TEST_SCALE=6 $(RUN)pytest -n auto --dist loadgroup
 
 # The fast tests at the lowest versions of what is needed, at the locked ones and at the newest, on three versions of Python.
@@ -80,6 +81,13 @@ $(SPARK): $(READY) requirements/spark.txt
 	$(UV) pip install --quiet --python .venv --require-hashes --requirements requirements/spark.txt
 	touch $@
 
+# Flower asks for older versions of what is locked for everything else: it lives beside it.
+$(FLOWER): requirements/flower.txt pyproject.toml | $(UV)
+	$(UV) venv --quiet --clear --python $(PYTHON) .flower
+	$(UV) pip sync --quiet --python .flower --require-hashes requirements/flower.txt
+	$(UV) pip install --quiet --python .flower --no-deps --no-build-isolation --editable .
+	touch $@
+
 # The survey page is tested in a real Chromium.
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
@@ -118,7 +126,7 @@ site: $(READY)
 	@echo "the documentation is in build/site/index.html"
 
 # What is claimed, how it was tested, and what is not proved: docs/soundness.md. Takes minutes.
-soundness: $(SPARK) browser postgres java prover
+soundness: $(SPARK) $(FLOWER) browser postgres java prover
 	SHUFFLEDP_PROVE=1 $(RUN)python tools/soundness.py
 
 licences: $(READY)
@@ -131,6 +139,7 @@ LOCKED = $(LOCK) $(UPGRADE) --constraint requirements/lock.txt
 lock: $(UV)
 	$(LOCK) $(UPGRADE) --extra all --extra demo --group dev pyproject.toml --output-file requirements/lock.txt
 	$(LOCKED) --extra spark pyproject.toml --output-file requirements/spark.txt
+	$(LOCK) $(UPGRADE) --extra flower --group beside pyproject.toml --output-file requirements/flower.txt
 	$(LOCKED) --extra service --extra postgres pyproject.toml --output-file requirements/service.txt
 	$(LOCKED) --extra run --extra service --extra figures --extra demo --group editable pyproject.toml --output-file requirements/demo.txt
 	$(LOCKED) --group build --output-file requirements/build.txt
@@ -144,4 +153,4 @@ package: $(READY)
 	$(RUN)hatchling build
 
 clean:
-	rm -rf .venv .versions .uv demo build dist
+	rm -rf .venv .flower .versions .uv demo build dist

@@ -21,6 +21,8 @@ from shuffledp import Plan, plan
 from shuffledp.engines.registry import ENGINES
 from shuffledp.service.stores.registry import BACKENDS
 
+collect_ignore = ["federated/in_flower"]  # run by federated/test_flower_environment.py
+
 settings.register_profile("pinned", derandomize=True, deadline=None)
 settings.register_profile("roaming", deadline=None, print_blob=True)
 settings.load_profile("roaming" if os.environ.get("SHUFFLEDP_TEST_SCALE") else "pinned")

@@ -17,6 +17,7 @@ BOXES: Final = {
     "figures": (3, 0, "pictures and pages"),
     "auditing": (1, 1, "lower bounds, by trying"),
     "verification": (2, 1, "is all of it true?"),
+    "federated": (4, 1, "a model, round by round"),
     "sources": (1, 2, "rows with addresses"),
     "engines": (2, 2, "rows to a tally"),
     "service": (4, 2, "client, shuffler, analyzer"),

@@ -14,9 +14,10 @@ from shuffledp.version import VERSION
 
 _GIVES: Final = {
     "": "account, curve, compose, plan, compare, verify, audit",
-    "all": "everything but Spark and the demo's data",
+    "all": "everything but Flower, Spark and the demo's data",
     "demo": "the data of make demo",
     "figures": "pictures and pages: --plot, --report, figures",
+    "flower": "federated averaging with Flower",
     "postgres": "the shuffler's store in PostgreSQL",
     "run": "run, export, and files: CSV, Parquet, Arrow, SQL questions",
     "service": "shuffler, client and analyzer over HTTP",
