@@ -14,7 +14,16 @@ from nbclient import NotebookClient
 from gallery import ROOT, SCRIPTS, notebook, written
 from oracles.scale import full
 
-NAMES = ["heavy_hitters", "median", "paper", "spark_table", "survey_by_group", "telemetry"]
+NAMES = [
+    "federated_averaging",
+    "heavy_hitters",
+    "median",
+    "paper",
+    "row_of_numbers",
+    "spark_table",
+    "survey_by_group",
+    "telemetry",
+]
 PAGE = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 
 
