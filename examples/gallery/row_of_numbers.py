@@ -1,7 +1,7 @@
 # %% [markdown]
 # # A row of eight numbers from one message
 #
-# 6,366 women answered eight questions of a magazine. Each sends one message of about 60 bits about all eight answers, and the means
+# 6,366 women answered eight questions of a magazine. Each sends one message of about 60 bits about all eight, and the means
 # of all eight come out. The data come with statsmodels.
 
 # %%
