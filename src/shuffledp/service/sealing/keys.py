@@ -130,7 +130,8 @@ class KeyRing:
         document = read_json(path, "a key file", "Make one with shuffledp keygen.")
         if _has_keys_with(document, "public"):
             raise InvalidInput(
-                f"{path} is the public list of keys, which opens nothing. Give the private key file, e.g. {_role_of(document)}.key."
+                f"{path} is the public list of keys, which opens nothing. Give the private key file, e.g. "
+                f"{_role_of(document)}.key."
             )
         if others_can_read(place_of(path)):
             raise InvalidInput(f"others can read the keys {path}. Set its permissions to 600, and rotate the keys.")
