@@ -204,7 +204,8 @@ def test_every_public_function_that_takes_numbers_is_here() -> None:
         "Comparison", "Contradiction", "DataWarning", "PlanWarning", "Finding", "InvalidInput", "KeyedRandomness",
         "LatticeChannel", "NoClaim", "NotDefined", "Policy", "Result", "SavedResult", "ShuffleIndex", "ShuffledpError",
         "Solution", "SystemRandomness", "Verification", "audit_command", "audit_service", "bounds", "run_file", "shuffle_index",
-        "to_pld", "verify", "Histogram", "Summation", "Statistics", "Plan", "run", "example_people",
+        "to_pld", "verify", "Histogram", "Summation", "Statistics", "Plan", "run", "example_people", "export",
+        "read_export",
     }  # fmt: skip
     assert set(shuffledp.__all__) - none <= {name.split(" ")[0] for name in MATRIX}
 

@@ -102,6 +102,14 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "multiline": False, "progress": None, **COLUMNS, **HOW, **POLICY,
         },
     ),
+    "export": (
+        shuffledp.export,
+        {
+            "plan": PLAN, "values": ["no", "yes"] * 50, "path": "messages.parquet", "column": None, "engine": "memory",
+            "randomness": None, **COLUMNS, **POLICY,
+        },
+    ),
+    "read_export": (shuffledp.read_export, {"path": "messages.parquet"}),
     "shuffle_index": (shuffledp.shuffle_index, {"randomizer": COIN}),
     "summation_error_floor": (shuffledp.summation_error_floor, NUMBERS),
     "to_pld": (

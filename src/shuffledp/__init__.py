@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shuffledp.core.randomness import KeyedRandomness, SystemRandomness
     from shuffledp.domains.domain import Policy
     from shuffledp.engines.budget_session import Session
+    from shuffledp.engines.export import export, read_export
     from shuffledp.engines.run import run, run_file
     from shuffledp.errors import (
         Contradiction,
@@ -95,7 +96,9 @@ _HOME = {
     "compose": "results.compose",
     "epsilon_possible": "planning.error_targets",
     "example_people": "sources.example_people",
+    "export": "engines.export",
     "plan": "planning.planner",
+    "read_export": "engines.export",
     "run": "engines.run",
     "run_file": "engines.run",
     "shuffle_index": "accounting.shuffle_index",
@@ -147,7 +150,9 @@ __all__ = [
     "compose",
     "epsilon_possible",
     "example_people",
+    "export",
     "plan",
+    "read_export",
     "run",
     "run_file",
     "shuffle_index",

@@ -104,3 +104,13 @@ def test_planned_rounds_are_counted_and_those_beyond_are_noticed() -> None:
         assert not said(partial(run, weekly, people))
     (heard,) = said(lambda: run(weekly, answers()))
     assert heard.startswith("The plan is one of 3 rounds, and this is answer 4 by it in this program")
+
+
+def test_an_answer_by_a_plan_of_rounds_after_another_plan_is_noticed_in_either_order() -> None:
+    """Rounds of the same plan are planned; what another plan answered about the same people is not."""
+    weekly = plan.histogram(labels=["no", "yes"], rounds=7, **GIVEN)
+    for order, heard in (((POLL, weekly), [0, 1]), ((weekly, POLL), [0, 1]), ((weekly, weekly), [0, 0])):
+        table = pd.DataFrame({"x": answers(), "y": answers()})
+        assert [
+            len(said(partial(run, asked, table, column=column))) for asked, column in zip(order, "xy", strict=True)
+        ] == heard

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import shuffledp
 from oracles.people import COLOURS, NUMBERS, write
 from oracles.process import assert_refused, called
 from shuffledp import InvalidInput, KeyedRandomness, Plan, Policy, plan, run
@@ -233,3 +234,27 @@ def test_a_table_that_cannot_be_written_is_not_half_there(
     with pytest.raises(InvalidInput, match="No space left on device"):
         exported(histogram, list(COLOURS), tmp_path / "table.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_in_python_a_table_is_written_and_read_as_on_the_command_line(tmp_path: Path) -> None:
+    """From a frame, an SQL query of it, or a list; refusals come before anything is written, and a second one warns."""
+    path, asked = tmp_path / "messages.parquet", plan("histogram", n=600, epsilon=3.0, delta=1e-5, labels=["no", "yes"])
+    frame = pd.DataFrame({"answer": ["no"] * 400 + [None] * 50 + ["yes"] * 150})
+    for wrong, why in [
+        ({}, "is missing"),
+        ({"missing": "skip"}, "missing_as"),
+        ({"missing_as": "no", "column": "reply"}, "reply"),
+    ]:
+        with pytest.raises(InvalidInput, match=why):
+            shuffledp.export(asked, frame, path, **({"column": "answer"} | wrong))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"one that ends in \.parquet"):
+        shuffledp.export(asked, frame, tmp_path / "messages.csv", column="answer", missing_as="no")
+    with pytest.raises(InvalidInput, match="shuffledp export"):
+        shuffledp.export(asked, "people.csv", path)
+    assert not path.exists()
+    promise = shuffledp.export(asked, frame, path, column="answer", missing_as="no")
+    answer = shuffledp.read_export(path)
+    assert answer.guarantee == promise == asked.guarantee
+    assert abs(answer["yes"].estimate - 150) < 6 * answer["yes"].standard_error
+    with pytest.warns(shuffledp.DataWarning, match="answered about before"):
+        shuffledp.export(asked, frame, path, column="answer", missing_as="no")

@@ -20,6 +20,7 @@ from oracles.scale import full
 from shuffledp import Channel, InvalidInput, KeyedRandomness, Plan, Policy, RandomizedResponse, plan, run, run_file
 from shuffledp.accounting.account import bound_named
 from shuffledp.accounting.releases import composed_claim
+from shuffledp.cli.option_names import as_flags
 from shuffledp.core.population import Population
 from shuffledp.engines.registry import engine_named
 from shuffledp.engines.tally import tally_rows
@@ -267,7 +268,7 @@ def test_a_stand_in_is_needed_only_where_something_is_missing(
     assert run(plans["all"], odd, other={"smokes": "no"}).adjusted == {"other": 1}
     wrong: list[tuple[Any, str]] = [
         ({}, "for each column"), ({"region": [1]}, "for each column"), ({"a": 1}, "the plan does not have"),
-        ("south", r'missing_as={"smokes": VALUE, "region": VALUE}`'), (["region=south", "hours=5"], "got a list"),
+        ("south", r'give `missing_as={"region": VALUE}`'), (["region=south", "hours=5"], "got a list"),
         ("region=south, hours=5", r'missing_as={"smokes": VALUE, "region": VALUE}`'),
     ]  # fmt: skip
     for given, why in wrong:
@@ -564,3 +565,73 @@ def test_the_service_answers_questions_by_group_and_about_a_distribution(survey:
     off = np.abs((result.estimate.value - truth) / result.estimate.standard_error)
     assert result.names == survey.reading.of(survey.estimate(result.counts)).names
     assert np.nanmax(off) < 5
+
+
+PEOPLE = pd.DataFrame(
+    {"happy": ["no", "yes"] * 500, "educ": [12.0] * 990 + [None] * 10, "workstat": ["full"] * 500 + ["at home"] * 500}
+)
+"""Answers, of which one column has missing cells, and one a label that nobody listed."""
+
+
+@pytest.fixture(scope="module")
+def work() -> Plan:
+    labels = {"happy": ["no", "yes"], "workstat": ["full", "part", "other"]}
+    asked: list[dict[str, Any]] = [
+        {"name": name, "ask": "histogram", "labels": texts} for name, texts in labels.items()
+    ]
+    asked.insert(1, {"name": "educ", "ask": "mean", "low": 0, "high": 20})
+    return plan("survey", n=990, epsilon=2.0, delta=1e-6, questions=asked)
+
+
+@pytest.mark.parametrize("rows", [PEOPLE, PEOPLE[::-1]], ids=["educ later", "educ first"])
+def test_the_first_refusal_names_all_columns_that_do_not_fit_and_what_mends_each(
+    work: Plan, rows: pd.DataFrame
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run(work, rows)
+    assert "`missing='skip'` or `missing_as={\"educ\": VALUE}`" in str(refused.value)
+    assert '`other={"workstat": LABEL}`' in str(refused.value)
+    typed = as_flags(str(refused.value))
+    assert "--missing skip or --missing-as educ=VALUE" in typed
+    assert "--other workstat=LABEL" in typed
+    assert run(work, rows, missing="skip", other={"workstat": "other"}).n == 990
+
+
+def test_a_refusal_about_labels_names_missing_cells_too_unless_they_are_settled(work: Plan) -> None:
+    turned = PEOPLE.rename(columns={"happy": "workstat", "workstat": "happy"})
+    turned["workstat"] = "full"
+    with pytest.raises(
+        InvalidInput, match=r'`other=\{"happy": LABEL\}`.* Some value of educ is missing, too: use'
+    ) as refused:
+        run(work, turned)
+    assert '`missing_as={"educ": VALUE}`' in str(refused.value)
+    for settled in ({"missing": "skip"}, {"missing_as": {"educ": 12}}):
+        with pytest.raises(InvalidInput, match="not one of the plan's bins") as refused:
+            run(work, turned, **settled)  # type: ignore[arg-type]
+        assert "missing" not in str(refused.value)
+
+
+def test_too_few_to_skip_are_told_though_labels_do_not_fit_either(work: Plan) -> None:
+    fewer = PEOPLE.assign(educ=[12.0] * 900 + [None] * 100)
+    with pytest.raises(InvalidInput, match="Skipping leaves 900 of 1,000 rows, fewer than the plan's 990") as refused:
+        run(work, fewer)
+    assert '`other={"workstat": LABEL}`' in str(refused.value)
+
+
+def test_a_stand_in_without_a_name_is_refused_with_the_questions_that_can_have_it(work: Plan) -> None:
+    with pytest.raises(InvalidInput, match=r'give `other=\{"workstat": LABEL\}`\. It can be given for workstat\.'):
+        run(work, PEOPLE, other="other")
+    with pytest.raises(InvalidInput, match="It can be given for happy, workstat"):
+        run(work, PEOPLE, other="nobody's label")
+
+
+def test_labels_of_a_survey_are_matched_loosely_if_asked_for(work: Plan) -> None:
+    shouted = PEOPLE.assign(educ=12, workstat=["FULL ", "other"] * 500)
+    with pytest.raises(InvalidInput, match="use `match='loosely'`"):
+        run(work, shouted)
+    assert run(work, shouted, match="loosely").n == 1000
+
+
+def test_a_column_of_a_survey_is_not_named(work: Plan) -> None:
+    with pytest.raises(InvalidInput, match="Leave out `column` if the table has these columns"):
+        run(work, PEOPLE, column="happy")

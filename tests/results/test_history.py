@@ -114,6 +114,24 @@ def test_a_round_beyond_those_planned_is_noticed_whatever_the_file(
     assert heard[2][0].startswith("The plan is one of 2 rounds, and this is answer 3 by it")
 
 
+def test_rounds_that_are_planned_are_no_second_spending_and_other_plans_are(
+    history: History, tmp_path: Path, people: Path
+) -> None:
+    weekly = replace(LARGE, over_time=OverTime(rounds=3, per_person=3, epsilon=9.0, delta=1e-6))
+    for _ in range(3):
+        assert history.note(weekly, weekly.guarantee, [people]) == []
+    again, beyond = history.note(weekly, weekly.guarantee, [people])
+    assert again.startswith("The budget is spent again, because this file was already used 3 times (3 with this plan)")
+    assert beyond.startswith("The plan is one of 3 rounds, and this is answer 4 by it")
+    other, monthly = (
+        written(tmp_path / "other.csv", "2"),
+        replace(weekly, over_time=replace(weekly.over_time, rounds=4)),
+    )
+    history.note(SMALL, SMALL.guarantee, [other])
+    (again,) = history.note(monthly, monthly.guarantee, [people, other])
+    assert again.startswith("The budget is spent again")
+
+
 @pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
 def test_answers_that_protect_different_units_are_not_added_up(
     history: History, people: Path, order: tuple[int, ...]

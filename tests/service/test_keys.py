@@ -183,3 +183,22 @@ def test_a_file_of_keys_is_read_again_whenever_it_changes(tmp_path: Path) -> Non
         file.current()
     first.save(path)
     assert file.current().public() == first.public()
+
+
+def test_a_public_list_and_a_private_ring_given_for_each_other_are_refused_with_what_to_give(tmp_path: Path) -> None:
+    """And not with the advice to hide and rotate keys, which a public list does not need."""
+    ring, published = tmp_path / "analyzer.key", tmp_path / "analyzer.pub.json"
+    KeyRing.fresh("analyzer").save(ring)
+    published.write_text(json.dumps(KeyRing.load(ring).public().document()))
+    for mode in (0o644, 0o600):
+        published.chmod(mode)
+        with pytest.raises(
+            InvalidInput, match=r"is the public list of keys.* Give the private key file.*analyzer\.key"
+        ):
+            KeyRing.load(published)
+    with pytest.raises(
+        InvalidInput, match=r"private key file.* Give the public list of keys.*analyzer\.pub\.json"
+    ) as refused:
+        KeyList.load(ring)
+    assert json.loads(ring.read_text())["keys"][0]["private"] not in str(refused.value)
+    assert KeyList.load(published) == KeyRing.load(ring).public()

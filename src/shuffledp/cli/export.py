@@ -14,8 +14,7 @@ from shuffledp.cli.row_options import chosen_rows, row_options
 from shuffledp.cli.state_folder import state_folder
 from shuffledp.core.digits import counted
 from shuffledp.domains.domain import Policy
-from shuffledp.engines.export import message_table
-from shuffledp.errors import InvalidInput
+from shuffledp.engines.export import message_table, table_place
 from shuffledp.results.history import NOT_REMEMBERED, History
 
 
@@ -36,9 +35,7 @@ def export_command(
 
     `shuffledp analyzer read` estimates from it. It is written whole or not at all, and never with fewer reports than planned.
     """
-    if out.suffix != ".parquet":
-        raise InvalidInput(f"{out.name} is not a name for a table. Use one that ends in .parquet.")
-    check_place(out)
+    check_place(table_place(out))
     chosen = read_plan(plan)
     rows = chosen_rows(
         data, files, table, engine=engine, master=master, remote=remote, column=column, query=query, user=user,

@@ -7,7 +7,7 @@ from typing import Final
 from shuffledp.core.parsing import parse_exactly
 
 _PARAMETER: Final = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`]*))?`")
-_BY_COLUMN: Final = re.compile(r'("(?:[^"\\]|\\.)*"): VALUE')
+_BY_COLUMN: Final = re.compile(r'("(?:[^"\\]|\\.)*"): (VALUE|LABEL)')
 
 
 def as_flags(message: str) -> str:
@@ -26,5 +26,5 @@ def _flag(match: re.Match[str]) -> str:
     flag = f"--{name.replace('_', '-')}"
     if value is not None and value.startswith("{"):
         by_column = _BY_COLUMN.findall(value)
-        return " ".join(f"{flag} {quote(parse_exactly(column) + '=VALUE')}" for column in by_column)
+        return " ".join(f"{flag} {quote(f'{parse_exactly(column)}={what}')}" for column, what in by_column)
     return flag if value is None else f"{flag} {value.strip(chr(39))}"

@@ -5,6 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, Self
 
@@ -112,7 +113,8 @@ ALIKE: Final = "alike"
 NO_VALUE: Final = "is missing"
 """What errors say of a value that there is not."""
 AS_VALUE: Final = "`missing_as=VALUE`"
-"""The remedy that names no column."""
+AS_LABEL: Final = "`other=LABEL`"
+"""The remedies that name no column."""
 
 
 def policy_of(policy: Policy, **changes: Any) -> Policy:
@@ -168,6 +170,14 @@ class Domain(ABC):
 
         Values are never shown. `first_row` is the row of the first one in a file, for errors; None for values in memory.
         """
+
+    def lenient(self, policy: Policy) -> Policy:
+        """The same of missing values, while whatever else does not fit counts as something."""
+        for change in ({"other": str(self.samples()[0])}, {"outside": "clamp"}):
+            with suppress(InvalidInput):  # numbers have no labels, and labels no range
+                self.check(replace(policy, **change))
+                policy = replace(policy, **change)
+        return policy
 
     def read(self, texts: Sequence[str]) -> NDArray[Any]:
         """Clean values that people wrote down, e.g. in a table of how many users hold which."""

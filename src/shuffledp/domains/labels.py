@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shuffledp.core import checks
 from shuffledp.core.document import Document, fields, several, text
 from shuffledp.domains.columns import distinct_texts, positions
-from shuffledp.domains.domain import Mask
+from shuffledp.domains.domain import AS_LABEL, Mask
 from shuffledp.domains.listed import Lookup
 from shuffledp.domains.raw_value import loosened
 from shuffledp.errors import InvalidInput
@@ -91,7 +91,7 @@ class Labels(Lookup):
                     "were ignored: use `match='loosely'`"
                 )
         return (
-            "Labels are compared letter by letter: plan with all labels that occur, or use `other=LABEL` to count all such "
+            f"Labels are compared letter by letter: plan with all labels that occur, or use {AS_LABEL} to count all such "
             "values as that label"
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,19 @@ from numpy.typing import NDArray
 from shuffledp.core.document import Document, fields, several, text
 from shuffledp.core.parsing import Unreadable, parse_exactly
 from shuffledp.domains.columns import is_arrow
-from shuffledp.domains.domain import AS_VALUE, NO_VALUE, STRICT, Clean, Domain, Mask, Policy, refusal, what_if_missing
+from shuffledp.domains.domain import (
+    AS_LABEL,
+    AS_VALUE,
+    NO_VALUE,
+    OR_SKIP,
+    STRICT,
+    Clean,
+    Domain,
+    Mask,
+    Policy,
+    refusal,
+    what_if_missing,
+)
 from shuffledp.domains.grouped_rows import VALUE, Rows, line
 from shuffledp.errors import InvalidInput
 
@@ -114,7 +126,7 @@ class Record(Domain):
             try:
                 cleaned = _about(one.name, partial(one.domain.clean, rows.of(one), mine, first_row))
             except InvalidInput as refused:
-                raise self._with_all_that_miss_values(refused, one.name, rows) from None
+                raise self._with_all_that_do_not_fit(refused, one.name, rows, policy) from None
             columns.append(cleaned.values)
             adjusted.update(cleaned.adjusted)
             if cleaned.keep is not None:
@@ -127,16 +139,34 @@ class Record(Domain):
             adjusted=adjusted,
         )
 
-    def _with_all_that_miss_values(self, refused: InvalidInput, name: str, rows: "_Rows") -> InvalidInput:
-        """The refusal, whose remedy names the columns of all missing values at once, so that following it is enough."""
+    def _with_all_that_do_not_fit(
+        self, refused: InvalidInput, name: str, rows: "_Rows", policy: Policy
+    ) -> InvalidInput:
+        """The refusal, whose remedies name the columns of all missing values and labels, so that following them is enough."""
         complaint = str(refused)
-        if AS_VALUE not in complaint:
-            return refused
         group = re.match(r".*?: in the column '(.*?)':", complaint)
         first = group[1] if group else name
         each = {cell.name: cell.domain for cell in self._cells}
-        lacking = [one for one in each if one == first or _misses_values(each[one], rows.columns[one])]
-        return InvalidInput(complaint.replace(AS_VALUE, _stand_ins_for("missing_as", lacking)))
+        cleaned = {one: _leniently(domain, rows.columns[one], policy.match) for one, domain in each.items()}
+        lacking = [one for one, clean in cleaned.items() if clean is not None and clean.rejected]
+        strange = [one for one, clean in cleaned.items() if clean is not None and clean.adjusted["other"]]
+        if AS_VALUE in complaint:
+            lacking = [one for one in each if one == first or one in lacking]
+            complaint = complaint.replace(AS_VALUE, _stand_ins_for("missing_as", lacking))
+            others = self._stand_ins(policy.other, "other") or {}
+            if not set(strange) <= set(others):
+                complaint += (
+                    f" The plan does not list all labels of {_all_of(strange)}, either: plan with all of them, or use "
+                    f"{_stand_ins_for('other', strange, 'LABEL')}."
+                )
+        elif AS_LABEL in complaint:
+            strange = [one for one in each if one == first or one in strange]
+            complaint = complaint.replace(AS_LABEL, _stand_ins_for("other", strange, "LABEL"))
+            stand_ins = self._stand_ins(policy.missing_as, "missing_as") or {}
+            if policy.missing == "refuse" and not set(lacking) <= set(stand_ins):
+                instead = _stand_ins_for("missing_as", lacking)
+                complaint += f" Some value of {_all_of(lacking)} {NO_VALUE}, too: use {OR_SKIP}{instead}."
+        return InvalidInput(complaint)
 
     def samples(self) -> list[str]:
         """As JSON texts, the samples of each value in turn."""
@@ -174,6 +204,7 @@ class Record(Domain):
                 missing_as=_named(one, missing_as),
                 outside="clamp" if clamps else "refuse",
                 other=None if other is None else _other(one, other),
+                match=policy.match,
             )
             for one, clamps in zip(self.fields, clamped, strict=True)
         ]
@@ -187,9 +218,14 @@ class Record(Domain):
         if isinstance(parsed, _Strange) and equals and not several and name.strip() in self.table_columns:
             parsed = {name.strip(): value.strip()}
         if not isinstance(parsed, Mapping):
+            able = [cell.name for cell in self._cells if _stands_in(cell.domain, option, given)]
+            able = list(dict.fromkeys(able)) or [
+                cell.name for cell in self._cells if option == "missing_as" or cell.domain.labels
+            ]
             raise InvalidInput(
                 f"there are several values, so `{option}` says for each what stands in for it: give "
-                f"{_stand_ins_for(option, self.table_columns[:2])}. The names are {', '.join(self.table_columns)}."
+                f"{_stand_ins_for(option, able[:2], 'LABEL' if option == 'other' else 'VALUE')}. It can be given for "
+                f"{', '.join(able)}."
             )
         return parsed
 
@@ -227,7 +263,7 @@ class Record(Domain):
                     f"is not a record of {', '.join(self.table_columns)}",
                     strange,
                     first_row,
-                    "Give a JSON object with these names",
+                    "Leave out `column` if the table has these columns, or give a JSON object with these names",
                 )
             parsed = [other if isinstance(row, _Strange) else row for row in parsed]
             adjusted["other"] += int(strange.sum())
@@ -306,15 +342,25 @@ def _stand_in(one: Field, given: Mapping[str, Any]) -> str:
     return line(texts) if one.domain.beside else texts[0]
 
 
-def _stand_ins_for(option: str, names: Sequence[str]) -> str:
+def _stand_ins_for(option: str, names: Sequence[str], what: str = "VALUE") -> str:
     """How to say what stands in for the values of these names."""
-    return f"`{option}={{{', '.join(f'{json.dumps(name, ensure_ascii=False)}: VALUE' for name in names)}}}`"
+    return f"`{option}={{{', '.join(f'{json.dumps(name, ensure_ascii=False)}: {what}' for name in names)}}}`"
 
 
-def _misses_values(domain: Domain, raw: Any) -> bool:
+def _stands_in(domain: Domain, option: str, given: str) -> bool:
+    """Whether this may stand in for values of one column: a label that it has, or a number."""
+    return _takes(domain, Policy(**{option: given}))
+
+
+def _all_of(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _leniently(domain: Domain, raw: Any, match: Literal["exactly", "loosely"]) -> Clean | None:
+    """What becomes of a column if nothing is refused that a policy can settle; None if something is all the same."""
     with suppress(InvalidInput):  # refused for another reason, which is told once this one is settled
-        return bool(domain.clean(raw, Policy(missing="skip")).rejected)
-    return False
+        return domain.clean(raw, domain.lenient(Policy(missing="skip", match=match)))
+    return None
 
 
 def _other(one: Field, given: Mapping[str, Any]) -> str | None:

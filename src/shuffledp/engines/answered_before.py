@@ -22,8 +22,9 @@ _AGAIN: Final = (
 )
 _counted: ContextVar[bool] = ContextVar("counted", default=False)
 _alone = Lock()
-_marks = set[Hashable]()
-_tables = dict[int, "weakref.ref[Any]"]()
+_marks = dict[Hashable, set[str]]()
+_tables = dict[int, tuple["weakref.ref[Any]", set[str]]]()
+"""By which plans they were answered about."""
 _rounds = Counter[str]()
 
 
@@ -40,22 +41,23 @@ def counted_elsewhere() -> Iterator[None]:
 def note_answer(plan: Plan, marks: Sequence[Hashable], table: Any = None) -> str | None:
     """Remember an answer about these data; what there is to say if there was one before.
 
-    Rounds that are planned may be about the same people, and are counted.
+    Rounds that are planned may be about the same people, and are counted: among these only answers by other plans are repeated.
     """
     with _alone:
-        again = any(mark in _marks for mark in marks) or _is_known(table)
-        _marks.update(marks)
-        _remember(table)
+        before = set[str]().union(_plans_of(table), *(_marks.get(mark, ()) for mark in marks))
+        for mark in marks:
+            _marks.setdefault(mark, set()).add(plan.sha256)
+        _remember(table, plan.sha256)
         total = plan.over_time
+        again = bool(before if total is None else before - {plan.sha256})
         if total is not None:
             _rounds[plan.sha256] += 1
             done = _rounds[plan.sha256]
-            if _counted.get() or done <= total.rounds:
-                return None
-            return (
-                f"The plan is one of {total.rounds:,} rounds, and this is answer {done:,} by it in this program: what is "
-                "promised of all rounds together does not hold beyond them. Plan for more rounds before the first one."
-            )
+            if done > total.rounds and not _counted.get():
+                return (
+                    f"The plan is one of {total.rounds:,} rounds, and this is answer {done:,} by it in this program: what is "
+                    "promised of all rounds together does not hold beyond them. Plan for more rounds before the first one."
+                )
         return _AGAIN if again and not _counted.get() else None
 
 
@@ -73,15 +75,16 @@ def _seen(values: Any) -> Hashable:
     return size, hash(tuple(repr(at[place]) for place in range(0, size, max(1, -(-size // _LOOKED_AT)))))
 
 
-def _is_known(table: Any) -> bool:
+def _plans_of(table: Any) -> set[str]:
+    """By which a table that still lives was answered about."""
     known = _tables.get(id(table))
-    return table is not None and known is not None and known() is table
+    return known[1] if table is not None and known is not None and known[0]() is table else set()
 
 
-def _remember(table: Any) -> None:
+def _remember(table: Any, plan: str) -> None:
     """As long as it lives: nothing of it is kept."""
     if table is not None:
         with suppress(TypeError):  # a dict cannot be remembered so
-            _tables[id(table)] = weakref.ref(table)
-    for place in [place for place, known in _tables.items() if known() is None]:
+            _tables[id(table)] = (weakref.ref(table), _plans_of(table) | {plan})
+    for place in [place for place, (known, _) in _tables.items() if known() is None]:
         del _tables[place]

@@ -9,14 +9,16 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core import argument
 from shuffledp.core.canonical import canonical
 from shuffledp.core.document import Document
 from shuffledp.core.files import drafted, place_of
@@ -24,12 +26,21 @@ from shuffledp.core.free_memory import check_memory
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.core.parsing import parse_exactly, plain
 from shuffledp.core.randomness import KeyedRandomness, RandomSource, rows_from
-from shuffledp.domains.domain import OR_SKIP, STRICT, Policy
+from shuffledp.domains.domain import OR_SKIP, STRICT, Policy, StandIn, policy_of
+from shuffledp.engines.answered_before import note_answer
 from shuffledp.engines.engine import Engine, Progress
 from shuffledp.engines.kept import Kept
-from shuffledp.engines.run import result_of, tally_source, too_few
+from shuffledp.engines.run import (
+    check_plan,
+    engine_for,
+    marks_of,
+    result_of,
+    source_of,
+    tally_source,
+    too_few,
+)
 from shuffledp.engines.tally import Tally
-from shuffledp.errors import InvalidInput
+from shuffledp.errors import DataWarning, InvalidInput
 from shuffledp.planning.plan import Plan
 from shuffledp.results.assembly import check_enough, promised
 from shuffledp.results.result import Result
@@ -101,6 +112,75 @@ class MessageTable:
             failure = os.strerror(error.errno) if error.errno else "the disk may be full"
         if failure:
             raise InvalidInput(f"cannot write {path}: {failure}. Choose another place.")
+
+
+def export(
+    plan: Plan,
+    values: Any,
+    path: Path | str,
+    *,
+    column: str | None = None,
+    query: Callable[[Any], float | bool] | str | None = None,
+    user: str | None = None,
+    max_rows_per_user: int | None = None,
+    row_id: str | None = None,
+    policy: Policy = STRICT,
+    missing: Literal["refuse", "skip"] | None = None,
+    missing_as: StandIn | None = None,
+    outside: Literal["refuse", "clamp"] | None = None,
+    other: StandIn | None = None,
+    match: Literal["exactly", "loosely"] | None = None,
+    explain_errors: bool | None = None,
+    randomness: RandomSource | None = None,
+    engine: str | Engine | None = None,
+) -> Guarantee:
+    """Write the randomized messages of values in memory to a Parquet file, in a secret order; what they guarantee.
+
+    `values` and all options are as for `run`, except that nobody can be skipped: the file shows how many messages there are.
+    `read_export` estimates from the file. Writing it spends the people's budget, as an answer does.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from shuffledp import plan
+    >>> poll = plan.histogram(labels=["no", "yes"], n=1000, epsilon=4.0, delta=1e-6)
+    >>> with TemporaryDirectory() as folder:
+    ...     promise = export(poll, ["no"] * 900 + ["yes"] * 100, f"{folder}/messages.parquet")
+    ...     read_export(f"{folder}/messages.parquet").n
+    1000
+    """
+    check_plan(plan, values)
+    path = table_place(path)
+    policy = policy_of(
+        policy, missing=missing, missing_as=missing_as, outside=outside, other=other, match=match,
+        explain_errors=explain_errors,
+    )  # fmt: skip
+    source = source_of(
+        plan, values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id,
+        for_files="the command shuffledp export",
+    )  # fmt: skip
+    if randomness is not None:
+        argument.with_method(
+            randomness, "reserve", "randomness", "a source of randomness, such as KeyedRandomness.fresh()"
+        )
+    messages = message_table(
+        plan,
+        source,
+        policy=policy,
+        randomness=randomness,
+        engine=engine_for(plan, values) if engine is None else engine,
+    )
+    again = note_answer(plan, *marks_of(plan, values, column))  # before anything is written
+    if again is not None:
+        warnings.warn(again, DataWarning, stacklevel=2)
+    messages.write(path)
+    return messages.promise
+
+
+def table_place(path: Path | str) -> Path:
+    """Where a table of messages is to be written; refused unless its name says that it is one."""
+    place = place_of(path)
+    if place.suffix != ".parquet":
+        raise InvalidInput(f"{place.name} is not a name for a table. Use one that ends in .parquet.")
+    return place
 
 
 def message_table(

@@ -67,40 +67,21 @@ def run(
     >>> bool(abs(result.estimate.value[0] - 0.25) < 0.1)
     True
     """
-    _check_plan(plan, values)
+    check_plan(plan, values)
     policy = policy_of(
         policy, missing=missing, missing_as=missing_as, outside=outside, other=other, match=match,
         explain_errors=explain_errors,
     )  # fmt: skip
-    source: Source
-    if isinstance(values, str | Path):
-        raise InvalidInput("values are in memory, and this is a string. For a file use run_file.")
-    if is_frame(values):
-        if callable(query):
-            raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a string.")
-        source = (SparkSource if is_spark_table(values) else FrameSource)(
-            values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id
-        )
-    elif any(option is not None for option in (column, user, max_rows_per_user, row_id)) or isinstance(query, str):
-        raise InvalidInput(
-            "columns are for tables, and these values are one column. Give a table, or leave out `column`, `user`, "
-            "`max_rows_per_user`, `row_id` and a `query` that is a string."
-        )
-    else:
-        if plan.protocol.description.asked and query is None:
-            raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
-        if query is not None:
-            argument.function(query, "query")
-        source = ValuesSource(values, query=query)
-    if engine is None:
-        in_memory = "memory" if plan.protocol.domain.row_length == 1 else "arrow"  # long rows are worth all cores
-        engine = "spark" if is_spark_table(values) else in_memory
+    source = source_of(
+        plan, values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id
+    )
     return _warned(
         run_source(
-            plan, source, policy=policy, truth=truth, randomness=randomness, engine=engine, candidates=candidates
+            plan, source, policy=policy, truth=truth, randomness=randomness, candidates=candidates,
+            engine=engine_for(plan, values) if engine is None else engine,
         ),
-        *(_marks_of_table(plan, values, column) if is_frame(values) else (marks_of_values(values),)),
-    )
+        *marks_of(plan, values, column),
+    )  # fmt: skip
 
 
 def run_file(
@@ -133,7 +114,7 @@ def run_file(
     The value of a row is a column, or an SQL expression of the row's columns. A CSV file may have another separator than a
     comma, and a comma before decimals. Values that do not fit are handled as in `run`.
     """
-    _check_plan(plan, path)
+    check_plan(plan, path)
     if is_frame(path):
         raise InvalidInput("this is a table in memory and not the path of a file. For a table use run.")
     policy = policy_of(
@@ -159,10 +140,48 @@ def run_file(
     )
 
 
-def _marks_of_table(plan: Plan, table: Any, column: str | None) -> tuple[Sequence[Hashable], Any]:
-    """What it is known by: the columns that are asked about, and being the same one."""
+def source_of(
+    plan: Plan,
+    values: Any,
+    *,
+    column: str | None,
+    query: Callable[[Any], float | bool] | str | None,
+    user: str | None,
+    max_rows_per_user: int | None,
+    row_id: str | None,
+    for_files: str = "run_file",
+) -> Source:
+    """Values in memory, a table or a column of any kind, as rows that an engine reads; `for_files` takes files instead."""
+    if isinstance(values, str | Path):
+        raise InvalidInput(f"values are in memory, and this is a string. For a file use {for_files}.")
+    if is_frame(values):
+        if callable(query):
+            raise InvalidInput("a query of a table is an SQL expression of a row's columns. Give it as a string.")
+        return (SparkSource if is_spark_table(values) else FrameSource)(
+            values, column=column, query=query, user=user, max_rows_per_user=max_rows_per_user, row_id=row_id
+        )
+    if any(option is not None for option in (column, user, max_rows_per_user, row_id)) or isinstance(query, str):
+        raise InvalidInput(
+            "columns are for tables, and these values are one column. Give a table, or leave out `column`, `user`, "
+            "`max_rows_per_user`, `row_id` and a `query` that is a string."
+        )
+    if plan.protocol.description.asked and query is None:
+        raise InvalidInput("this plan answers a query. Give the function to ask of each person.")
+    return ValuesSource(values, query=None if query is None else argument.function(query, "query"))
+
+
+def engine_for(plan: Plan, values: Any) -> str:
+    """What reads values in memory fastest."""
+    in_memory = "memory" if plan.protocol.domain.row_length == 1 else "arrow"  # long rows are worth all cores
+    return "spark" if is_spark_table(values) else in_memory
+
+
+def marks_of(plan: Plan, values: Any, column: str | None) -> tuple[Sequence[Hashable], Any]:
+    """What values in memory are known by: the columns that are asked about, and being the same table."""
+    if not is_frame(values):
+        return marks_of_values(values), None
     columns = plan.protocol.domain.table_columns if column is None else (column,)
-    return marks_of_values(table, columns) if columns else [], table
+    return marks_of_values(values, columns) if columns else [], values
 
 
 def _warned(result: Result, marks: Sequence[Hashable], table: Any = None) -> Result:
@@ -179,11 +198,11 @@ _POLICY: Final = ("missing", "missing_as", "outside", "other", "match", "explain
 
 def check_arguments(plan: Plan, data: object, *, policy: Policy = STRICT, **options: Any) -> None:
     """Refuse what can be seen to be wrong before anything is read."""
-    _check_plan(plan, data)
+    check_plan(plan, data)
     plan.protocol.domain.check(policy_of(policy, **{name: options.get(name) for name in _POLICY}))
 
 
-def _check_plan(plan: object, data: object) -> None:
+def check_plan(plan: object, data: object) -> None:
     """What people swap or forget to load, in a sentence."""
     if isinstance(plan, Plan):
         return

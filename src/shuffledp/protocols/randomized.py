@@ -55,7 +55,7 @@ def fits(protocol: ShuffleProtocol, value: Any) -> bool:
 
 def without_value(protocol: ShuffleProtocol, raw: Any, policy: Policy) -> int:
     """How many people would be left out if those without a value were."""
-    return protocol.domain.clean(raw, replace(policy, missing="skip")).rejected.total()
+    return protocol.domain.clean(raw, protocol.domain.lenient(replace(policy, missing="skip"))).rejected.total()
 
 
 def clean_samples(protocol: ShuffleProtocol) -> tuple[NDArray[Any], list[str]]:

@@ -85,16 +85,23 @@ class History:
             when=datetime.now(UTC).isoformat(timespec="seconds"),
             spend=Spend.of(plan) if promise == plan.guarantee else None,
         )  # fmt: skip
-        earlier = [self._of(digest) for digest in digests]
-        before, unreadable = max(earlier, key=lambda releases: len(releases[0]))  # the people who were asked most often
-        notes = [_warning(release, before)] if before else []
+        earlier, beyond = [self._of(digest) for digest in digests], None
         if plan.over_time is not None:
             done, planned = 1 + self._rounds(plan.sha256), plan.over_time.rounds
             if done > planned:
-                notes.append(
+                beyond = (
                     f"The plan is one of {planned:,} rounds, and this is answer {done:,} by it: what is promised of all rounds "
                     "together does not hold beyond them."
                 )
+            else:  # earlier rounds of it are planned
+                earlier = [
+                    (releases if any(one.plan != plan.sha256 for one in releases) else [], unreadable)
+                    for releases, unreadable in earlier
+                ]
+        before, unreadable = max(earlier, key=lambda releases: len(releases[0]))  # the people who were asked most often
+        notes = [_warning(release, before)] if before else []
+        if beyond is not None:
+            notes.append(beyond)
         if unreadable:
             notes.append(
                 f"{unreadable} line(s) of {self._path} cannot be read, so earlier releases may be missing here."

@@ -127,9 +127,14 @@ class KeyRing:
     @classmethod
     def load(cls, path: Path | str) -> Self:
         """Read a ring; one that others can read is refused."""
+        document = read_json(path, "a key file", "Make one with shuffledp keygen.")
+        if _has_keys_with(document, "public"):
+            raise InvalidInput(
+                f"{path} is the public list of keys, which opens nothing. Give the private key file, e.g. "
+                f"{_role_of(document)}.key."
+            )
         if others_can_read(place_of(path)):
             raise InvalidInput(f"others can read the keys {path}. Set its permissions to 600, and rotate the keys.")
-        document = read_json(path, "a key file", "Make one with shuffledp keygen.")
         keys = None
         try:
             keys = tuple(
@@ -215,6 +220,11 @@ class KeyList:
     @classmethod
     def from_document(cls, document: Any) -> Self:
         """Read a published list."""
+        if _has_keys_with(document, "private"):
+            raise InvalidInput(
+                "this is a private key file, which only its owner may read. Give the public list of keys, e.g. "
+                f"{_role_of(document)}.pub.json."
+            )
         try:
             if len(document["keys"]) > _MOST_KEYS:  # before any is looked at: checking a key takes a while
                 raise ValueError
@@ -231,6 +241,17 @@ class KeyList:
         if role not in ROLES or len({key.key_id for key in keys}) != len(keys):
             raise InvalidInput("this is not a list of keys. Ask the operator for one.")
         return cls(role=role, keys=keys)
+
+
+def _has_keys_with(document: Any, part: str) -> bool:
+    """Whether this looks like keys of which that part is written down: private rings and public lists are confused easily."""
+    keys = document.get("keys") if isinstance(document, dict) else None
+    return isinstance(keys, list) and any(isinstance(key, dict) and part in key for key in keys[:_MOST_KEYS])
+
+
+def _role_of(document: Any) -> str:
+    """Whose keys a document says they are; nothing else of it is repeated."""
+    return next((role for role in ROLES if role == document.get("role")), ROLES[-1])
 
 
 def _text(data: bytes) -> str:
