@@ -27,7 +27,7 @@ TESTS: Final = (
 """Every layer and everything that others made, as far as no browser, database server or Java is needed."""
 OPTIONS: Final = ("-q", "-p", "no:cacheprovider", "-k", "not spark and not postgres")
 OTHERS: Final = ("ignore:The anyio.abc:DeprecationWarning", "ignore::pyparsing.warnings.PyparsingDeprecationWarning")
-"""Warnings about old packages by newer ones that they use, which are not about this one: the test client of starlette, matplotlib."""
+"""Warnings about old packages by newer ones that they use, not about this one: the test client of starlette, matplotlib."""
 
 
 @dataclass(frozen=True)
