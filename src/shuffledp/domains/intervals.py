@@ -89,7 +89,7 @@ class Intervals(Listed):
 
     def samples(self) -> list[float]:
         """Where the first intervals begin, and the end."""
-        return [*self.edges[:4].tolist(), self.high]
+        return [*self.edges[: min(4, self.size)].tolist(), self.high]
 
     def _place(self, values: Reals) -> Symbols:
         edges = self.edges
