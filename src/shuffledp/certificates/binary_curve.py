@@ -35,7 +35,9 @@ _LONGEST: Final = 100_000
 _DEVIATIONS: Final = 36
 """So many values of N, in its standard deviations, there are about."""
 _FINEST: Final = 2400
-"""A cell need not have less than such a part of all users."""
+"""A cell need not have less than such a part of all users,"""
+_NARROW: Final = 300
+"""but so many may, as near a dataset that is worse than all others."""
 _NEXT: Final = 4e-4
 """How far a cell may be above what is known of a dataset, if it is wider than that."""
 _TOGETHER: Final = 180
@@ -90,19 +92,22 @@ class _Direction:
         """Cells from the least A to the largest."""
         bits, known = self._known(lines)
         found = [0] * len(lines)
-        low, width, cost = 0, self._finest, 0.0
+        low, width, cost, narrow = 0, 1, 0.0, 0
         while low <= self._others:
-            high = min(low + width - 1, self._others)
+            finest = self._finest if narrow >= _NARROW else 1
+            high = min(low + max(width, finest) - 1, self._others)
             heights = self._law(low, self._others - high, lines, bits).divergences(lines)
             times = max(((h << _RATIO_BITS) // k for h, k in zip(heights, known, strict=True) if k), default=0)
             excess = min(times, _MOST_TIMES) / 2**_RATIO_BITS - 1
-            cost = cost or max(excess / (high - low or 1), 1e-12)
-            room = int(_CAUTION * ((_NEXT - excess) / cost + high - low))
-            if excess > _NEXT and width > self._finest:
-                width = max(self._finest, min(room, int(_CAUTION * width)))
+            wide = high + 1 - low
+            cost = cost or max(excess / wide, 1e-12)
+            room = int(_CAUTION * ((_NEXT - excess) / cost + wide - 1))
+            if excess > _NEXT and wide > finest:
+                width = max(1, min(room, int(_CAUTION * wide)))
                 continue
             found = list(map(max, found, heights))
-            low, width = high + 1, max(self._finest, min(room, 2 * width))
+            narrow += wide < self._finest
+            low, width = high + 1, max(1, min(room, 2 * wide))
         unit = arb(2) ** -(2 * bits + _LINE_BITS)
         return [arb(height) * unit for height in found]
 

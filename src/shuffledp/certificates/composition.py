@@ -42,8 +42,8 @@ _WIDEST: Final = 0.3
 """An interval of nodes is no wider than this, in reciprocal standard deviations of one loss."""
 _ENUMERABLE: Final = 20_000
 """Outcomes that are summed up one by one."""
-_CHARGED: Final = 1e-8
-"""The part of delta that may be charged for where the curves are cut off."""
+_CHARGED: Final = 1e-5
+"""The part of delta that may be charged for where the curves are cut off: rare large losses would only spoil the contour."""
 _FALLING: Final = 0.9
 _FARTHEST: Final = 600.0
 _PREPARED: Final = 100
