@@ -204,10 +204,11 @@ def test_a_cover_at_many_epsilons_is_never_below_the_worst_dataset(most: int) ->
                 assert found <= truth * (1 + 5e-4)
 
 
-def test_what_rounding_and_wide_cells_lose_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probabilities in twelve bits, and cells that may be far above what is known: never below the worst dataset."""
-    monkeypatch.setattr(binary_curve, "_FIRST_BITS", 12)
-    monkeypatch.setattr(binary_curve, "_MOST_BITS", 12)
+@pytest.mark.parametrize("bits", [12, 48])
+def test_what_rounding_and_wide_cells_lose_is_charged(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rough probabilities, and cells that may be far above what is known: never below the worst dataset."""
+    monkeypatch.setattr(binary_curve, "_FIRST_BITS", bits)
+    monkeypatch.setattr(binary_curve, "_MOST_BITS", bits)
     monkeypatch.setattr(binary_curve, "_NEXT", 2.0)
     above = []
     for q, r in (
