@@ -61,7 +61,7 @@ from shuffledp.service.sealing.hpke import info
 from shuffledp.service.sealing.keys import KeyList, PublicKey, Role
 from shuffledp.service.task import Task
 from shuffledp.service.wire.bundle import bundled
-from shuffledp.service.wire.record import SEALED, Header, encode_message, report_id
+from shuffledp.service.wire.record import SALT, SEALED, Header, encode_message, report_id
 
 PATH = Path(shuffledp.service.wire.__file__).with_name("vectors.json")
 ABOUT = {
@@ -96,8 +96,8 @@ ABOUT = {
         "private key and the `info` of each layer the record comes out; `report_id` names the record as a shuffler passes it on"
     ),
     "bundles": (
-        "the messages of one report, each sealed for the analyzer, in a bundle of `slots` slots; `report_id` names the bundle "
-        "as hop 1 keeps it, and `layer` is that shuffler's layer around it"
+        "the messages of one report, each sealed for the analyzer, in a bundle of `slots` slots and a salt; `report_id` names the "
+        "bundle as hop 1 keeps it, and `layer` is that shuffler's layer around it"
     ),
     "refused_bundles": "what hop 1 finds under its layer and refuses as invalid_message, for the reason `why`",
 }
@@ -529,10 +529,12 @@ def bundles() -> list[dict[str, Any]]:
             sealed(encode_message(message), task_id, "bundle", 0, 3, f"{messages} {place}")
             for place, message in enumerate(messages)
         ]
-        bundle = bundled([bytes.fromhex(part["record"]) for part in parts], 4)
+        salt = bytes.fromhex(digest({"salt": messages}))[:SALT]
+        bundle = bundled([bytes.fromhex(part["record"]) for part in parts], 4, salt)
         found.append(
             {
-                "task_id": task_id, "slots": 4, "messages": messages, "sealed": parts, "bundle": bundle.hex(),
+                "task_id": task_id, "slots": 4, "messages": messages, "sealed": parts, "salt": salt.hex(),
+                "bundle": bundle.hex(),
                 "report_id": report_id(bundle).hex(), "layer": sealed(bundle, task_id, f"bundle {messages}", 1, 9),
             }
         )  # fmt: skip
@@ -553,7 +555,9 @@ def refused_bundles() -> list[dict[str, Any]]:
         "two keys": one + b"\4" + two[1:] + empty * 2,
         "one record twice": one + two + one + empty,
     }
-    return [{"slots": 4, "why": why, "bundle": bundle.hex()} for why, bundle in wrong.items()]
+    salted = {why: bundle + bytes(range(SALT)) for why, bundle in wrong.items()}
+    salted["there is no salt"] = one + two + three + empty
+    return [{"slots": 4, "why": why, "bundle": bundle.hex()} for why, bundle in salted.items()]
 
 
 def vectors() -> dict[str, Any]:

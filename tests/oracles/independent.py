@@ -162,16 +162,17 @@ def unseal(record: bytes, hop: int, task_id: str, keys: Mapping[int, tuple[bytes
         return "decrypt_error"
 
 
-def bundle(records: Sequence[bytes], slots: int) -> bytes:
+def bundle(records: Sequence[bytes], slots: int, salt: bytes) -> bytes:
     """The sealed messages of one report."""
-    return b"".join(records) + bytes(71 * (slots - len(records)))
+    return b"".join(records) + bytes(71 * (slots - len(records))) + (salt if slots > 1 else b"")
 
 
 def taken_apart(inside: bytes, slots: int) -> list[bytes] | None:
     """The records of a bundle; None if it must be refused."""
-    parts = [inside[start : start + 71] for start in range(0, len(inside), 71)]
+    length = 71 * slots + 16 * (slots > 1)
+    parts = [inside[start : start + 71] for start in range(0, 71 * slots, 71)]
     used = [part for part in parts if any(part)]
-    good = len(inside) == 71 * slots and used and parts[: len(used)] == used and len({*used}) == len(used)
+    good = len(inside) == length and used and parts[: len(used)] == used and len({*used}) == len(used)
     return (
         used
         if good and len({part[0] for part in used}) == 1 and {part[1:7] for part in used} == {header(0)[1:]}

@@ -67,7 +67,7 @@ def opened_messages(data: bytes, task: Task = TASK) -> list[int]:
 
 
 def test_a_report_has_one_length_however_many_messages_it_has() -> None:
-    assert {len(report(*range(count))) for count in (1, 2, 3)} == {55 + 3 * 71} == {record_length(2, 3)}
+    assert {len(report(*range(count))) for count in (1, 2, 3)} == {55 + 3 * 71 + 16} == {record_length(2, 3)}
     for count in (0, 4):
         with pytest.raises(InvalidInput, match="a report of this task has 1 to 3 messages"):
             report(*range(count))
@@ -93,7 +93,7 @@ def test_the_places_of_messages_do_not_tell_which_one_is_true() -> None:
     assert all(messages == sorted(messages) for messages in drawn)
     inner = unseal(report(9, 1, 5), SHUFFLER, TASK.id)
     assert isinstance(inner, bytes)
-    assert opened_messages(bytes(8) + inner) == [1, 5, 9]
+    assert opened_messages(bytes(8) + inner[:-16]) == [1, 5, 9]
 
 
 # What the shuffler refuses
@@ -107,7 +107,7 @@ def spoiled() -> dict[str, bytes]:
     """What may lie under the shuffler's layer and is no report."""
     one, two, three = (seal_inner(message, TASK, ANALYZER.public()) for message in (1, 2, 3))
     empty = bytes(71)
-    return {
+    slots = {
         "nothing": empty * 3,
         "too many": one + two + three + seal_inner(4, TASK, ANALYZER.public()),
         "too few slots": one + two,
@@ -119,6 +119,22 @@ def spoiled() -> dict[str, bytes]:
         "another suite": one + two[:2] + b"\1" + two[3:] + empty,
         "another key": one + foreign() + two[1:] + empty,
     }
+    salted = {what: inside + bytes(range(16)) for what, inside in slots.items()}
+    return salted | {"no salt": one + two + three, "half a salt": one + two + empty + bytes(8)}
+
+
+def test_whoever_holds_released_records_cannot_find_out_which_of_them_came_together() -> None:
+    """Not by sending them again, alone or in pairs: without the salt a bundle is another one, whatever is in it."""
+    shuffler, later = serving(TASK), serving(TASK)
+    sent = [[message, message] if message % 2 else [message] for message in range(40)]
+    bundles = [[seal_inner(message, TASK, ANALYZER.public()) for message in one] for one in sent]
+    wrapped = [wrap(bundled(one, 3), TASK, [SHUFFLER.public()]) for one in bundles]
+    assert shuffler.accept(TASK.id, wrapped) == ["accepted"] * len(sent)
+    assert shuffler.accept(TASK.id, wrapped) == ["report_replayed"] * len(sent)  # a client that tries again
+    tried = [wrap(bundled(one, 3), TASK, [SHUFFLER.public()]) for one in bundles]
+    without = [bundled(one, 3)[:-16] + bytes(16) for one in bundles]
+    tried += [wrap(one, TASK, [SHUFFLER.public()]) for one in without]
+    assert shuffler.accept(TASK.id, tried) == later.accept(TASK.id, tried)
 
 
 @pytest.mark.parametrize("what", spoiled())
@@ -135,12 +151,12 @@ def test_whatever_is_changed_in_a_bundle_two_readers_agree_on_what_is_one() -> N
     agreed = Counter[bool]()
     for _ in range(3000):
         parts = chance.choices([*records, bytes(71)], k=chance.randint(0, 4))
-        data = bytearray(b"".join(parts).ljust(chance.choice((213, 213, 213, 142, 284)), b"\0"))
+        data = bytearray(b"".join(parts).ljust(chance.choice((213, 213, 213, 142, 284)), b"\0") + chance.randbytes(16))
         for _ in range(chance.choice((0, 0, 0, 1, 2))):
             place = chance.choice((0, 1, 2, 71, 73, 142, 212, chance.randrange(len(data))))
             data[place % len(data)] = chance.choice((0, 1, 0x20, 255))
         found = independent.taken_apart(bytes(data), 3) is not None
-        assert (len(data) == 213 and is_bundle(bytes(data))) == found
+        assert (len(data) == 229 and is_bundle(bytes(data))) == found
         agreed[found] += 1
     assert min(agreed.values()) > 300
 
@@ -177,7 +193,7 @@ def test_messages_of_one_user_are_apart_after_release() -> None:
     shuffler = serving(many, unsealer=unwrapped, secrets=lambda: secret)
     header, chance = Header(0).encode(), np.random.default_rng(3)
     slots = [[header + user.to_bytes(4, "big") + chance.bytes(60) for _ in range(3)] for user in range(users)]
-    assert set(shuffler.accept(many.id, [bytes(55) + b"".join(one) for one in slots])) == {"accepted"}
+    assert set(shuffler.accept(many.id, [bytes(55) + bundled(one, 3) for one in slots])) == {"accepted"}
     _, data = released(shuffler, many)
     owners = [data[start + 7 : start + 11] for start in range(8, len(data), 71)]
     assert len(owners) == 3 * users
@@ -231,11 +247,11 @@ def test_an_outer_shuffler_passes_bundles_on_whole() -> None:
     outer, inner = serving(two), Shuffler(store=SQLiteStore(":memory:"), ring=SHUFFLER, clock=lambda: 0.0)
     inner.serve(two, ANALYZER.public(), hop=1)
     sent = [report(*range(j % 3 + 1), task=two) for j in range(40)]
-    assert {len(record) for record in sent} == {3 * 71 + 2 * 55}
+    assert {len(record) for record in sent} == {3 * 71 + 16 + 2 * 55}
     assert set(outer.accept(two.id, sent)) == {"accepted"}
     _, passed_on = released(outer, two)
-    assert len(passed_on) == 40 * (3 * 71 + 55)  # nothing before it, and none of it can be told apart
-    parts = [passed_on[start : start + 268] for start in range(0, len(passed_on), 268)]
+    assert len(passed_on) == 40 * (3 * 71 + 16 + 55)  # nothing before it, and none of it can be told apart
+    parts = [passed_on[start : start + 284] for start in range(0, len(passed_on), 284)]
     assert set(inner.accept(two.id, parts)) == {"accepted"}
     batch, data = released(inner, two)
     assert (batch.count, int.from_bytes(data[:8], "big"), len(opened_messages(data, two))) == (40, 40, 79)
@@ -312,9 +328,9 @@ def test_uploads_are_cut_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_limits_follow_the_length_of_a_report() -> None:
     shuffler = serving(TASK)
-    with pytest.raises(InvalidInput, match=r"has 268 bytes, and an upload may have 267\. Raise --max-upload-bytes"):
+    with pytest.raises(InvalidInput, match=r"has 284 bytes, and an upload may have 267\. Raise --max-upload-bytes"):
         Service(shuffler, TOKENS, Limits(max_upload_bytes=267))
-    limits = Limits(max_upload_bytes=268 * 3, max_incoming_bytes=268 * 2, rate_per_address=0.2)
+    limits = Limits(max_upload_bytes=284 * 3, max_incoming_bytes=284 * 2, rate_per_address=0.2)
     app = Service(shuffler, TOKENS, limits, clock=lambda: 0.0).app()
 
     async def answers() -> list[int]:

@@ -22,6 +22,7 @@ from shuffledp.service.wire.record import (
     HEADER,
     LAYER,
     PAYLOAD,
+    SALT,
     SEALED,
     Header,
     decode_message,
@@ -47,7 +48,7 @@ def record(key: int, filling: int, length: int = SEALED) -> bytes:
 def test_lengths_on_the_wire() -> None:
     assert (HEADER.size, PAYLOAD, LAYER, SEALED, COUNT) == (7, 16, 55, 71, 8)
     assert [record_length(k) for k in (1, 2, 3)] == [71, 126, 181]
-    assert [record_length(2, slots) for slots in (1, 2, 5)] == [126, 197, 410]
+    assert [record_length(2, slots) for slots in (1, 2, 5)] == [126, 213, 426]
 
 
 def test_key_ids_are_bytes() -> None:
@@ -81,7 +82,7 @@ def test_a_bundle_has_one_key_and_no_record_twice() -> None:
     one, two, other = record(5, 1), record(5, 2), record(6, 3)
     for sealed_, slots in (([one], 1), ([one], 3), ([one, two], 2), ([one, two], 3)):
         made_ = bundled(sealed_, slots)
-        assert len(made_) == slots * SEALED
+        assert len(made_) == slots * SEALED + (SALT if slots > 1 else 0)
         assert is_bundle(made_)
         assert compact(made_) == b"".join(sealed_) + b"\0"
         assert is_compact(len(compact(made_)))

@@ -22,6 +22,7 @@ from shuffledp.core.guarantee import Guarantee
 from shuffledp.domains.labels import Labels
 from shuffledp.planning.over_time import OverTime
 from shuffledp.planning.plan import Plan
+from shuffledp.randomizers.geometric_noise import TwoSidedGeometric
 from shuffledp.service.analyzer.analyzer import open_batch, result_of
 from shuffledp.service.sealing.hpke import seal_inner
 from shuffledp.service.task import Task
@@ -60,6 +61,8 @@ ROUNDS_CHANGES: dict[str, Any] = {"rounds": 3, "per_person": 2, "epsilon": ONCE.
 def other_tasks() -> Iterator[Any]:
     for name, value in TASK_CHANGES.items():
         yield pytest.param(EIGHT, replace(EIGHT, **{name: value}), id=name)
+    topped_up = replace(EIGHT, on_expiry="top-up")
+    yield pytest.param(topped_up, replace(topped_up, top_up=TwoSidedGeometric.least(0.5, 1e-9)), id="top_up")
     for name, (task, protocol) in PROTOCOL_CHANGES.items():
         yield pytest.param(task, with_plan(task, protocol=protocol), id=f"protocol {name}")
     yield pytest.param(EIGHT, with_plan(EIGHT, min_batch=49), id="plan min_batch")
@@ -82,7 +85,8 @@ def test_a13_a_party_with_another_task_opens_nothing(task: Task, other: Task) ->
     assert outcomes == ["invalid_message" if other.hops != task.hops else "decrypt_error"] * 20
     shuffler = serving(task)
     assert shuffler.accept(task.id, records) == ["accepted"] * 20
-    inners = b"".join(seal_inner(j % 4, task, ANALYZER.public()) for j in range(20))
+    stated = (20).to_bytes(8, "big") if task.may_add_noise else b""
+    inners = stated + b"".join(seal_inner(j % 4, task, ANALYZER.public()) for j in range(20))
     opened = open_batch(inners, other, ANALYZER)
     assert (opened.counts.total, opened.rejected) == (0, {"decrypt_error": 20})
     with pytest.raises(InvalidInput, match="only 0 of the 20 reports received are valid"):
@@ -90,7 +94,7 @@ def test_a13_a_party_with_another_task_opens_nothing(task: Task, other: Task) ->
 
 
 def test_a13_no_field_is_left_out() -> None:
-    assert {field.name for field in fields(Task) if field.init} == {*TASK_CHANGES, "plan"}  # its id is made of them
+    assert {field.name for field in fields(Task) if field.init} == {*TASK_CHANGES, "plan", "top_up"}  # its id is made of them
     told = {field.name for field in fields(Plan) if field.compare}
     assert told == {"protocol", "min_batch", "guarantee", "over_time", "wording"}
     assert {field.name for field in fields(Plan)} - told == {"dropout"}  # whom to ask, which no party is told

@@ -177,7 +177,7 @@ def test_vectors_of_true_messages() -> None:
 def test_vectors_of_bundles() -> None:
     for vector in VECTORS["bundles"]:
         records = [bytes.fromhex(part["record"]) for part in vector["sealed"]]
-        bundle = independent.bundle(records, vector["slots"])
+        bundle = independent.bundle(records, vector["slots"], bytes.fromhex(vector["salt"]))
         assert bundle.hex() == vector["bundle"] == vector["layer"]["plaintext"]
         assert independent.taken_apart(bundle, vector["slots"]) == records
         assert independent.report_id(bundle).hex() == vector["report_id"]
@@ -206,4 +206,5 @@ def test_the_worked_examples_are_right() -> None:
     vector = VECTORS["bundles"][1]
     assert vector["messages"] == [0, 5]
     assert [shown["first slot"], shown["second slot"]] == [part["record"] for part in vector["sealed"]]
-    assert (shown["other slots"], shown["bundle id"]) == ("142zerobytes", vector["report_id"])
+    assert (shown["other slots"], shown["salt"]) == ("142zerobytes", vector["salt"])
+    assert shown["bundle id"] == vector["report_id"]

@@ -5,6 +5,7 @@ import { invalid } from "./errors.js";
 import { SUITE, seal } from "./hpke.js";
 
 const SEALED = 71; // bytes of a message that is sealed to the analyzer
+const SALT = 16; // bytes behind the slots of a bundle
 
 /** Seven bytes: the key's number and the algorithms. */
 export function header(keyId) {
@@ -33,11 +34,11 @@ export async function sealBundle(messages, slots, taskId, key) {
   return bundle(sealed, slots);
 }
 
-/** Sealed messages side by side; what is left is zeros. */
-export function bundle(sealed, slots) {
+/** Sealed messages side by side; what is left is zeros. Behind several slots is a salt that no released batch has. */
+export function bundle(sealed, slots, salt = crypto.getRandomValues(new Uint8Array(SALT))) {
   const [used, length] = [concat(...sealed), slots * SEALED];
   if (!used.length || used.length > length) throw invalid(`a report of this task has 1 to ${slots} messages.`);
-  return concat(used, new Uint8Array(length - used.length));
+  return concat(used, new Uint8Array(length - used.length), slots === 1 ? new Uint8Array(0) : salt);
 }
 
 /** The layer that the shuffler of a hop takes off; hop 1 is next to the analyzer. */

@@ -67,10 +67,11 @@ test("fresh dummies: their number and what they are", async () => {
 });
 
 test("bundles", async () => {
-  for (const { slots, sealed, bundle: expected, report_id: id } of VECTORS.bundles) {
+  for (const { slots, sealed, salt, bundle: expected, report_id: id } of VECTORS.bundles) {
     const made = bundle(
       sealed.map(({ record }) => fromHex(record)),
       slots,
+      fromHex(salt),
     );
     assert.equal(toHex(made), expected);
     assert.equal(toHex(await reportId(made)), id);
@@ -122,7 +123,7 @@ test("all messages are in one report of one length, and after a rotation the sam
   assert.deepEqual(await shuffler.opened(after), messages);
   assert.equal(words.made, 1);
   const lengths = shuffler.requests.filter(({ method }) => method === "POST").map(({ body }) => body.length);
-  assert.deepEqual(lengths, [55 + 37 * 71, 55 + 37 * 71]);
+  assert.deepEqual(lengths, [55 + 37 * 71 + 16, 55 + 37 * 71 + 16]);
 });
 
 test("dummies that this client does not understand are refused", () => {

@@ -119,7 +119,7 @@ export class FakeShuffler {
   async opened(analyzer = this.next) {
     const found = [];
     for (const bundle of this.taken.values()) {
-      for (let start = 0; start < bundle.length; start += 71) {
+      for (let start = 0; start + 71 <= bundle.length; start += 71) {
         const record = bundle.slice(start, start + 71);
         if (record.every((byte) => byte === 0)) continue; // an empty slot
         const payload = await peel(record, analyzer, "analyzer", this.id);

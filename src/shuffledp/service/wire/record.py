@@ -21,6 +21,8 @@ LAYER: Final = HEADER.size + 32 + 16
 """Bytes that one layer of encryption adds."""
 SEALED: Final = PAYLOAD + LAYER
 """Bytes of a message that is sealed to the analyzer."""
+SALT: Final = 16
+"""Bytes behind the messages of a report of several."""
 ID: Final = 16
 
 
@@ -46,7 +48,7 @@ def key_id_of(record: bytes) -> int | None:
 
 def record_length(layers: int, slots: int = 1) -> int:
     """Bytes of a report with this number of layers, the analyzer's included, and room for so many messages."""
-    return slots * SEALED + (layers - 1) * LAYER
+    return slots * SEALED + (SALT if slots > 1 else 0) + (layers - 1) * LAYER
 
 
 def encode_message(message: int) -> bytes:
