@@ -49,6 +49,7 @@ PLANS: list[tuple[Callable[[], Any], str]] = [
     (lambda: plan.mean(n=1000, delta=1e-6, rmse=0.1, rmse_share=0.1), "the same error in two units"),
     (lambda: plan.mean(n=1000, delta=1e-6, rmse=0.1, paper=True), "Leave out `paper`"),
     (lambda: plan.mean(delta=1e-6, rmse=0.1), "Give the other one"),
+    (lambda: ASK.vector(ranges={"income": 80_000}, **ASKED), "`ranges` has two numbers for each column"),
     # labels and groups
     (lambda: plan.histogram(**ASKED), "Give `labels`, or `size`"),
     (lambda: plan.histogram(labels=[], **ASKED), "there is no label. Name at least two"),
