@@ -185,10 +185,10 @@ class Comparer:
                 f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says "
                 "how far off it is."
             )
-        known = [family.name for family in families_of(question)]
+        known = list(dict.fromkeys(family.name for family in families_of(question)))
         for name in only or ():
             if name not in (*known, _FLOOR):
-                raise unknown("protocol", name, known)
+                raise InvalidInput(f"`only`: {unknown('protocol', name, known)}")
         for family in families:
             if only is not None and family.name not in only:
                 continue
