@@ -1,6 +1,7 @@
 """Mistakes that people make in Python, each with what its error must say; most were tried by hand first."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ PLANS: list[tuple[Callable[[], Any], str]] = [
     (lambda: plan.mean(n=1000, delta=1e-6, rmse=0.1, rmse_share=0.1), "the same error in two units"),
     (lambda: plan.mean(n=1000, delta=1e-6, rmse=0.1, paper=True), "Leave out `paper`"),
     (lambda: plan.mean(delta=1e-6, rmse=0.1), "Give the other one"),
+    (lambda: ASK.vector(ranges={"income": 80_000}, **ASKED), "`ranges` has two numbers for each column"),
     # labels and groups
     (lambda: plan.histogram(**ASKED), "Give `labels`, or `size`"),
     (lambda: plan.histogram(labels=[], **ASKED), "there is no label. Name at least two"),
@@ -140,3 +142,86 @@ def test_the_content_of_a_file_given_as_its_name_is_not_shown() -> None:
         with pytest.raises(InvalidInput) as refused:
             call("answer\nsecret\n")
         assert "secret" not in str(refused.value)
+
+
+def test_a_result_is_verified_beside_what_it_names_by_name() -> None:
+    answer = shuffledp.run(COUNT, PEOPLE)
+    with pytest.raises(InvalidInput, match=r'verify\(result, beside="plan\.json"\)'):
+        DOOR.verify(answer, "happy.json")
+    assert "cannot read nofile.json" in repr(shuffledp.verify("nofile.json"))
+
+
+def test_protocols_that_there_are_not_are_not_compared() -> None:
+    with pytest.raises(InvalidInput, match=r"there is no protocol 'local'.* Use one of .*shuffledp"):
+        shuffledp.compare.histogram(labels=["no", "yes"], only=["shuffledp", "local"], **ASKED)
+
+
+def test_an_answer_is_not_saved_under_the_name_of_a_table(tmp_path: Path) -> None:
+    answer = shuffledp.run(COUNT, PEOPLE)
+    with pytest.raises(InvalidInput, match=r"saved as JSON.* Use one that ends in \.json"):
+        answer.save(tmp_path / "answer.CSV")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_matrix_whose_columns_are_its_inputs_is_to_be_transposed() -> None:
+    matrix = np.array([[0.75, 0.4], [0.25, 0.6]])
+    with pytest.raises(InvalidInput, match="Transpose the matrix"):
+        shuffledp.Channel(matrix)
+    assert repr(shuffledp.Channel(matrix.T)) == "<Channel: 2 inputs, 2 messages>"
+    with pytest.raises(InvalidInput, match=r"row 1 of the channel sums to 0\.9"):
+        shuffledp.Channel([[0.5, 0.5], [0.5, 0.4]])
+    with pytest.raises(InvalidInput, match=r"or Channel\(matrix\)"):
+        DOOR.account([[0.75, 0.25], [0.25, 0.75]], n=1000, delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("default = 'Yes'", 'A column of that name goes in double quotation marks: "default"'),
+        ("group = 'Yes'", "goes in double quotation marks"),
+        ('answer = "yes"', "Texts in a query need single quotation marks"),
+        ("answer.str.len() > 3", "Write a function, e.g. length"),
+    ],
+)
+def test_a_query_says_how_names_and_texts_are_quoted(query: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said) as refused:
+        shuffledp.run(plan("query", **ASKED), TABLE, query=query)
+    assert "Binder" not in str(refused.value)
+
+
+def test_numbers_with_a_mark_between_thousands_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("income\n1.500,5\n" + "3,5\n" * 999)
+    with pytest.raises(InvalidInput, match="no mark between thousands"):
+        shuffledp.run_file(MEAN, path, column="income", decimal=",", separator=";")
+
+
+def test_a_release_that_no_budget_of_a_session_allows_spends_nothing() -> None:
+    with (
+        Session(epsilon=0.3, delta=1e-6) as session,
+        pytest.raises(shuffledp.NoClaim, match="nothing is spent, but this"),
+    ):
+        session.run(COUNT, PEOPLE)
+
+
+def test_a_plan_and_an_answer_say_what_people_ask_of_them() -> None:
+    assert (COUNT.n, COUNT.epsilon, COUNT.delta) == (1000, COUNT.guarantee.epsilon, COUNT.guarantee.delta)
+    answer: Any = shuffledp.run(COUNT, PEOPLE)
+    with pytest.raises(AttributeError, match=r"no attribute 'mean'\. Its numbers are its entries: answer\.to_dict\(\)"):
+        _ = answer.mean
+
+
+def test_shares_and_quantiles_of_a_survey_are_those_of_one_question() -> None:
+    asked = [SMOKES, {"name": "age", "ask": "mean", "low": 0, "high": 99}, {**SMOKES, "name": "votes"}]
+    rows = pd.DataFrame({"smokes": PEOPLE, "age": 40, "votes": ["yes"] * 1000})
+    answer = shuffledp.run(plan.survey(questions=asked, n=1000, epsilon=4, delta=1e-6), rows)
+    shares = answer.frequencies("votes")
+    assert shares.names == ("no", "yes")
+    assert shares.value[1] == answer["votes", "yes"].estimate / 1000
+    assert shares.standard_error[1] == answer["votes", "yes"].standard_error / 1000
+    with pytest.raises(InvalidInput, match=r"Say which, e\.g\. answer\.frequencies\('smokes'\)"):
+        answer.frequencies()
+    with pytest.raises(InvalidInput, match="there is no question with shares 'age'"):
+        answer.frequencies("age")
+    with pytest.raises(InvalidInput, match="no question of this answer asks for a distribution"):
+        answer.quantile(0.5, "age")

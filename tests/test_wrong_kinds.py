@@ -68,7 +68,7 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "compare": (
         shuffledp.compare,
-        {"question": "mean", "runs": 0, "seed": 1, "only": ["x"], "progress": None, "low": 0, "high": 1, **NUMBERS},
+        {"question": "mean", "runs": 0, "seed": 1, "only": ["shuffledp"], "progress": None, "low": 0, "high": 1, **NUMBERS},
     ),
     "compose": (lambda parts: shuffledp.compose(parts), {"parts": PLAN}),
     "epsilon_possible": (

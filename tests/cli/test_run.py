@@ -433,3 +433,19 @@ def test_bad_simulations(home: Path, text: str, options: str, why: str) -> None:
     (home / "truth.csv").write_text(text)
     done = run(f"simulate poll.json --truth truth.csv {options}", cwd=home)
     assert_refused(done, why)
+
+
+def test_shares_are_printed_beside_the_counts_so_that_nobody_asks_twice(home: Path) -> None:
+    done = run("run poll.json people.csv --column answer", cwd=home)
+    counts = {line.split()[0]: float(line.split()[1].replace(",", "")) for line in done.stdout.splitlines()[1:4]}
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("shares of users: ")]
+    assert line == f"shares of users: {'; '.join(f'{name} {count / 20:.1f} %' for name, count in counts.items())}"
+    listed = run("run poll.json people.csv --column answer --frequencies", cwd=home)
+    assert "share of users" in listed.stdout
+    assert "shares of users:" not in listed.stdout
+    assert "shares of users" not in run("run income.json people.csv --column income", cwd=home).stdout
+
+
+def test_a_plan_and_data_that_are_swapped_and_a_column_without_its_option_are_named(home: Path) -> None:
+    assert_refused(run("run people.csv poll.json", cwd=home), "the plan and the data are swapped. Give the plan first.")
+    assert_refused(run("run poll.json people.csv answer", cwd=home), "A column is named by --column.")

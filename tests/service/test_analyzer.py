@@ -335,7 +335,7 @@ def test_a_release_that_does_not_fit_opens_nothing(tmp_path: Path, monkeypatch: 
     books = Books(tmp_path, epsilon=2.0)
     monkeypatch.setattr("shuffledp.service.sealing.unsealing.Unsealers.tallies", never)
     with pytest.raises(
-        NoClaim, match=r"the budget is spent: 0 releases and this one would be epsilon = .* at delta = 0.001"
+        NoClaim, match=r"nothing is spent, but this release alone would be epsilon = .* at delta = 0.001"
     ):
         books.analyze(reports(200))
     assert kept(tmp_path) == []

@@ -50,7 +50,10 @@ def bound_named(name: str) -> Bound:
 def blanket_of(randomizer: HasBlanket) -> Blanket:
     """What a bound sees of it."""
     argument.with_method(
-        randomizer, "blanket", "randomizer", "a randomizer, such as RandomizedResponse(size=2, epsilon0=1)"
+        randomizer,
+        "blanket",
+        "randomizer",
+        "a randomizer, such as RandomizedResponse(size=2, epsilon0=1) or Channel(matrix)",
     )
     if isinstance(randomizer, RandomizerFamily):
         raise argument.wrong(randomizer, "randomizer", "one randomizer (calibrate finds the best of a family)")

@@ -16,7 +16,7 @@ from shuffledp.core.digits import about, at_most, counted
 from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.text_tables import aligned
 from shuffledp.core.visible import visible
-from shuffledp.errors import InvalidInput, NoClaim
+from shuffledp.errors import InvalidInput, NoClaim, unknown
 from shuffledp.planning import registry
 from shuffledp.planning.ask import ask
 from shuffledp.planning.choose import certified
@@ -29,6 +29,7 @@ from shuffledp.protocols.protocol import ShuffleProtocol
 
 RUNS = 100_000
 COLUMNS = ("protocol", "users trust", "messages", "bits", "epsilon0", "rmse")
+_FLOOR: Final = "lower bound"
 _AT_ONCE = 1 << 21
 _MOST = 1 << 28
 """Numbers drawn at once, and in all, for the simulations of one protocol."""
@@ -184,6 +185,10 @@ class Comparer:
                 f"only one protocol answers {spoken(question)} by group, so there is nothing to compare. `shuffledp plan` says "
                 "how far off it is."
             )
+        known = list(dict.fromkeys(family.name for family in families_of(question)))
+        for name in only or ():
+            if name not in (*known, _FLOOR):
+                raise InvalidInput(f"`only`: {unknown('protocol', name, known)}")
         for family in families:
             if only is not None and family.name not in only:
                 continue
@@ -193,7 +198,7 @@ class Comparer:
         floor = asked.error_floor()
         found += [] if floor is None else [
             Candidate(
-                name="lower bound", trust="the shuffler", reference=floor.reference, accounted_by="proof", messages=1,
+                name=_FLOOR, trust="the shuffler", reference=floor.reference, accounted_by="proof", messages=1,
                 rmse=floor.rmse, note="no protocol of one message per user can do better",
             )
         ]  # fmt: skip

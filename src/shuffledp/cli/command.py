@@ -41,7 +41,14 @@ class Command(click.Command):
         for param, times in Counter(param for param in order if isinstance(param, click.Option)).items():
             if times > 1 and not (param.multiple or param.is_flag):
                 raise click.UsageError(f"{_name(param)} is given {times} times. Give it once.", ctx=ctx)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as refusal:
+            if "--column" in options and "unexpected extra argument" in refusal.message:
+                raise click.UsageError(
+                    f"{refusal.message.rstrip('.')}. A column is named by --column.", ctx=ctx
+                ) from None
+            raise
 
 
 class Group(click.Group):

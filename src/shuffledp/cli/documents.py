@@ -12,8 +12,10 @@ from shuffledp.planning.plan import Plan
 from shuffledp.sources.table_files import files_like
 
 
-def read_plan(path: Path) -> Plan:
-    """A plan, proved again."""
+def read_plan(path: Path, data: Path | None = None) -> Plan:
+    """A plan, proved again, that was typed before the data it is about."""
+    if data is not None and data.suffix == ".json" != path.suffix:
+        raise InvalidInput("the plan and the data are swapped. Give the plan first.")
     return Plan.load(path)
 
 

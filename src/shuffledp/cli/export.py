@@ -36,7 +36,7 @@ def export_command(
     `shuffledp analyzer read` estimates from it. It is written whole or not at all, and never with fewer reports than planned.
     """
     check_place(table_place(out))
-    chosen = read_plan(plan)
+    chosen = read_plan(plan, data)
     rows = chosen_rows(
         data, files, table, engine=engine, master=master, remote=remote, column=column, query=query, user=user,
         max_rows_per_user=max_rows_per_user, row_id=row_id, multiline=multiline, separator=separator, decimal=decimal,

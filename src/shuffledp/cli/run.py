@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import click
 
@@ -14,16 +14,38 @@ from shuffledp.cli.output import print_error, print_lines
 from shuffledp.cli.progress import progress
 from shuffledp.cli.row_options import chosen_rows, row_options
 from shuffledp.cli.state_folder import state_folder
+from shuffledp.core.visible import visible
 from shuffledp.domains.domain import Policy
 from shuffledp.engines.run import run_source
 from shuffledp.figures.result_page import check_report, rendered
 from shuffledp.figures.style import check_picture
 from shuffledp.results.derived import check_asked, derived
 from shuffledp.results.history import NOT_REMEMBERED, History
+from shuffledp.results.result import Result
 from shuffledp.results.text import in_words
 from shuffledp.sources.candidates_file import read_candidates
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_FEW: Final = 10
+"""Shares that are a line."""
+
+
+def _shares(result: Result) -> list[str]:
+    """What share of the users has each value, in lines: nobody should ask again, and spend again, to see it."""
+    if result.counted_questions:
+        each = {f" by {visible(name)}": result.frequencies(name) for name in result.counted_questions}
+    elif result.statistics is not None and result.statistics.curve is None:
+        each = {"": result.frequencies()}
+    else:
+        return []
+    lines = []
+    for what, shares in each.items():
+        listed = zip(shares.names, shares.value, strict=True)
+        said = "; ".join(f"{visible(name)} {100 * share:.1f} %" for name, share in listed)
+        if len(shares.names) > _FEW:
+            said = f"the estimates divided by {result.n:,}{'' if what else '; with --frequencies they are listed'}"
+        lines.append(f"shares of users{what}: {said}")
+    return lines
 
 
 @click.command("run", cls=Command)
@@ -78,7 +100,7 @@ def run_command(
         check_report(path)
     for path in (*reports, *filter(None, (plot, out))):
         check_place(path)
-    chosen, asked = read_plan(plan), None if candidates is None else read_candidates(candidates)
+    chosen, asked = read_plan(plan, data), None if candidates is None else read_candidates(candidates)
     check_asked(
         chosen, confidence=confidence, quantiles=quantile or (), others=bool(
             project or frequencies or cdf or top is not None or ranges or false_positives is not None
@@ -105,6 +127,7 @@ def run_command(
     if extra:
         document["derived"] = extra
     words = in_words(document, result.unit, result.guarantee)
+    words = "\n".join([words, *([] if frequencies else _shares(result))])
     notes = [NOT_REMEMBERED]
     if paths:
         notes = History(state_folder() / "releases.jsonl").book(result, paths)  # before anything is shown

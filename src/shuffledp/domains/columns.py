@@ -18,7 +18,10 @@ from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
 NOT_A_NUMBER = "is not a number"
-_WRITE_NUMBERS = "Write numbers like 1234.5 (for a CSV file with decimal commas: `decimal=','`), or use another column"
+_WRITE_NUMBERS = (
+    "Write numbers like 1234.5, with no mark between thousands (for a CSV file with decimal commas: `decimal=','`), or use "
+    "another column"
+)
 NOT_UTF8 = "is not text in UTF-8"
 
 
@@ -191,7 +194,7 @@ def _arrow_numbers(column: Any, first_row: int | None) -> Reals:
                 NOT_A_NUMBER,
                 bad,
                 first_row,
-                "Write numbers like 1234.5 (for a CSV file with decimal commas: `decimal=','`), or use another column",
+                _WRITE_NUMBERS,
             )
         column = parsed
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)

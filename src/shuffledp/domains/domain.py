@@ -173,7 +173,8 @@ class Domain(ABC):
 
     def lenient(self, policy: Policy) -> Policy:
         """The same of missing values, while whatever else does not fit counts as something."""
-        for change in ({"other": str(self.samples()[0])}, {"outside": "clamp"}):
+        changes: list[dict[str, Any]] = [{"other": str(self.samples()[0])}, {"outside": "clamp"}]
+        for change in changes:
             with suppress(InvalidInput):  # numbers have no labels, and labels no range
                 self.check(replace(policy, **change))
                 policy = replace(policy, **change)

@@ -349,7 +349,7 @@ def _stand_ins_for(option: str, names: Sequence[str], what: str = "VALUE") -> st
 
 def _stands_in(domain: Domain, option: str, given: str) -> bool:
     """Whether this may stand in for values of one column: a label that it has, or a number."""
-    return _takes(domain, Policy(**{option: given}))
+    return _takes(domain, Policy(other=given) if option == "other" else Policy(missing_as=given))
 
 
 def _all_of(names: Sequence[str]) -> str:

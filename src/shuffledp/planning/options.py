@@ -47,6 +47,10 @@ class Option:
                 raise InvalidInput(
                     f"{self.name} maps the names of columns to labels. Write e.g. {self.name}={{'sex': ['f', 'm']}}."
                 )
+            if self.name == "ranges" and not all(isinstance(ends, Iterable) for ends in value.values()):
+                raise InvalidInput(
+                    "`ranges` has two numbers for each column. Write e.g. ranges={'income': [0, 80000]}."
+                )
             return {column: texts(labels, f"the groups of column {column!r}") for column, labels in value.items()}
         return value
 

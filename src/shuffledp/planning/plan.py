@@ -68,6 +68,21 @@ class Plan:
         return self.protocol.description.question
 
     @property
+    def n(self) -> int:
+        """Number of users that it is for: the reports that a batch needs."""
+        return self.min_batch
+
+    @property
+    def epsilon(self) -> float:
+        """Of the guarantee, of one answer."""
+        return self.guarantee.epsilon
+
+    @property
+    def delta(self) -> float:
+        """Of the guarantee, of one answer."""
+        return self.guarantee.delta
+
+    @property
     def mean_squared_error(self) -> float:
         """Expected squared error of the answer: summed over the entries of the answer, for the worst data."""
         return self.protocol.mean_squared_error(self.min_batch)

@@ -258,6 +258,13 @@ class Channel(OfBlanket):
         if ((entries > 0) & (entries < _SMALLEST)).any():
             raise InvalidInput("a channel has an entry that is too small to compute with. Use 0, or at least 1e-300.")
         sums = [math.fsum(row) for row in entries]
+        if any(abs(total - 1) > _ROW_SUM_TOLERANCE for total in sums) and all(
+            abs(math.fsum(column) - 1) <= _ROW_SUM_TOLERANCE for column in entries.T
+        ):
+            raise InvalidInput(
+                "the columns of this channel sum to 1, and its rows must: each row is an input, each column a message. "
+                "Transpose the matrix."
+            )
         for index, total in enumerate(sums):
             if abs(total - 1) > _ROW_SUM_TOLERANCE:
                 raise InvalidInput(
@@ -265,6 +272,9 @@ class Channel(OfBlanket):
                 )
         entries.setflags(write=False)
         object.__setattr__(self, "matrix", entries)
+
+    def __repr__(self) -> str:
+        return f"<Channel: {self.symbols} inputs, {self.messages} messages>"
 
     @classmethod
     def from_document(cls, document: object) -> Self:

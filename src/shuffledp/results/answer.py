@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from shuffledp.core.digits import counted, rounded_up
 from shuffledp.core.display import figure_of, page_of
 from shuffledp.core.document import Document
 from shuffledp.core.estimate import Entry, Estimate
-from shuffledp.core.files import save_json
+from shuffledp.core.files import place_of, save_json
 from shuffledp.core.guarantee import Guarantee
 from shuffledp.domains.raw_value import label_of
 from shuffledp.errors import InvalidInput, unknown
@@ -26,6 +26,9 @@ from shuffledp.results.text import in_words
 _WHOLE: Final = re.compile(r"-?\d+")
 _SHARE: Final = re.compile(r"0?\.\d+|median")
 """What people ask for who look for a quantile."""
+
+
+_TABLES: Final = frozenset({".csv", ".tsv", ".parquet", ".feather", ".arrow", ".xlsx", ".xls"})
 
 
 class Answer(ABC):
@@ -60,6 +63,14 @@ class Answer(ABC):
     def names(self) -> tuple[str, ...]:
         """What each entry of the estimate is."""
         return self.estimate.names
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(
+                f"an answer has no attribute {name!r}. Its numbers are its entries: answer.to_dict(), or answer[name] with one "
+                "of answer.names."
+            )
 
     def __len__(self) -> int:
         return len(self.names)
@@ -141,6 +152,11 @@ class Answer(ABC):
 
     def save(self, path: Path | str) -> None:
         """Write the answer to a file, whole or not at all, as `shuffledp run -o` does; `Result.load` reads it."""
+        if place_of(path).suffix.lower() in _TABLES:
+            raise InvalidInput(
+                f"an answer is saved as JSON, and {place_of(path).name} is not a name for it. Use one that ends in .json; "
+                "to_frame() gives the entries as a table."
+            )
         save_json(path, self.whole())
 
     def plot(self) -> Any:

@@ -35,8 +35,9 @@ class Budget:
         """The epsilon of these releases and one more; refused if that is beyond the budget."""
         together = self.spent([*releases, more])
         if not together <= self.epsilon:
+            done = f"the budget is spent: {counted(len(releases), 'release')} and this one"
             raise NoClaim(
-                f"the budget is spent: {counted(len(releases), 'release')} and this one would be "
+                f"{done if releases else 'nothing is spent, but this release alone'} would be "
                 f"epsilon = {rounded_up(together)} at delta = {rounded_up(self.delta)}, "
                 f"above {rounded_up(self.epsilon)}. Use another population, or ask for less."
             )

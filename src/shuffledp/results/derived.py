@@ -28,6 +28,11 @@ def check_asked(plan: Plan, *, confidence: float, quantiles: Sequence[float], ot
 
 
 def _nothing_derived(plan: Plan) -> InvalidInput:
+    if plan.protocol.description.measures and not plan.protocol.reading.curved:
+        return InvalidInput(
+            f"nothing is derived from {spoken(plan.question)}, whose answer is not one histogram. Leave out the option: the "
+            "shares of the users are printed with the answer to each question, and in Python answer.frequencies(name) gives them."
+        )
     if plan.protocol.reading.curved:
         return InvalidInput(
             f"of {spoken(plan.question)} only the quantiles of its distributions are derived. Leave out the others, or plan that "

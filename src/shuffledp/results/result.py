@@ -24,6 +24,7 @@ from shuffledp.planning.release_cost import Spend
 from shuffledp.protocols.statistics import Ranking
 from shuffledp.results.answer import Answer
 from shuffledp.results.balance import Balance
+from shuffledp.results.estimate_entries import USERS
 
 if TYPE_CHECKING:
     from shuffledp.results.saved_result import SavedResult
@@ -156,7 +157,13 @@ class Result(Answer):
                 f"several questions have quantiles. Say which, e.g. answer.quantile(0.5, {next(iter(curves))!r})."
             )
         if question is not None and question not in curves:
-            raise unknown("distribution", question, tuple(curves))
+            if curves:
+                raise unknown("distribution", question, tuple(curves))
+            asked = "answer.quantile(0.5)" if statistics is not None and statistics.curve is not None else "its entries"
+            raise InvalidInput(
+                f"no question of this answer asks for a distribution, so none is chosen by name. Use {asked}, or plan "
+                "a survey with a distribution for the quantiles of one question."
+            )
         curve = next(iter(curves.values()), None) if question is None else curves[question]
         curve = curve if statistics is None else statistics.curve
         if curve is not None:
@@ -180,16 +187,47 @@ class Result(Answer):
         entries = self.estimate.entries()
         return [entries[place] for place in self._ranking().top(count)]
 
-    def frequencies(self) -> Estimate:
-        """The share of the users with each value: `to_frame()` shows them."""
-        return replace(self._ranking().frequencies(), names=self.names)
+    def frequencies(self, question: str | None = None) -> Estimate:
+        """The share of the users with each value: `to_frame()` shows them; `question` names one of a survey.
+
+        >>> from shuffledp import plan, run
+        >>> poll = plan.histogram(labels=["no", "yes"], n=1000, epsilon=4.0, delta=1e-6)
+        >>> shares = run(poll, ["no"] * 900 + ["yes"] * 100).frequencies()
+        >>> bool(abs(shares.value.sum() - 1) < 0.1)
+        True
+        """
+        counted = self.counted_questions
+        if question is None and len(counted) != len(self.plan.protocol.description.measures):
+            question = counted[0] if len(counted) == 1 else None
+        if question is None and not self.plan.protocol.description.measures:
+            return replace(self._ranking().frequencies(), names=self.names)
+        if question is None:
+            raise InvalidInput(
+                f"the answer is of several questions. Say which, e.g. answer.frequencies({next(iter(counted), 'name')!r})."
+            )
+        if question not in counted:
+            raise unknown("question with shares", question, counted) if counted else self._no_shares()
+        at = [place for place, name in enumerate(self.names) if name.startswith(f"{question}: ")]
+        value, error = (column[at] / self.n for column in (self.estimate.value, self.estimate.standard_error))
+        names = tuple(self.names[place].removeprefix(f"{question}: ") for place in at)
+        return Estimate(value=value, standard_error=error, n=self.n, guarantee=self.guarantee, names=names)
+
+    @property
+    def counted_questions(self) -> tuple[str, ...]:
+        """The questions of a survey whose entries count users."""
+        curves = self.plan.protocol.reading.curved
+        measures = self.plan.protocol.description.measures
+        return tuple(name for name, measure in measures.items() if measure == USERS and name not in curves)
 
     def _ranking(self) -> Ranking:
         if self.statistics is None:
-            raise InvalidInput(
-                "this answer is not one histogram, so it has no shares and no largest values. See to_frame()."
-            )
+            raise self._no_shares()
         return self.statistics
+
+    def _no_shares(self) -> InvalidInput:
+        return InvalidInput(
+            "this answer is not one histogram, so it has no shares and no largest values. See to_frame()."
+        )
 
     @property
     def max_shift(self) -> float:

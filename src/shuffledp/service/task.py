@@ -92,7 +92,7 @@ class Task:
         if self.same_operator and not self.allow_same_operator:
             raise InvalidInput(
                 f"shuffler and analyzer, or two shufflers, have the same operator: against it {self._local.against}. "
-                "Name different ones, or allow the same operator explicitly."
+                "Name different ones, or accept that with `allow_same_operator`."
             )
         object.__setattr__(self, "_id", digest(self.document()))
 

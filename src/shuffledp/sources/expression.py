@@ -80,7 +80,11 @@ class Expression:
 
     def columns(self, table: Table) -> list[str]:
         """The columns it reads, as the file spells them."""
-        return [table.column(name, any_case=True) for name in self._columns] or table.columns()[:1]
+        try:
+            return [table.column(name, any_case=True) for name in self._columns] or table.columns()[:1]
+        except InvalidInput as unknown:
+            complaint = str(unknown)
+        raise InvalidInput(f"{complaint} Texts in a query need single quotation marks: 'yes'.")
 
     def check(self, batch: "pa.RecordBatch", *, texts: bool, numbers: bool) -> None:
         """Try it on no rows, where a complaint can only be about types and functions.
@@ -93,6 +97,7 @@ class Expression:
             answers = self._values(batch.slice(0, 0))
         except duckdb.Error as error:
             complaint = str(error).strip().splitlines()[0].split("Candidate")[0].rstrip(". ")
+            complaint = complaint.removeprefix("Binder Error: ")
         else:
             if numbers and arrow().types.is_string(answers.type):
                 self._sql = f"TRY_CAST({self._sql} AS DOUBLE)"
@@ -127,7 +132,8 @@ class Expression:
             raise InvalidInput("the query is nested too deeply. Write a simpler one.") from None
         if parsed["error"]:
             raise InvalidInput(
-                f'the query is not an SQL expression: {parsed["error_message"]}. Write e.g. "age >= 65".'
+                f'the query is not an SQL expression: {parsed["error_message"]}. Write e.g. "age >= 65"; a '
+                "column whose name is a word of SQL goes in double quotation marks."
             )
         node = parsed["statements"][0]["node"]
         alone = len(parsed["statements"]) == 1 and node["type"] == "SELECT_NODE" and len(node["select_list"]) == 1
@@ -137,9 +143,15 @@ class Expression:
         for part in _expressions(node["select_list"]):
             function = part.get("function_name", "").lower()
             if part["class"] not in _CONSTRUCTS or (part["class"] == "FUNCTION" and function not in _FUNCTIONS):
+                named = function or part["class"].lower()
+                column = "" if function else f' A column of that name goes in double quotation marks: "{named}".'
                 raise InvalidInput(
-                    f"the query uses {function or part['class'].lower()}, which is not known to depend on one person's row only. "
-                    "Use plain arithmetic, comparisons, CASE, casts, and functions of texts and dates."
+                    f"the query uses {named}, which is not known to depend on one person's row only. Use plain arithmetic, "
+                    f"comparisons, CASE, casts, and functions of texts and dates.{column}"
+                )
+            if part["class"] == "FUNCTION" and (part.get("schema") or part.get("catalog")):
+                raise InvalidInput(
+                    "the query calls a method of a column, which SQL does not have. Write a function, e.g. length(name)."
                 )
             if part["class"] == "COLUMN_REF":
                 if len(part["column_names"]) != 1:

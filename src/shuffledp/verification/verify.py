@@ -73,9 +73,9 @@ class Verification:
         return "\n".join(map(visible, lines))
 
     def __repr__(self) -> str:
-        return (
-            f"<Verification: {self.verdict}, {counted(len(self.proved), 'claim')} proved, {len(self.not_proved)} not>"
-        )
+        why = "" if self.confirmed else f": {visible(self.reason)}"
+        proved = f"{counted(len(self.proved), 'claim')} proved, {len(self.not_proved)} not"
+        return f"<Verification: {self.verdict}, {proved}{why}>"
 
     def document(self) -> dict[str, Any]:
         """The verdict and its reasons as JSON data."""
@@ -106,6 +106,11 @@ def verify(document: object, tick: Callable[[], None] = lambda: None, *, beside:
     >>> verify({"kind": "something else"}).verdict
     'refused'
     """
+    if not callable(tick):
+        raise InvalidInput(
+            f"`tick` must be a function; got a {type(tick).__name__}. Plans and tasks that belong to a result are given as "
+            'beside, e.g. verify(result, beside="plan.json").'
+        )
     try:
         promise = _promise(document, beside)
     except Unverifiable as unverifiable:

@@ -239,7 +239,7 @@ class Ledger:
 
     def _altered(self) -> InvalidInput:
         return InvalidInput(
-            f"the ledger {self._path} was altered. Restore it, because without it no budget can be kept."
+            f"the ledger {self._path} was altered, or is another file. Restore it, because without it no budget can be kept."
         )
 
 
