@@ -37,7 +37,7 @@ print(f"{CLIENTS:,} clients with {rows.shape[1]} numbers each; {len(rows) - CLIE
 def updates(model: np.ndarray) -> np.ndarray:
     """How each client would change the model."""
     own, answer = rows[:CLIENTS], affair[:CLIENTS]
-    return (answer - 1 / (1 + np.exp(-own @ model)))[:, None] * own
+    return np.asarray((answer - 1 / (1 + np.exp(-own @ model)))[:, None] * own)
 
 
 def accuracy(model: np.ndarray) -> float:
