@@ -34,18 +34,18 @@ print(f"{CLIENTS:,} clients with {rows.shape[1]} numbers each; {len(rows) - CLIE
 
 
 # %%
-def updates(model):
+def updates(model: np.ndarray) -> np.ndarray:
     """How each client would change the model."""
     own, answer = rows[:CLIENTS], affair[:CLIENTS]
-    return (answer - 1 / (1 + np.exp(-own @ model)))[:, None] * own
+    return np.asarray((answer - 1 / (1 + np.exp(-own @ model)))[:, None] * own)
 
 
-def accuracy(model):
+def accuracy(model: np.ndarray) -> float:
     """The share of the others for whom the model is right."""
-    return np.mean((rows[CLIENTS:] @ model > 0) == affair[CLIENTS:])
+    return float(np.mean((rows[CLIENTS:] @ model > 0) == affair[CLIENTS:]))
 
 
-def trained(epsilon):
+def trained(epsilon: float) -> list[float]:
     """The accuracy after each round."""
     asked = plan.vector(dimension=9, norm=1, n=CLIENTS, epsilon=epsilon, delta=1e-6, rounds=ROUNDS)
     encoder = UpdateEncoder(asked)
@@ -85,7 +85,7 @@ axes.axhline(without[0], color="#777777", linestyle="--", label='always "no affa
 axes.set_xlabel("rounds of training", fontsize=13)
 axes.set_ylabel("women for whom the model is right", fontsize=13)
 axes.yaxis.set_major_formatter("{x:.0%}")
-axes.xaxis.set_major_locator(plt.MaxNLocator(integer=True))
+axes.set_xticks(range(0, ROUNDS + 1, 2))
 axes.tick_params(labelsize=12)
 axes.set_title(f"One message from each of {CLIENTS:,} clients in every round", fontsize=14)
 axes.legend(fontsize=11, loc="lower right")

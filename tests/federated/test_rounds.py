@@ -159,7 +159,8 @@ def test_randomness_that_was_used_is_refused() -> None:
 
 
 def test_a_plan_of_another_question_is_refused(ledger: Ledger) -> None:
-    other: Any = plan.mean(n=USERS, epsilon=1.0, delta=1e-6)
+    other = plan.mean(n=USERS, epsilon=1.0, delta=1e-6)
+    wrong: Any
     for wrong in (other, "plan.json"):
         for use in (protocol_of, lambda made: Rounds(made, ledger), lambda made: shuffled(made, [])):
             with pytest.raises(InvalidInput, match=r"plan\.vector"):

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from shuffledp.baselines.central import Curator, CuratorHistogram, LaplaceSum, NoisySum
+from shuffledp.baselines.coordinates import AllCoordinateMeans, AllCoordinates, CoordinateMeans, OneCoordinate
 from shuffledp.baselines.dbitflip import DBitFlip, DBitFlips
 from shuffledp.baselines.hadamard_response import HadamardResponse, HadamardResponses
 from shuffledp.baselines.hashed_response import HashedResponse, HashedResponses
@@ -39,6 +40,8 @@ PROTOCOLS: Final[dict[str, type[ShuffleProtocol]]] = {
         HadamardResponse,
         SubsetSelection,
         NoisyVector,
+        CoordinateMeans,
+        AllCoordinateMeans,
         NoisyMoments,
     )
 }
@@ -71,6 +74,8 @@ FAMILIES: Final[list[Family[Any]]] = [
         for kind in (VectorQuestion, MomentsQuestion, RegressionQuestion)
         for family in (CuratorRows(kind), LocalRows(kind), *(SeveralMessages(kind, t) for t in (4, 16, 64)))
     ),
+    OneCoordinate(),
+    AllCoordinates(),
     PaperParameters(SummationFamily()),
     PaperParameters(HistogramFamily()),
 ]

@@ -54,7 +54,7 @@ def report_mod(plan: Plan) -> Mod:
     Messages that are not about training are refused, because an evaluation's answer would leave without any protection.
     A client takes part in as many rounds of a run as the plan is for, and in each once.
     """
-    encoder, flower = UpdateEncoder(plan), _flower("app")
+    encoder, flower = UpdateEncoder(plan), _flower().app
     most = math.inf if plan.over_time is None else plan.over_time.per_person
 
     def mod(message: Any, context: Any, call_next: Callable[[Any, Any], Any]) -> Any:
@@ -120,7 +120,7 @@ class Averaging:
 
     def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Iterable[Any]:
         """Ask all clients that are there, if they are enough and the budget allows it; nobody otherwise."""
-        flower = _flower("app")
+        flower = _flower().app
         size = sum(array.size for array in arrays.to_numpy_ndarrays())
         if size != self._dimension:
             raise InvalidInput(
@@ -143,7 +143,7 @@ class Averaging:
 
     def aggregate_train(self, server_round: int, replies: Iterable[Any]) -> tuple[Any, Any]:
         """The model moved by the mean update; no model if the round was refused or too few reports came."""
-        flower = _flower("app")
+        flower = _flower().app
         if not self._asked:
             return None, None
         reports, failed = self._reports(server_round, replies)
@@ -185,7 +185,7 @@ class Averaging:
         return reports, failed
 
     def _moved(self, change: NDArray[np.float64]) -> Any:
-        flower = _flower("app")
+        flower = _flower().app
         moved, start = {}, 0
         for name, array in self._arrays.items():
             old = array.numpy()
@@ -205,7 +205,7 @@ def shuffled_averaging(plan: Plan, ledger: Ledger, *, shuffled_by: str, learning
             against it.
         learning_rate: what the mean update is multiplied by.
     """
-    base = _flower("serverapp.strategy").Strategy
+    base = _flower().serverapp.strategy.Strategy
     made = type("ShuffledAveraging", (Averaging, base), {"__doc__": Averaging.__doc__})
     return made(plan, ledger, shuffled_by=shuffled_by, learning_rate=learning_rate)
 
@@ -228,7 +228,7 @@ class InProcess:
 
     def create_message(self, content: Any, message_type: str, dst_node_id: int, group_id: str, ttl: Any = None) -> Any:
         """A message of Flower."""
-        return _flower("app").Message(
+        return _flower().app.Message(
             content, dst_node_id=dst_node_id, message_type=message_type, ttl=ttl, group_id=group_id
         )
 
@@ -250,21 +250,22 @@ def in_process_grid(app: Callable[[Any, Any], Any], contexts: Sequence[Any]) -> 
 
     It needs no Ray and no network. The process sees everything that clients do, so it protects nobody.
     """
-    base, identity = _flower("serverapp").Grid, _flower("supercore.task_identity").TaskIdentity
+    base, identity = _flower().serverapp.Grid, _flower().supercore.task_identity.TaskIdentity
     identity.task_id = identity.run_id = identity.node_id = (
         1  # as Flower's processes say of themselves; messages hold it
     )
     return type("InProcessGrid", (InProcess, base), {"__doc__": InProcess.__doc__})(app, contexts)
 
 
-def _flower(module: str) -> Any:
-    """A module of Flower."""
-    from importlib import import_module
-
+def _flower() -> Any:
+    """Flower, with the parts that are used here."""
     try:
-        return import_module(f"flwr.{module}")
+        import flwr.app
+        import flwr.serverapp.strategy
+        import flwr.supercore.task_identity
     except ModuleNotFoundError:
         raise not_installed("federated averaging with Flower needs flwr 1.41 or newer", "flower") from None
+    return flwr
 
 
 def _round_of(message: Any) -> int | None:

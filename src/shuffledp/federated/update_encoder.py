@@ -11,7 +11,8 @@ from shuffledp.core.randomness import RandomSource, SystemRandomness
 from shuffledp.domains.domain import Policy
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
-from shuffledp.protocols.vector_mean import VectorMean
+from shuffledp.protocols.randomized import randomized
+from shuffledp.protocols.vector_mean import VectorMean, averages_updates
 
 Reals = NDArray[np.float64]
 
@@ -35,11 +36,7 @@ def protocol_of(plan: Plan) -> VectorMean:
     """The plan's protocol; refused if the plan is not about rows of numbers."""
     if not isinstance(plan, Plan):
         raise InvalidInput(f"the plan is a {type(plan).__name__}. Make one with plan.vector(...).")
-    if not isinstance(plan.protocol, VectorMean):
-        raise InvalidInput(
-            f"updates are rows of numbers, and this plan asks for a {plan.question}. Make one with plan.vector(...)."
-        )
-    return plan.protocol
+    return averages_updates(plan.protocol)
 
 
 class UpdateEncoder:
@@ -77,10 +74,8 @@ class UpdateEncoder:
         source = SystemRandomness() if randomness is None else randomness
         source.reserve()
         usable = np.isfinite(rows).all(axis=1)
-        domain = self._protocol.domain
-        rows[~usable] = domain.middle
-        clean = domain.clean(rows, Policy(outside="clamp"))
-        sent = self._protocol.randomize(clean.values, source, first_row=0)
+        rows[~usable] = self._protocol.domain.middle
+        clean, sent = randomized(self._protocol, rows, source, Policy(outside="clamp"))
         messages = sent.values if isinstance(sent, Ragged) else sent
         return EncodedUpdates(
             reports=messages.reshape(len(rows), -1).tolist(),

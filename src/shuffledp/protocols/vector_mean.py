@@ -86,3 +86,10 @@ class VectorMean(OnDomain, CodebookMean, Sampleable):
                 domain=Ball(3, 1.0, ("x", "y", "z")),
             ),
         ]
+
+
+def averages_updates(protocol: object) -> VectorMean:
+    """The protocol, if it averages rows of numbers, as federated averaging needs; refused if it does not."""
+    if not isinstance(protocol, VectorMean):
+        raise InvalidInput("updates are rows of numbers, and this plan asks for something else. Use plan.vector(...).")
+    return protocol
