@@ -26,7 +26,11 @@ TESTS: Final = (
 )  # fmt: skip
 """Every layer and everything that others made, as far as no browser, database server or Java is needed."""
 OPTIONS: Final = ("-q", "-p", "no:cacheprovider", "-k", "not spark and not postgres")
-OTHERS: Final = ("ignore:The anyio.abc:DeprecationWarning", "ignore::pyparsing.warnings.PyparsingDeprecationWarning")
+OTHERS: Final = (
+    "ignore:The anyio.abc:DeprecationWarning",
+    "ignore::pyparsing.warnings.PyparsingDeprecationWarning",
+    "ignore:Matplotlib currently does not support:UserWarning",  # so it said of scripts, before it shaped them
+)
 """Warnings about old packages by newer ones that they use, not about this one: the test client of starlette, matplotlib."""
 
 

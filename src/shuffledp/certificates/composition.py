@@ -42,8 +42,9 @@ _WIDEST: Final = 0.3
 """An interval of nodes is no wider than this, in reciprocal standard deviations of one loss."""
 _ENUMERABLE: Final = 20_000
 """Outcomes that are summed up one by one."""
-_CHARGED: Final = 1e-5
-"""The part of delta that may be charged for where the curves are cut off: rare large losses would only spoil the contour."""
+_CHARGED, _COVER_CHARGED = 1e-8, 1e-5
+"""The part of delta that may be charged for where the curves are cut off; the larger one where a curve is of a cover, whose rare
+large losses would only spoil the contour."""
 _FALLING: Final = 0.9
 _FARTHEST: Final = 600.0
 _PREPARED: Final = 100
@@ -72,7 +73,15 @@ def releases(law: Law, rounds: int) -> list[Release]:
 
 def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb, effort: Effort) -> arb:
     """An upper bound on the delta of all releases together, refined until it is at most the target, or seems not to get there."""
-    charged = _CHARGED * float(target) / len(parts)
+    best = _refined(parts, n, epsilon, target, effort, _COVER_CHARGED)
+    if target < best <= (1 + 2 * _COVER_CHARGED) * target:
+        best = best.min(_refined(parts, n, epsilon, target, effort, _CHARGED))
+    return best
+
+
+def _refined(parts: Sequence[Release], n: int, epsilon: float, target: arb, effort: Effort, of_cover: float) -> arb:
+    """With this part of delta charged where a curve of a cover is cut off."""
+    share = float(target) / len(parts)
     best, known = arb(1), [dict[tuple[float, float], arb]() for _ in parts]
     for nodes, fineness in _CURVES:
         curves = [
@@ -81,7 +90,10 @@ def composed_delta(parts: Sequence[Release], n: int, epsilon: float, target: arb
         ]
         if _alone(curves, epsilon):
             return arb(0)
-        points = [(_points(curve, charged / rounds, nodes), rounds) for curve, rounds in curves]
+        points = [
+            (_points(curve, share * (of_cover if curve.covered else _CHARGED) / rounds, nodes), rounds)
+            for curve, rounds in curves
+        ]
         laws = [(loss_law(*each), rounds) for each, rounds in points]
         best = best.min(_delta(laws, epsilon, effort))
         if target < best <= (1 + _NARROWLY) * target:
