@@ -96,8 +96,8 @@ ABOUT = {
         "private key and the `info` of each layer the record comes out; `report_id` names the record as a shuffler passes it on"
     ),
     "bundles": (
-        "the messages of one report, each sealed for the analyzer, in a bundle of `slots` slots and a salt; `report_id` names the "
-        "bundle as hop 1 keeps it, and `layer` is that shuffler's layer around it"
+        "the messages of one report, each sealed for the analyzer, in a bundle of `slots` slots and a salt; "
+        "`report_id` names the bundle as hop 1 keeps it, and `layer` is that shuffler's layer around it"
     ),
     "refused_bundles": "what hop 1 finds under its layer and refuses as invalid_message, for the reason `why`",
 }

@@ -94,7 +94,11 @@ def test_a13_a_party_with_another_task_opens_nothing(task: Task, other: Task) ->
 
 
 def test_a13_no_field_is_left_out() -> None:
-    assert {field.name for field in fields(Task) if field.init} == {*TASK_CHANGES, "plan", "top_up"}  # its id is made of them
+    assert {field.name for field in fields(Task) if field.init} == {
+        *TASK_CHANGES,
+        "plan",
+        "top_up",
+    }  # its id is made of them
     told = {field.name for field in fields(Plan) if field.compare}
     assert told == {"protocol", "min_batch", "guarantee", "over_time", "wording"}
     assert {field.name for field in fields(Plan)} - told == {"dropout"}  # whom to ask, which no party is told
