@@ -212,7 +212,7 @@ def test_a_plan_and_an_answer_say_what_people_ask_of_them() -> None:
 
 
 def test_shares_and_quantiles_of_a_survey_are_those_of_one_question() -> None:
-    asked = [SMOKES, {"name": "age", "ask": "mean", "low": 0, "high": 99}, {**SMOKES, "name": "votes"}]
+    asked: list[Any] = [SMOKES, {"name": "age", "ask": "mean", "low": 0, "high": 99}, {**SMOKES, "name": "votes"}]
     rows = pd.DataFrame({"smokes": PEOPLE, "age": 40, "votes": ["yes"] * 1000})
     answer = shuffledp.run(plan.survey(questions=asked, n=1000, epsilon=4, delta=1e-6), rows)
     shares = answer.frequencies("votes")

@@ -607,7 +607,7 @@ def test_a_refusal_about_labels_names_missing_cells_too_unless_they_are_settled(
     assert '`missing_as={"educ": VALUE}`' in str(refused.value)
     for settled in ({"missing": "skip"}, {"missing_as": {"educ": 12}}):
         with pytest.raises(InvalidInput, match="not one of the plan's bins") as refused:
-            run(work, turned, **settled)  # type: ignore[arg-type]
+            run(work, turned, **settled)
         assert "missing" not in str(refused.value)
 
 

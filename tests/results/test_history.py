@@ -123,10 +123,9 @@ def test_rounds_that_are_planned_are_no_second_spending_and_other_plans_are(
     again, beyond = history.note(weekly, weekly.guarantee, [people])
     assert again.startswith("The budget is spent again, because this file was already used 3 times (3 with this plan)")
     assert beyond.startswith("The plan is one of 3 rounds, and this is answer 4 by it")
-    other, monthly = (
-        written(tmp_path / "other.csv", "2"),
-        replace(weekly, over_time=replace(weekly.over_time, rounds=4)),
-    )
+    assert weekly.over_time is not None
+    other = written(tmp_path / "other.csv", "2")
+    monthly = replace(weekly, over_time=replace(weekly.over_time, rounds=4))
     history.note(SMALL, SMALL.guarantee, [other])
     (again,) = history.note(monthly, monthly.guarantee, [people, other])
     assert again.startswith("The budget is spent again")
