@@ -31,7 +31,7 @@ ROW_NAMES = {
     "no proof can go lower": "10 values: no proof can be below",
 }
 """Rows of the table of README, and the benchmark's names for them."""
-OTHER_PROGRAM = "other programs"
+OTHER_PROGRAM = "[others](docs/how-tight.md)"
 """The row that is not of the benchmark, which installs no other program."""
 FORECASTS = (
     "one bin by about",
@@ -104,7 +104,7 @@ def test_the_picture_has_the_numbers_of_the_comparison() -> None:
     assert f"a shuffled count of a million people is off by {shuffler}." in text
     assert f"would be off by {curator}; with nobody trusted" in text
     assert f"it would be {nobody}." in text
-    ((people, fewer),) = re.findall(r"A shuffled count of only (\d+) people is still off by (\d+)\.", text)
+    ((people, fewer),) = re.findall(r"Small crowds gain less: among (\d+), shuffled, it is (\d+)\.", text)
     asked = plan.histogram(size=shuffle_model.BINS, n=int(people), epsilon=1, delta=1e-6)
     assert round(asked.rmse / math.sqrt(shuffle_model.BINS)) == int(fewer)
 
@@ -176,5 +176,5 @@ def test_the_other_program_is_the_one_of_how_tight() -> None:
     assert f"As of {row[0].partition(', ')[2]}" in HOW_TIGHT
     (measured,) = re.findall(r"^\| 10-RR, epsilon0 = 2, .*?\| (.*?) \|", HOW_TIGHT, re.MULTILINE)
     few, many, most = (cell.split()[0] for cell in measured.split(" / "))
-    assert row[1:] == [f"{few} (too low: invalid)", many, most]
+    assert row[1:] == [f"{few} (invalid: below last row)", many, most]
     assert "below the truth" in measured.split(" / ")[0]

@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_readme_leads_to_a_first_private_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All is typed as it stands there, except that `pip` takes this wheel, and packages from what was fetched for the tests."""
     (extras,) = re.findall(r"^\$ pip install '\.\[(.*)\]'$", README, re.MULTILINE)
-    (section,) = re.findall(r"^## From a CSV file.*?^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    (section,) = re.findall(r"^## Rehearse on a CSV file.*?^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     typed = [words for words, _ in commands(section)]
     assert [words.split()[:2] for words in typed] == [["shuffledp", name] for name in ("example", "plan", "run")]
     start = time.perf_counter()
