@@ -176,5 +176,5 @@ def test_the_other_program_is_the_one_of_how_tight() -> None:
     assert f"As of {row[0].partition(', ')[2]}" in HOW_TIGHT
     (measured,) = re.findall(r"^\| 10-RR, epsilon0 = 2, .*?\| (.*?) \|", HOW_TIGHT, re.MULTILINE)
     few, many, most = (cell.split()[0] for cell in measured.split(" / "))
-    assert row[1:] == [f"{few} (below the last row!)", many, most]
+    assert row[1:] == [f"{few} (wrong: see last row)", many, most]
     assert "below the truth" in measured.split(" / ")[0]
