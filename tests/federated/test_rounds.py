@@ -178,10 +178,24 @@ def test_without_flower_it_is_said_how_to_get_it(ledger: Ledger, monkeypatch: py
             use()
 
 
+def test_reports_of_another_plan_get_no_guarantee_of_this_one(ledger: Ledger) -> None:
+    rounds, few = Rounds(PLAN, ledger), plan.vector(dimension=DIMENSION, norm=1.0, n=100, epsilon=3.0, delta=1e-3)
+    rounds.begin()
+    with pytest.raises(InvalidInput, match="shuffled under another plan"):
+        rounds.mean(shuffled(few, []))
+    enough = ShuffledReports(
+        plan=PLAN.sha256, messages=np.zeros(3, dtype=np.uint64), clients=3, rejected=0, enough=True
+    )
+    with pytest.raises(InvalidInput, match="nothing is released"):
+        rounds.mean(enough)
+
+
 def test_a_shuffler_elsewhere_may_hand_over_messages_alone(ledger: Ledger) -> None:
     """What the server sees need not come from `shuffled`: messages and how many clients there are is all of it."""
     rounds = Rounds(PLAN, ledger)
     rounds.begin()
     messages = np.sort([message for (message,) in reports()]).astype(np.uint64)
-    found = rounds.mean(ShuffledReports(messages=messages, clients=USERS, rejected=0, enough=True))
+    found = rounds.mean(
+        ShuffledReports(plan=rounds.plan.sha256, messages=messages, clients=USERS, rejected=0, enough=True)
+    )
     assert found.n == USERS

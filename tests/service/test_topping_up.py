@@ -14,6 +14,7 @@ import pytest
 
 from oracles.parties import ANALYZER, LABELS, PARTIES, SHUFFLER, sealed
 from oracles.postgres import PostgresServer
+from oracles.process import called
 from oracles.scale import full
 from shuffledp import InvalidInput, Result, plan, verify
 from shuffledp.core.guarantee import SHUFFLER_NOISE
@@ -23,6 +24,7 @@ from shuffledp.randomizers.geometric_noise import TwoSidedGeometric
 from shuffledp.service.analyzer.analyzer import analyze
 from shuffledp.service.analyzer.batch_fetcher import AnnouncedBatch, BatchFetcher
 from shuffledp.service.analyzer.ledger import Ledger
+from shuffledp.service.sealing.hpke import wrap
 from shuffledp.service.sealing.keys import KeyRing
 from shuffledp.service.shuffler.release import release
 from shuffledp.service.shuffler.shuffler import PERSISTENCE, Shuffler
@@ -328,3 +330,25 @@ def test_what_a_task_says_about_it() -> None:
         replace(TASK, plan=TASK.topped_up, on_expiry="destroy", top_up=None, honest_fraction=1.0)
     with pytest.raises(InvalidInput, match="Use one shuffler"):
         replace(TASK, shufflers=("Alpha", "Gamma"))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_restored_store_tells_nobody_which_records_are_dummies(kept: bool, tmp_path: Path) -> None:
+    """It knows the ids of reports and not those of dummies, so it takes no more records of the task."""
+    clock, url = Clock(), f"sqlite:///{tmp_path}/store.db"
+    shuffler = shuffler_of(clock, url)
+    shuffler.accept(TASK.id, [sealed(message, TASK) for message in FEW])
+    shuffler.store.backup(tmp_path / "copy.db")
+    (batch,) = expired(shuffler, clock)
+    found = records(b"".join(shuffler.fetch(batch.id) or ()))
+    shuffler.store.close()
+    command = ["shuffler", "restore", f"{tmp_path}/copy.db", f"{tmp_path}/new.db", *["--nothing-released-since"] * kept]
+    assert called(command).returncode == 0
+    restored = Shuffler(store=open_store(f"{tmp_path}/new.db"), ring=SHUFFLER, clock=clock, steady=clock)
+    assert (TASK.id in restored.store.tasks()) == kept
+    if not kept:
+        with pytest.raises(InvalidInput, match="retired"):
+            restored.serve(TASK, ANALYZER.public())
+        announced = SHUFFLER.public()
+        assert len(found) > 40
+        assert restored.accept(TASK.id, [wrap(one, TASK, [announced]) for one in found]) == "task_unknown"

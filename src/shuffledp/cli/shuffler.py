@@ -32,6 +32,7 @@ from shuffledp.core.report_outcome import Outcome
 from shuffledp.errors import InvalidInput
 from shuffledp.service.sealing.keys import KeyFile, KeyList, KeyRing
 from shuffledp.service.shuffler.admission import OneTimeTokens
+from shuffledp.service.shuffler.batch_decision import ends_with_a_restore
 from shuffledp.service.shuffler.limits import Limits
 from shuffledp.service.shuffler.shuffler import Shuffler
 from shuffledp.service.stores.batch import Batch
@@ -280,9 +281,16 @@ def restore(copy: Path, store: str, nothing_released_since: bool, witness: Path 
     """Make STORE from COPY, which is a backup or the file of another store.
 
     Batches that were open then are destroyed, because they may have been released since, and releasing them again with other
-    reports would reveal the difference. Their reports are not accepted again.
+    reports would reveal the difference. Their reports are not accepted again. Tasks whose batches get noise here are retired,
+    because which dummies were added since is not known any more: make new ones.
     """
-    restore_store(copy, store, nothing_released_since=nothing_released_since, witness=_witness(witness))
+    restore_store(
+        copy,
+        store,
+        nothing_released_since=nothing_released_since,
+        ends=ends_with_a_restore,
+        witness=_witness(witness),
+    )
     show({"store": shown(store)}, f"restored {shown(store)}", as_json=as_json)
 
 

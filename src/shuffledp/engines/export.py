@@ -224,7 +224,10 @@ def message_table(
 
 
 def read_export(path: Path | str, candidates: Sequence[str] | None = None) -> Result:
-    """The answer that an exported table gives; refused if its plan, its promise or its messages were changed."""
+    """The answer that an exported table gives; refused if it is damaged, or was edited and not hashed again.
+
+    Its hash has no key: whoever can write the file can make another table. Take it from somebody you trust.
+    """
     path = place_of(path)
     messages, stated = _read(path)
     edited = InvalidInput(f"{path.name} was changed after it was written, or is damaged. Export it again.")

@@ -76,8 +76,10 @@ def report_mod(plan: Plan) -> Mod:
             after = _vector(call_next(message, context))
             if after is None or after.shape != before.shape:
                 raise InvalidInput("the app's reply has other arrays than it got. Reply with these, trained.")
-        except Exception:  # Flower would send what it says, which may depend on the data, as may that there is one
-            _LOG.exception("training failed at this client, which reports no change")
+        except (
+            Exception
+        ) as error:  # Flower would send what it says, which may depend on the data, as may that there is one
+            _LOG.error("training failed at this client with %s, and it reports no change", type(error).__name__)
             state["failed"] += 1
             after = before
         with np.errstate(invalid="ignore", over="ignore"):

@@ -41,10 +41,14 @@ class Rounds:
 
     def mean(self, reports: ShuffledReports) -> Estimate:
         """The mean update of the round that was begun, with its standard errors. A round gives one."""
+        if reports.plan != self.plan.sha256:
+            raise InvalidInput(
+                "these reports were shuffled under another plan. Shuffle them under the plan of these rounds."
+            )
         if not self._open:
             raise InvalidInput("no round was begun, so nothing is released. Book one with begin().")
         self._open = False
-        if not reports.enough:
+        if not reports.enough or self.plan.honest_of(reports.clients) < self.plan.guarantee.n:
             raise InvalidInput(
                 f"only {reports.clients:,} clients sent a report and the plan needs {self.plan.min_batch:,}, so nothing is "
                 "released. Ask more clients, or plan for fewer."

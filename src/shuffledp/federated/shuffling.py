@@ -16,12 +16,14 @@ class ShuffledReports:
     """All that a server may see of a round.
 
     Attributes:
+        plan: whose reports they are, by its SHA-256.
         messages: of all clients, in an order that says nothing; none if the reports are too few.
         clients: whose messages these are.
         rejected: reports that are none of the plan's. Whoever sent them changed nothing.
         enough: whether they reach the minimum of the plan.
     """
 
+    plan: str
     messages: NDArray[np.uint64]
     clients: int
     rejected: int
@@ -43,6 +45,7 @@ def shuffled(plan: Plan, reports: Iterable[object]) -> ShuffledReports:
     messages = [message for report in kept for message in report] if enough else []  # type: ignore[attr-defined]
     secrets.SystemRandom().shuffle(messages)
     return ShuffledReports(
+        plan=plan.sha256,
         messages=np.array(messages, dtype=np.uint64),
         clients=len(kept),
         rejected=len(given) - len(kept),

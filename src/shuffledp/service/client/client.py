@@ -26,6 +26,7 @@ from shuffledp.protocols.randomized import randomized
 from shuffledp.service.sealing.hpke import seal_below, wrap_once
 from shuffledp.service.sealing.keys import KeyList, PublicKey
 from shuffledp.service.task import Task
+from shuffledp.service.wire.record import record_length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +170,13 @@ class Client:
 
     @property
     def waiting(self) -> list[int]:
-        """Windows whose report has not arrived yet."""
-        return [int(window) for window, entry in self._kept()["windows"].items() if not entry["sent"]]
+        """Windows whose report has not arrived yet. One of another length was made before reports had a salt, and is given up."""
+        length = record_length(self.task.hops + 1, self.task.plan.protocol.most_messages)
+        return [
+            int(window)
+            for window, entry in self._kept()["windows"].items()
+            if not entry["sent"] and len(base64.b64decode(entry["sealed"])) == length
+        ]
 
     def _paced(self, kept: dict[str, Any]) -> dict[str, Any]:
         """What to remember if another report may be made now; refused if not.

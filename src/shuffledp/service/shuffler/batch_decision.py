@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from shuffledp.core.parsing import parse_json
+from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.batch import Batch
 from shuffledp.service.task import Task
 
@@ -29,3 +31,17 @@ def how_to_end(task: Task, batch: Batch, *, now: float, key_is_announced: bool) 
 def enough_without_noise(task: Task) -> int | None:
     """A batch of so many reports is released as it is, although its shuffler can add noise; None if none ever is."""
     return None if task.topped_up is None else task.release_size
+
+
+def ends_with_a_restore(document: str, hop: int) -> bool:
+    """Whether a task must not go on in a store that lacks what was released since a backup.
+
+    If this shuffler adds dummies, such a store knows the ids of reports and not those of dummies: whoever sent released records
+    in again would learn which are which. A document that is no task is one that nothing serves.
+    """
+    if hop != 1:
+        return False
+    try:
+        return Task.from_document(parse_json(document)).may_add_noise
+    except (InvalidInput, ValueError):
+        return False

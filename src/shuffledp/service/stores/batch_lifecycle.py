@@ -13,8 +13,10 @@ import numpy as np
 from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.batch import Batch, Contents, NextKey
 from shuffledp.service.stores.rows import Rows
-from shuffledp.service.stores.store import StoreUnavailable
+from shuffledp.service.stores.store import Ends, StoreUnavailable
 
+_ALL: Final = 1 << 62
+"""More reports than there are."""
 _TOGETHER: Final = 1 << 10
 """Ids that are written in one transaction."""
 
@@ -122,11 +124,14 @@ class BatchLifecycle(Rows):
         self._claimed(batch.id)
         return self.batch(batch.id)
 
-    def destroy_open_batches(self, now: float) -> None:
-        """Destroy whatever is open, in a store that was restored: it may have been released since its backup."""
+    def destroy_what_was_open(self, now: float, ends: Ends) -> None:
+        """Destroy what is open in a store that was restored, as it may have been released since its backup; some tasks end."""
+        for task_id, (document, hop) in self.tasks().items():
+            if ends(document, hop):
+                self.retire(task_id, at_most=_ALL)
         for batch in self.history():
             if batch.state == "OPEN":
-                self.end(batch.id, below=1 << 62, roll_over=False, key=batch.key, now=now)
+                self.end(batch.id, below=_ALL, roll_over=False, key=batch.key, now=now)
 
     def let_go(self, batch_id: int) -> None:
         """Leave an unfinished batch to whoever asks for it next."""

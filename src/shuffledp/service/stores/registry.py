@@ -16,7 +16,7 @@ from shuffledp.errors import InvalidInput
 from shuffledp.service.stores.crash_points import Reached, pass_by
 from shuffledp.service.stores.sqlite.store import SQLiteStore
 from shuffledp.service.stores.sqlite.store import restore as restore_sqlite
-from shuffledp.service.stores.store import Store
+from shuffledp.service.stores.store import Ends, Store
 from shuffledp.service.stores.witness_file import Witness
 
 
@@ -31,8 +31,8 @@ class Open(Protocol):
 class Restore(Protocol):
     """Makes a store from what `Store.backup` wrote, which is the same for all kinds."""
 
-    def __call__(self, copy: Path, place: str, *, nothing_released_since: bool) -> None:
-        """Batches that were open are destroyed, unless nothing was released since; an existing store is refused."""
+    def __call__(self, copy: Path, place: str, *, nothing_released_since: bool, ends: Ends) -> None:
+        """Unless nothing was released since, open batches are destroyed, and tasks that `ends`; an existing store is refused."""
         ...
 
 
@@ -121,9 +121,16 @@ def open_store(url: Path | str, *, read_only: bool = False, create: bool = True,
 
 
 def restore_store(
-    copy: Path | str, url: Path | str, *, nothing_released_since: bool, witness: Witness | None = None
+    copy: Path | str,
+    url: Path | str,
+    *,
+    nothing_released_since: bool,
+    ends: Ends = lambda _document, _hop: False,
+    witness: Witness | None = None,
 ) -> None:
     """Make the store at a URL, which must not exist yet, from a backup of any kind of store.
+
+    If something may have been released since the backup, tasks are retired whose document and hop `ends` says true of.
 
     A witness that knows of batches which ended since refuses to believe that nothing was released, and does not let the store
     that was backed up be served again beside a new one that has its open batches.
@@ -134,7 +141,7 @@ def restore_store(
         if witness is not None and nothing_released_since:
             with closing(SQLiteStore(copy, read_only=True, create=False)) as source:
                 moving.enter_context(witness.moving(source.instance(), shown(url)))
-        backend.restore(copy, place, nothing_released_since=nothing_released_since)
+        backend.restore(copy, place, nothing_released_since=nothing_released_since, ends=ends)
 
 
 def shown(url: Path | str) -> str:

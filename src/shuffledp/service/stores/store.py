@@ -1,6 +1,6 @@
 """What a shuffler needs of its store, whatever it is made of."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
@@ -13,6 +13,10 @@ from shuffledp.service.stores.batch import Batch, BatchState, Contents, NextKey
 
 class StoreUnavailable(ShuffledpError):  # noqa: N818 - reads as what it is
     """The store cannot be written to now: nothing was acknowledged, and trying again is right."""
+
+
+Ends = Callable[[str, int], bool]
+"""Whether a task, by its document and hop, must not go on in a store that lacks what came after a backup."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

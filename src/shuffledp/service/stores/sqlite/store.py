@@ -8,14 +8,15 @@ from pathlib import Path
 from shuffledp.core.files import alone_in
 from shuffledp.service.stores.sqlite.records import Records
 from shuffledp.service.stores.sqlite.store_files import becoming, settle
+from shuffledp.service.stores.store import Ends
 
 
 class SQLiteStore(Records):
     """A `Store` in one file."""
 
 
-def restore(copy: Path, place: str, *, nothing_released_since: bool) -> None:
-    """Make the store `place` from a backup; batches that may have been released since are destroyed, whole or not at all."""
+def restore(copy: Path, place: str, *, nothing_released_since: bool, ends: Ends) -> None:
+    """Make the store `place` from a backup; what may have been released since is destroyed, whole or not at all."""
     store = Path(os.path.realpath(place))
     with alone_in(store.parent), becoming(store) as draft:  # with batches that may be out it must never be there
         with closing(SQLiteStore(copy, read_only=True, create=False)) as source:
@@ -23,4 +24,4 @@ def restore(copy: Path, place: str, *, nothing_released_since: bool) -> None:
         settle(draft, draft.name)
         if not nothing_released_since:
             with closing(SQLiteStore(draft, create=False)) as restored:
-                restored.destroy_open_batches(time.time())
+                restored.destroy_what_was_open(time.time(), ends)
