@@ -127,7 +127,7 @@ MATRIX: dict[str, tuple[Callable[..., Any], dict[str, float]]] = {
         {"size": 4},
     ),
     "compare": (
-        lambda **x: shuffledp.compare("mean", only=("shuffledp", "local discrete Laplace"), **x)._repr_html_(),
+        lambda **x: shuffledp.compare("mean", only=("shuffledp", "local Laplace"), **x)._repr_html_(),
         {"n": 1000, "epsilon": 1, "delta": DELTA, "runs": 2, "seed": 1, "low": 0, "high": 2},
     ),
     "Guarantee": (

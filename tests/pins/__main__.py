@@ -1,4 +1,5 @@
 """`PYTHONPATH=tests python -m pins --write`: write the table anew, and say what has changed; without --write, say that alone.
+With names of cases behind it, only these.
 
 Everything is run five times: as it is, twice with elementary functions that are a little off, and by two processes whose numpy
 and OpenBLAS use the instructions of older processors. What differs between them may differ on another machine.
@@ -23,16 +24,17 @@ _OLDER = (
 
 def main() -> None:
     """Only what was asked for."""
+    named = [word for word in sys.argv[1:] if not word.startswith("--")]
     if "--raw" in sys.argv:
-        json.dump({name: seen(name) for name in cases()}, sys.stdout)
+        json.dump({name: seen(name) for name in named or cases()}, sys.stdout)
         return
-    raw = [sys.executable, "-W", "ignore", "-m", "pins", "--raw"]
+    raw = [sys.executable, "-W", "ignore", "-m", "pins", "--raw", *named]
     others = [
         json.loads(subprocess.run(raw, env={**os.environ, **older}, check=True, capture_output=True).stdout)
         for older in _OLDER
     ]
-    table = {}
-    for name in cases():
+    table = {name: pins for name, pins in kept().items() if name in cases()} if named else {}
+    for name in named or cases():
         began = time.process_time()
         here = seen(name)
         took = time.process_time() - began

@@ -1,6 +1,7 @@
 """Answers as people read them: printed, looked up, written to files and read again."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,9 @@ def test_what_is_printed_is_what_the_command_line_shows(tmp_path: Path) -> None:
     place, options = str(tmp_path / "answer.json"), ["--column", "answer", "-o"]
     arguments = ["run", str(tmp_path / "plan.json"), str(tmp_path / "data.csv"), *options, place]
     shown = CliRunner().invoke(cli, arguments, env={"XDG_STATE_HOME": str(tmp_path)})
-    assert shown.stdout == f"{Result.load(place)}\n"
+    printed, shares = shown.stdout.removesuffix("\n").rsplit("\n", 1)
+    assert printed == str(Result.load(place))
+    assert re.fullmatch(r"shares of users: no \d+\.\d %; yes \d+\.\d %", shares)
     shown = CliRunner().invoke(cli, ["compare", "mean", "--n", "1000", "--epsilon", "1", "--delta", "1e-6"])
     compared = compare("mean", **GIVEN)
     assert shown.stdout == f"{compared}\n"
@@ -259,7 +262,7 @@ def test_what_is_read_off_has_names_of_its_own(answers: dict[str, Result]) -> No
     for refused, why in (
         (lambda: answers["mean"].quantile(0.5), "has no quantiles"),
         (lambda: answers["survey"].quantile(0.5), "has no quantiles"),
-        (lambda: answers["numbers"].quantile(0.5, "age"), "age"),
+        (lambda: answers["numbers"].quantile(0.5, "age"), "none is chosen by name"),
         (lambda: answers["distribution"].top(1), "no largest bins"),
         (lambda: answers["mean"].top(1), "not one histogram"),
         (lambda: answers["survey"].frequencies(), "not one histogram"),

@@ -83,7 +83,6 @@ class CoordinateMeans(RowMeans):
 
     @property
     def epsilon0(self) -> float:
-        """Of all bits of a user."""
         one = CodebookResponse(dimension=1, size=2, threshold=self.threshold).epsilon0
         return one if self._asked == 1 else math.nextafter(self._asked * one, math.inf)
 

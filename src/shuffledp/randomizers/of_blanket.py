@@ -23,7 +23,7 @@ class GammaOfBlanket(ABC):
     @property
     def gamma(self) -> float:
         """The probability of ignoring the value, rounded down: less blanket, less privacy claimed."""
-        return max(0.0, evaluate(self.blanket().gamma).lower)
+        return max(0.0, evaluate(lambda: self.blanket().gamma()).lower)
 
 
 class OfBlanket(GammaOfBlanket):
