@@ -265,7 +265,6 @@ def test_what_is_read_off_has_names_of_its_own(answers: dict[str, Result]) -> No
         (lambda: answers["numbers"].quantile(0.5, "age"), "none is chosen by name"),
         (lambda: answers["distribution"].top(1), "no largest bins"),
         (lambda: answers["mean"].top(1), "not one histogram"),
-        (lambda: answers["survey"].frequencies(), "not one histogram"),
     ):
         with pytest.raises(InvalidInput, match=why):
             refused()
