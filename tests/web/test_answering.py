@@ -17,7 +17,8 @@ from shuffledp.web.tabs import TABS
 
 QUICK = "#account?size=3"
 FREE_TEXT = {
-    "labels", "by", "target", "features", "alphabet", "worded", "title", "unit", "candidates", "columns", "questions", "ranges", "matrix",
+    "labels", "by", "target", "features", "alphabet", "worded", "title", "unit", "candidates", "columns", "questions", "ranges",
+    "matrix",
 }  # fmt: skip
 """Fields of which nobody can list the values."""
 
