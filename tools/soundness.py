@@ -113,7 +113,7 @@ def tested() -> dict[str, dict[str, int]]:
             if len(case) and case[0].tag != "system-out"
             else "passed"
         )
-        mine = found.setdefault(case.attrib["name"].partition("[")[0], {"passed": 0, "failed": 0, "skipped": 0})
+        mine = found.setdefault(re.split(r"[\[@]", case.attrib["name"])[0], {"passed": 0, "failed": 0, "skipped": 0})
         mine[outcome] += 1
     return found
 
