@@ -20,6 +20,16 @@ RECORDS = [sealed(j % 8, EIGHT) for j in range(300)] + [b"x" * 126]
 OPENED = unseal_here(RECORDS, SHUFFLER, EIGHT.id, 1)
 
 
+OTHERS = set[int]()
+"""Processes that earlier tests left running in this one."""
+
+
+@pytest.fixture(autouse=True)
+def _others() -> None:
+    OTHERS.clear()
+    OTHERS.update(child.pid for child in active_children() if child.pid is not None)
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -37,7 +47,7 @@ def opened(unsealers: Unsealers) -> bool:
 
 
 def helpers() -> list[int]:
-    return [child.pid for child in active_children() if child.pid is not None]
+    return [child.pid for child in active_children() if child.pid is not None and child.pid not in OTHERS]
 
 
 def test_helpers_open_what_this_process_would(unsealers: Unsealers) -> None:
