@@ -37,6 +37,19 @@ def way(request: pytest.FixtureRequest, people: Path) -> Callable[[Session, Plan
     return lambda session, made: session.run_file(made, people, column="x")
 
 
+def test_a_table_of_messages_is_booked_as_an_answer_is(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
+    with Session(epsilon=0.8, delta=1e-6) as session:
+        session.export(ONE, PEOPLE, first)
+        assert session.spent == together(ONE)
+        with pytest.raises(NoClaim, match="budget is spent"):
+            session.export(OTHER, PEOPLE, second)
+        with pytest.raises(InvalidInput, match="The session counts this attempt"):
+            Session(epsilon=0.8, delta=1e-6).export(ONE, [7] * 2000, second)
+    assert first.exists()
+    assert not second.exists()
+
+
 def test_what_is_spent_is_what_the_accountant_says_of_all_answers(way: Callable[[Session, Plan], Result]) -> None:
     """At the session's delta, not at those of the plans."""
     session, asked = Session(epsilon=5.0, delta=1e-6), list[Plan]()

@@ -3,12 +3,15 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
 from shuffledp.core.digits import rounded_up
 from shuffledp.core.display import page_of
+from shuffledp.core.guarantee import Guarantee
 from shuffledp.engines.answered_before import counted_elsewhere
+from shuffledp.engines.export import export
 from shuffledp.engines.run import check_arguments, run, run_file
 from shuffledp.errors import InvalidInput
 from shuffledp.planning.plan import Plan
@@ -62,12 +65,22 @@ class Session:
         with self._booked(run_file, plan, path, options):
             return run_file(plan, path, **options)
 
+    def export(self, plan: Plan, values: Any, path: Path | str, **options: Any) -> Guarantee:
+        """As `export`; refused if it would go beyond the budget."""
+        with self._booked(export, plan, values, options, path):
+            return export(plan, values, path, **options)
+
     @contextmanager
     def _booked(
-        self, carried_out: Callable[..., Result], plan: Plan, data: Any, options: dict[str, Any]
+        self,
+        carried_out: Callable[..., Result | Guarantee],
+        plan: Plan,
+        data: Any,
+        options: dict[str, Any],
+        *place: Any,
     ) -> Iterator[None]:
         """An answer on the way; an error that ends it says that it is counted, unless it shows before anything is read."""
-        inspect.signature(carried_out).bind(plan, data, **options)
+        inspect.signature(carried_out).bind(plan, data, *place, **options)
         check_arguments(plan, data, **options)
         self._book(plan, options)
         try:

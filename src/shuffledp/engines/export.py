@@ -137,7 +137,8 @@ def export(
     """Write the randomized messages of values in memory to a Parquet file, in a secret order; what they guarantee.
 
     `values` and all options are as for `run`, except that nobody can be skipped: the file shows how many messages there are.
-    `read_export` estimates from the file. Writing it spends the people's budget, as an answer does.
+    `read_export` estimates from the file. Writing it spends the people's budget, as an answer does: within one, use
+    `Session.export`.
 
     >>> from tempfile import TemporaryDirectory
     >>> from shuffledp import plan
